@@ -14,9 +14,6 @@
 #include "dvm-cli-old.h"
 #include "dvm-cli-suggest.h"
 
-/* Nothing else can be shown yet. */
-#define CAN_SHOW (DVM_CLI_DISPLAY_MAP | DVM_CLI_DISPLAY_BINDINGS | DVM_CLI_DISPLAY_ALLOCATION)
-
 enum
 {
   QUALIFIER_PARSEABLE,
@@ -144,19 +141,12 @@ take_entry (DvmCliDisplay *self, const char *entry, GError **error)
 static gboolean
 check_whole (DvmCli *cli, const DvmCliDisplay *self, GError **error)
 {
-  const char *cannot = NULL;
-
-  for (gsize i = 0; cannot == NULL && i < G_N_ELEMENTS (words); i++)
-    if ((self->what & words[i].value & ~(guint)CAN_SHOW) != 0)
-      cannot = words[i].name;
-  if (cannot == NULL && self->parseable)
-    cannot = "parseable";
-  /* Bindings have the numbers of the operating system anyway; a map has none to number. */
-  if (cannot == NULL && self->physical && (self->what & DVM_CLI_DISPLAY_BINDINGS) == 0)
-    cannot = "physical";
-  if (cannot != NULL)
+  if (self->physical && (self->what & ~(guint)DVM_CLI_DISPLAY_ALLOCATION) == 0)
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
-                 _ ("option --display cannot show '%s' yet: it can show map, bindings and allocation"), cannot);
+                 _ ("option --display: 'physical' is for numbers of cpus: of map, map-devel, bindings, topo and cpus"));
+  else if (self->parseable && self->what == 0)
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
+                 _ ("option --display: 'parseable' needs a word, such as map:parseable"));
   else if (self->what != 0 && cli->json)
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
                  _ ("--display and --json exclude each other: --json prints one object; see dvm-cli job map"));

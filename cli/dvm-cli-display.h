@@ -29,7 +29,7 @@ typedef struct
   gboolean physical; /* cpus have the numbers of the operating system */
 } DvmCliDisplay;
 
-/* Reads "map,bindings:physical" with what other spellings add to it. What cannot be shown yet is refused. */
+/* Reads "map,bindings:physical" with what other spellings add to it. */
 gboolean dvm_cli_display_parse (DvmCli *cli, DvmCliDisplay *display, GError **error);
 void dvm_cli_display_clear (DvmCliDisplay *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DvmCliDisplay, dvm_cli_display_clear)

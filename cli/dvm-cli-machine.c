@@ -177,6 +177,12 @@ dvm_cli_machines_find (GPtrArray *machines, const char *node)
   return NULL;
 }
 
+const char *const *
+dvm_cli_machine_get_nodes (DvmCliMachine *self)
+{
+  return (const char *const *)self->nodes;
+}
+
 guint
 dvm_cli_machine_count (DvmCliMachine *self, DvmCliObjectKind kind)
 {
@@ -187,6 +193,12 @@ DvmCliObject
 dvm_cli_machine_get_object (DvmCliMachine *self, DvmCliObjectKind kind, guint index)
 {
   return g_array_index (self->objects[kind], DvmCliObject, index);
+}
+
+DvmCliObject
+dvm_cli_machine_get_whole (DvmCliMachine *self)
+{
+  return (DvmCliObject){ 0, self->os_numbers->len };
 }
 
 GArray *
@@ -205,4 +217,33 @@ dvm_cli_machine_read_cpus (DvmCliMachine *self, const char *list)
           g_array_append_val (hwthreads, found);
       }
   return hwthreads;
+}
+
+char *
+dvm_cli_machine_list_cpus (DvmCliMachine *self, DvmCliObject object, gboolean physical)
+{
+  g_autoptr (GArray) numbers = g_array_new (FALSE, FALSE, sizeof (guint));
+
+  for (guint i = object.first; i < object.first + object.n; i++)
+    {
+      guint number = physical ? g_array_index (self->os_numbers, guint, i) : i;
+
+      g_array_append_val (numbers, number);
+    }
+  return dvm_cli_list_numbers (numbers);
+}
+
+char *
+dvm_cli_machine_list_objects (DvmCliMachine *self, DvmCliObjectKind kind, DvmCliObject inside)
+{
+  g_autoptr (GArray) numbers = g_array_new (FALSE, FALSE, sizeof (guint));
+
+  for (guint i = 0; i < self->objects[kind]->len; i++)
+    {
+      DvmCliObject object = dvm_cli_machine_get_object (self, kind, i);
+
+      if (object.n > 0 && object.first >= inside.first && object.first + object.n <= inside.first + inside.n)
+        g_array_append_val (numbers, i);
+    }
+  return dvm_cli_list_numbers (numbers);
 }

@@ -41,10 +41,17 @@ DvmCliMachine *dvm_cli_machines_find (GPtrArray *machines, const char *node);
 /* "core": as options and maps call it */
 const char *dvm_cli_object_kind_to_string (DvmCliObjectKind kind);
 
+const char *const *dvm_cli_machine_get_nodes (DvmCliMachine *self);
 guint dvm_cli_machine_count (DvmCliMachine *self, DvmCliObjectKind kind);
 DvmCliObject dvm_cli_machine_get_object (DvmCliMachine *self, DvmCliObjectKind kind, guint index);
+/* All of it */
+DvmCliObject dvm_cli_machine_get_whole (DvmCliMachine *self);
 /* (transfer full) (element-type guint): the hardware threads of "0-3,8", which are the operating system's numbers */
 GArray *dvm_cli_machine_read_cpus (DvmCliMachine *self, const char *list);
+/* (transfer full): the hardware threads of an object as "0-3,8", by logical numbers or by those of the system */
+char *dvm_cli_machine_list_cpus (DvmCliMachine *self, DvmCliObject object, gboolean physical);
+/* (transfer full): the objects of a kind inside another one, "0-3" */
+char *dvm_cli_machine_list_objects (DvmCliMachine *self, DvmCliObjectKind kind, DvmCliObject inside);
 
 /* (transfer full): "0-3,8" of numbers in any order, which are sorted (element-type guint) */
 char *dvm_cli_list_numbers (GArray *numbers);

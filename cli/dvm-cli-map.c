@@ -118,9 +118,8 @@ dvm_cli_check_picture (DvmCli *cli, GError **error)
   return FALSE;
 }
 
-/* (transfer full): the first nodes of the map */
-static GStrv
-list_nodes (GVariant *map, guint limit)
+GStrv
+dvm_cli_list_map_nodes (GVariant *map, guint limit)
 {
   g_autoptr (GStrvBuilder) names = g_strv_builder_new ();
   g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
@@ -136,14 +135,31 @@ list_nodes (GVariant *map, guint limit)
   return g_strv_builder_end (names);
 }
 
+/* Of Query, for what nodes are made of */
+static const char *const machine_keys[] = { "topologies", NULL };
+
+static GPtrArray *
+read_machines (GVariant *answer)
+{
+  g_autoptr (GVariant) topologies = g_variant_lookup_value (answer, machine_keys[0], G_VARIANT_TYPE ("a(sasa{sas})"));
+
+  return topologies != NULL ? dvm_cli_machines_new (topologies) : g_ptr_array_new ();
+}
+
+static DvmCliStyle
+get_style (DvmCli *cli)
+{
+  return (DvmCliStyle){ .width = dvm_cli_terminal_width (),
+                        .ascii = !g_get_charset (NULL),
+                        .colour = dvm_cli_may_use_colour (cli) };
+}
+
 GPtrArray *
 dvm_cli_ask_machines (DvmClient *client, const char *const *names, GVariant *question, GError **error)
 {
-  static const char *const keys[] = { "topologies", NULL };
   static const char *const of_question[] = { "topology", "nodes", NULL };
   g_auto (GVariantDict) dict = G_VARIANT_DICT_INIT (NULL);
   g_autoptr (GVariant) answer = NULL;
-  g_autoptr (GVariant) topologies = NULL;
 
   if (names != NULL)
     g_variant_dict_insert (&dict, "names", "^as", names);
@@ -154,23 +170,30 @@ dvm_cli_ask_machines (DvmClient *client, const char *const *names, GVariant *que
       if (value != NULL)
         g_variant_dict_insert_value (&dict, of_question[i], value);
     }
-  answer = dvm_client_query (client, keys, g_variant_dict_end (&dict), NULL, error);
-  if (answer == NULL)
-    return NULL;
-  topologies = g_variant_lookup_value (answer, keys[0], G_VARIANT_TYPE ("a(sasa{sas})"));
-  return topologies != NULL ? dvm_cli_machines_new (topologies) : g_ptr_array_new ();
+  answer = dvm_client_query (client, machine_keys, g_variant_dict_end (&dict), NULL, error);
+  return answer != NULL ? read_machines (answer) : NULL;
 }
 
-static char *
-draw_all (DvmCli *cli, GPtrArray *pictures, guint n_left)
+void
+dvm_cli_ask_machines_async (DvmClient *client, GCancellable *cancellable, GAsyncReadyCallback callback,
+                            gpointer user_data)
 {
-  const DvmCliStyle style = {
-    .width = dvm_cli_terminal_width (),
-    .ascii = !g_get_charset (NULL),
-    .colour = dvm_cli_may_use_colour (cli),
-  };
+  dvm_client_query_async (client, machine_keys, NULL, cancellable, callback, user_data);
+}
+
+GPtrArray *
+dvm_cli_ask_machines_finish (DvmClient *client, GAsyncResult *result, GError **error)
+{
+  g_autoptr (GVariant) answer = dvm_client_query_finish (client, result, error);
+
+  return answer != NULL ? read_machines (answer) : NULL;
+}
+
+char *
+dvm_cli_draw_pictures (DvmCli *cli, GPtrArray *pictures)
+{
+  DvmCliStyle style = get_style (cli);
   GString *text = g_string_new (NULL);
-  g_autofree char *cells = dvm_cli_picture_describe_cells (&style);
 
   for (guint i = 0; i < pictures->len; i++)
     {
@@ -178,9 +201,6 @@ draw_all (DvmCli *cli, GPtrArray *pictures, guint n_left)
 
       g_string_append_printf (text, "%s\n", picture);
     }
-  if (n_left > 0)
-    g_string_append_printf (text, _ ("%u more nodes have processes; --ranks chooses those that are drawn\n"), n_left);
-  g_string_append (text, cells);
   return g_string_free (text, FALSE);
 }
 
@@ -190,16 +210,25 @@ dvm_cli_show_map (DvmCli *cli, DvmClient *client, GVariant *map, GVariant *quest
   g_auto (GStrv) names = NULL;
   g_autoptr (GPtrArray) machines = NULL;
   g_autoptr (GPtrArray) pictures = NULL;
-  g_autofree char *text = NULL;
+  g_autoptr (GString) text = NULL;
+  g_autofree char *drawn = NULL;
+  g_autofree char *cells = NULL;
+  DvmCliStyle style;
   guint n_left;
 
   if (!dvm_cli_args_has (cli->args, "picture"))
     return dvm_cli_print_map (cli, map, error);
-  names = list_nodes (map, MAX_PICTURES);
+  names = dvm_cli_list_map_nodes (map, MAX_PICTURES);
   machines = dvm_cli_ask_machines (client, (const char *const *)names, question, error);
   if (machines == NULL)
     return FALSE;
   pictures = dvm_cli_pictures_new (map, machines, MAX_PICTURES, &n_left);
-  text = draw_all (cli, pictures, n_left);
-  return dvm_cli_show (cli, text, error);
+  drawn = dvm_cli_draw_pictures (cli, pictures);
+  style = get_style (cli);
+  cells = dvm_cli_picture_describe_cells (&style);
+  text = g_string_new (drawn);
+  if (n_left > 0)
+    g_string_append_printf (text, _ ("%u more nodes have processes; --ranks chooses those that are drawn\n"), n_left);
+  g_string_append (text, cells);
+  return dvm_cli_show (cli, text->str, error);
 }

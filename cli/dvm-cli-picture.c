@@ -14,7 +14,9 @@
 #include "dvm-cli-output.h"
 
 /* Of the ranks in a cell so much is shown. */
-#define MAX_PART      11
+#define MAX_PART 11
+/* Names of nodes that are alike in one title. */
+#define MAX_NAMES     8
 #define DEFAULT_WIDTH 80
 
 /* ---- making ---- */
@@ -146,7 +148,7 @@ static DvmCliPicture *
 picture_new (const char *names, DvmCliMachine *machine)
 {
   DvmCliPicture *self = g_new0 (DvmCliPicture, 1);
-  DvmCliObject all = { 0, machine != NULL ? dvm_cli_machine_count (machine, DVM_CLI_HWTHREAD) : 0 };
+  DvmCliObject all;
 
   self->machine = machine;
   self->cells = g_ptr_array_new_with_free_func (cell_free);
@@ -157,6 +159,7 @@ picture_new (const char *names, DvmCliMachine *machine)
       return self;
     }
   self->title = describe_machine (names, machine);
+  all = dvm_cli_machine_get_whole (machine);
   self->kind = dvm_cli_machine_count (machine, DVM_CLI_CORE) > 0 ? DVM_CLI_CORE : DVM_CLI_HWTHREAD;
   self->boxes = part (machine, DVM_CLI_PACKAGE, all);
   /* Some virtual machines show no packages. */
@@ -303,6 +306,56 @@ dvm_cli_pictures_new (GVariant *map, GPtrArray *machines, guint limit, guint *n_
     }
   g_ptr_array_foreach (nodes, (GFunc)ranks_finish, NULL);
   *n_left = g_hash_table_size (by_name) - pictures->len;
+  return pictures;
+}
+
+/* ---- without ranks ---- */
+
+static char *
+join_names (DvmCliMachine *machine, const char *const *nodes)
+{
+  GString *text = g_string_new (NULL);
+  guint n = 0;
+
+  for (gsize i = 0; nodes[i] != NULL; i++)
+    if (g_strv_contains (dvm_cli_machine_get_nodes (machine), nodes[i]) && n++ < MAX_NAMES)
+      g_string_append_printf (text, "%s%s", text->len > 0 ? ", " : "", nodes[i]);
+  if (n > MAX_NAMES)
+    g_string_append_printf (text, _ (" and %u more"), n - MAX_NAMES);
+  return g_string_free (text, FALSE);
+}
+
+static DvmCliCell *
+make_numbered_cell (DvmCliPicture *picture, guint index, gboolean physical)
+{
+  DvmCliObject core = dvm_cli_machine_get_object (picture->machine, picture->kind, index);
+  DvmCliCell *cell = g_new0 (DvmCliCell, 1);
+
+  cell->parts = g_new0 (char *, 2);
+  cell->parts[0] = physical ? dvm_cli_machine_list_cpus (picture->machine, core, TRUE) : g_strdup_printf ("%u", index);
+  cell->ranks = g_strdup ("");
+  cell->rank = -1;
+  return cell;
+}
+
+GPtrArray *
+dvm_cli_pictures_new_for_nodes (GPtrArray *machines, const char *const *nodes, gboolean physical)
+{
+  GPtrArray *pictures = g_ptr_array_new_with_free_func (picture_free);
+
+  for (guint i = 0; i < machines->len; i++)
+    {
+      DvmCliMachine *machine = machines->pdata[i];
+      g_autofree char *names = join_names (machine, nodes);
+      DvmCliPicture *picture;
+
+      if (names[0] == '\0')
+        continue;
+      picture = picture_new (names, machine);
+      for (guint k = 0; k < dvm_cli_machine_count (machine, picture->kind); k++)
+        g_ptr_array_add (picture->cells, make_numbered_cell (picture, k, physical));
+      g_ptr_array_add (pictures, picture);
+    }
   return pictures;
 }
 

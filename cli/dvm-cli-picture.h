@@ -50,6 +50,8 @@ typedef struct
  * machines. (transfer full) (element-type DvmCliPicture)
  */
 GPtrArray *dvm_cli_pictures_new (GVariant *map, GPtrArray *machines, guint limit, guint *n_left);
+/* Of nodes without ranks, one for each kind among them: cells have the numbers of cores, or those of their cpus. */
+GPtrArray *dvm_cli_pictures_new_for_nodes (GPtrArray *machines, const char *const *nodes, gboolean physical);
 
 /* (transfer full) */
 char *dvm_cli_picture_to_text (DvmCliPicture *self, const DvmCliStyle *style);

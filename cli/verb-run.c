@@ -20,12 +20,12 @@
 #include "dvm-cli-display.h"
 #include "dvm-cli-exit.h"
 #include "dvm-cli-input.h"
-#include "dvm-cli-map.h"
 #include "dvm-cli-old.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-private.h"
 #include "dvm-cli-reader.h"
 #include "dvm-cli-records.h"
+#include "dvm-cli-report.h"
 #include "dvm-cli-signals.h"
 #include "dvm-cli-spec.h"
 #include "dvm-cli-state.h"
@@ -37,14 +37,15 @@ typedef struct
 {
   DvmCli *cli;
   DvmClient *client;
+  DvmJobSpec *spec;
   DvmJob *job;              /* NULL until the DVM has accepted it */
   DvmCliEmbedded *embedded; /* NULL when a DVM was there */
   DvmCliInput *input;       /* NULL unless we read a terminal */
   DvmCliReader *reader;     /* of our standard output */
   guint held_timer;
-  guint show;         /* bits of DvmCliDisplayWhat: of --display, what has still to be shown */
-  gulong map_handler; /* that is done when the job has its map */
-  guint showing;      /* likewise: the map is being asked for, for these */
+  DvmCliDisplay display; /* what is to be shown */
+  DvmCliReport *report;  /* that is done when the job has its map */
+  gulong map_handler;
   GCancellable *connecting;
   int stdin_fd;    /* what the job gets; ours to close if it is not 0 */
   int interrupted; /* the first signal that asked us to end */
@@ -396,53 +397,19 @@ look_whether_held (gpointer user_data)
 }
 
 static void
-on_map (GObject *source, GAsyncResult *result, gpointer user_data)
-{
-  Run *run = user_data;
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GVariant) map = dvm_client_map_job_finish (DVM_CLIENT (source), result, &error);
-
-  if (map == NULL || ((run->showing & DVM_CLI_DISPLAY_MAP) != 0 && !dvm_cli_print_map (run->cli, map, &error))
-      || ((run->showing & DVM_CLI_DISPLAY_BINDINGS) != 0 && !dvm_cli_print_bindings (run->cli, map, &error)))
-    dvm_cli_complain (_ ("the map cannot be shown: %s"), error->message);
-  run->showing = 0;
-}
-
-/* The map comes behind the nodes that it is of. */
-static void
-ask_for_map (Run *run)
-{
-  if ((run->showing & (DVM_CLI_DISPLAY_MAP | DVM_CLI_DISPLAY_BINDINGS)) != 0)
-    dvm_client_map_job_async (run->client, run->job, NULL, NULL, on_map, run);
-  else
-    run->showing = 0;
-}
-
-static void
-on_nodes (GObject *source, GAsyncResult *result, gpointer user_data)
-{
-  Run *run = user_data;
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GPtrArray) nodes = dvm_client_list_nodes_finish (DVM_CLIENT (source), result, &error);
-
-  if (nodes == NULL || !dvm_cli_print_allocation (run->cli, nodes, &error))
-    dvm_cli_complain (_ ("the nodes cannot be shown: %s"), error->message);
-  ask_for_map (run);
-}
-
-static void
 on_mapped (DvmJob *job, GParamSpec *pspec, gpointer user_data)
 {
   Run *run = user_data;
 
-  if (run->show == 0 || dvm_job_get_num_procs (job) == 0)
-    return;
-  run->showing = run->show;
-  run->show = 0;
-  if ((run->showing & DVM_CLI_DISPLAY_ALLOCATION) != 0)
-    dvm_client_list_nodes_async (run->client, NULL, on_nodes, run);
-  else
-    ask_for_map (run);
+  if (run->display.what != 0 && run->report == NULL && dvm_job_get_num_procs (job) > 0)
+    run->report = dvm_cli_report_new (run->cli, run->client, job, run->spec, &run->display);
+}
+
+static void
+finish_report (Run *run)
+{
+  while (run->report != NULL && !dvm_cli_report_is_done (run->report))
+    g_main_context_iteration (NULL, TRUE);
 }
 
 /* A job that is not to be launched has nothing but its map. */
@@ -461,9 +428,9 @@ follow (Run *run, GError **error)
 
   run->reader = dvm_cli_reader_new (run->client, run->job, on_missed, run);
   run->held_timer = g_timeout_add (HELD_NOTE_MS, look_whether_held, run);
-  if (run->show != 0)
+  if (run->display.what != 0)
     run->map_handler = g_signal_connect (run->job, "notify::num-procs", G_CALLBACK (on_mapped), run);
-  if (!run->cli->json && run->show == 0)
+  if (!run->cli->json && run->display.what == 0)
     return TRUE;
   dvm_client_watch_job_async (run->client, run->job, NULL, dvm_cli_ready, &result);
   return dvm_client_watch_job_finish (run->client, dvm_cli_await (&result), error);
@@ -500,8 +467,7 @@ wait_for_end (Run *run, GError **error)
   dvm_client_wait_async (run->client, run->job, 0, NULL, dvm_cli_ready, &result);
   if (dvm_client_wait_finish (run->client, dvm_cli_await (&result), error))
     {
-      while (run->showing != 0)
-        g_main_context_iteration (NULL, TRUE);
+      finish_report (run);
       return TRUE;
     }
   g_prefix_error (error, _ ("the end of job %u is not known: "), dvm_job_get_id (run->job));
@@ -512,24 +478,19 @@ wait_for_end (Run *run, GError **error)
 static gboolean
 run_job (Run *run, GError **error)
 {
-  g_auto (DvmCliDisplay) display = { 0 };
-  g_autoptr (DvmJobSpec) spec = NULL;
-
-  if (!dvm_cli_display_parse (run->cli, &display, error))
+  if (!dvm_cli_display_parse (run->cli, &run->display, error))
     return FALSE;
-  run->show = display.what;
-  spec = dvm_cli_spec_choose (run->cli, NULL, error);
-  if (spec == NULL || !reach_dvm (run, spec, error)
-      || !dvm_cli_spec_find_sessions (spec, run->cli->args, run->client, run->connecting, error)
-      || !submit_and_follow (run, spec, error) || !wait_for_end (run, error))
+  run->spec = dvm_cli_spec_choose (run->cli, NULL, error);
+  if (run->spec == NULL || !reach_dvm (run, run->spec, error)
+      || !dvm_cli_spec_find_sessions (run->spec, run->cli->args, run->client, run->connecting, error)
+      || !submit_and_follow (run, run->spec, error) || !wait_for_end (run, error))
     return FALSE;
-  if (run->cli->json || dvm_job_spec_get_runtime_options (spec) == NULL || !is_map_only (run))
+  if (run->cli->json || dvm_job_spec_get_runtime_options (run->spec) == NULL || !is_map_only (run))
     return TRUE;
-  if (run->map_handler == 0)
-    run->show = DVM_CLI_DISPLAY_MAP;
+  if (run->display.what == 0)
+    run->display.what = DVM_CLI_DISPLAY_MAP;
   on_mapped (run->job, NULL, run);
-  while (run->showing != 0)
-    g_main_context_iteration (NULL, TRUE);
+  finish_report (run);
   return TRUE;
 }
 
@@ -541,6 +502,9 @@ clear_run (Run *run)
   g_clear_handle_id (&run->held_timer, g_source_remove);
   if (run->job != NULL)
     g_clear_signal_handler (&run->map_handler, run->job);
+  g_clear_pointer (&run->report, dvm_cli_report_free);
+  dvm_cli_display_clear (&run->display);
+  g_clear_object (&run->spec);
   g_clear_object (&run->job);
   g_clear_object (&run->client);
   g_clear_pointer (&run->embedded, dvm_cli_embedded_free);
@@ -593,7 +557,9 @@ run_verb (DvmCli *cli, GError **error)
 
 static const DvmCliOption run_options[] = {
   { "display", 0, NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL,
-    N_ ("what to show of the job: map (its ranks), bindings (their cpus), allocation (nodes)") },
+    N_ ("what to show of the job: map or map-devel (its ranks), bindings (their cpus), allocation (nodes), topo and "
+        "cpus "
+        "(what nodes have); with :parseable and :physical") },
   { NULL },
 };
 

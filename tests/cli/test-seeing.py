@@ -3,7 +3,10 @@
 """What people see of placement: the objects of a map, the words of --display, pictures of nodes."""
 
 import json
+import os
+import re
 import sys
+from xml.etree import ElementTree
 
 from dvmtest import check, contains, equal, functions, place, run_tests, wait_until
 
@@ -91,6 +94,77 @@ def test_picture():
         contains(here.cli("job", "map", "--picture", job).stdout, "[0]")
         equal(here.cli("job", "procs", "--picture", job).returncode, 2)
         equal(here.cli("stop", "--force").returncode, 0)
+
+
+def shown(here, display, *args, mention=None):
+    """What run --display shows of a job that prints nothing"""
+    result = here.cli("run", "--personality", "plain", *args, "--display", display, "true", env={"LC_ALL": "C.UTF-8"})
+    equal(result.returncode, 0, f"{display}: {result.stderr}")
+    if mention is None:
+        equal(result.stderr, "", display)
+    else:
+        contains(result.stderr, mention)
+    return result.stdout
+
+
+def parsed(text):
+    """The elements of what is shown as XML"""
+    return {element.tag: element for element in ElementTree.fromstring(f"<all>{text}</all>")}
+
+
+def test_display():
+    """run --display shows what nodes have, and maps in detail, for people and as XML"""
+    with place() as here:
+        # A private DVM leaves with its job; all of it is shown all the same.
+        text = shown(here, "allocation,topo,cpus,map,map-devel,bindings", "-n", "1", "--bind-to", "core")
+        for part in ("SLOTS  MAX\n", "─ package 0 ─", "HARDWARE THREADS\n", "OBJECT  NOTE\n", "Bind to: core\n",
+                     "ON NODE", "BOUND TO CPUS\n"):
+            contains(text, part)
+        result = here.cli("start", "--bus", "none", "--nodes", "2", "--slots", "2")
+        equal(result.returncode, 0, result.stderr)
+        node1 = ("-n", "1", "--host", "node1", "--bind-to", "core")
+        check(shown(here, "topo", *node1).startswith("node1: packages "), "of the job's nodes")
+        check(shown(here, "topo=node2;node1", *node1).startswith("node2, node1: packages "), "alike nodes have one picture")
+        text = shown(here, "cpus", *node1)
+        check(re.match(r"NODE +PACKAGE +CORES +HARDWARE THREADS\nnode1 +0 +0\S* +0", text), text)
+        check(text.count("node2") == 0 and shown(here, "cpus=node2", *node1).count("node1") == 0, "the nodes that are named")
+        contains(shown(here, "cpus:physical", *node1), "CPUS OF THE SYSTEM")
+        text = shown(here, "map-devel", "-n", "2", "--map-by", "node", "--rank-by", "node")
+        check(re.search(r"Map by: node\n *Rank by: node\n *Bind to: -\n", text), text)
+        check(re.search(r"^node2 +2 +UP +2 +0 ", text, re.MULTILINE), text)
+        check(re.search(r"^ +1 +0 +0 +0 +node2 +\d+ ", text, re.MULTILINE), text)
+        for word in ("topo=node1;node9", "cpus=node9", "topo=node9:parseable"):
+            equal(shown(here, word, *node1, mention="'node9' is no node"), "", word)
+
+        all_words = parsed(shown(here, "map-devel,allocation,topo,cpus,bindings:parseable", *node1))
+        equal(set(all_words), {"map", "allocation", "topology", "processors", "bindings"})
+        equal([host.attrib for host in all_words["allocation"]],
+              [{"name": f"node{n}", "slots": "2", "max_slots": "0"} for n in (1, 2)])
+        rank = all_words["map"].find("host/rank")
+        equal((rank.get("id"), rank.get("appid"), rank.get("object")), ("0", "0", "core 0"))
+        equal(rank.find("process").get("node_rank"), "0")
+        equal([core.text for core in rank.findall("binding/package/core")], ["0"])
+        equal(all_words["bindings"].find("host/rank/binding").get("cpus"), rank.find("binding").get("cpus"))
+        equal(all_words["topology"].get("node"), "node1")
+        equal(all_words["topology"].find("core").get("cpus").split("-")[0].split(",")[0], "0")
+        equal(all_words["processors"].find("package").get("id"), "0")
+        equal(parsed(shown(here, "map:parseable", *node1))["map"].find("host/rank/process"), None)
+        for word in ("allocation:physical", ":physical", ":parseable", "topo=", "map=node1", "topology=node1"):
+            equal(here.cli("run", "--display", word, "true").returncode, 2, word)
+        # As they were called before
+        contains(here.cli("run", "-q", "--personality", "plain", *node1, "--display-topo", "true").stdout, "node1: packages")
+        contains(here.cli("run", "-q", "--personality", "plain", *node1, "--display-devel-map", "true").stdout, "ON NODE")
+        equal(here.cli("stop").returncode, 0)
+
+
+def test_do_not_launch():
+    """--donotlaunch starts nothing, and shows the map or what --display asks for"""
+    with place() as here:
+        for args, title in (((), "NOTE"), (("--display", "bindings"), "BOUND TO CPUS"), (("--display", "topo"), "packages")):
+            result = here.cli("run", "-q", "--donotlaunch", *args, "-n", "1", "touch", here.path + "/touched")
+            equal(result.returncode, 0, result.stderr)
+            contains(result.stdout, title, f"{args}")
+        check(not os.path.exists(here.path + "/touched"), "nothing is started")
 
 
 if __name__ == "__main__":

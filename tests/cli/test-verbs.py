@@ -187,8 +187,6 @@ def test_display_map():
                 equal(result.stdout.count("LOCAL"), 1, f"{args}: {result.stdout}")
                 equal(result.stdout.count("the output"), 0 if "donotlaunch" in args else 2, f"{args}")
             equal(here.cli("run", "--display", "map", "--json", "true").returncode, 2)
-            result = here.cli("run", "--display", "topo", "true")
-            contains(result.stderr, "topo")
             for args in (("--display", "allocation"), ("--display", "map,allocation")):
                 result = here.cli("run", "--personality", "plain", *args, "-n", "1", "true")
                 equal(result.returncode, 0, result.stderr)

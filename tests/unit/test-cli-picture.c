@@ -64,12 +64,21 @@ test_machine (void)
   g_autoptr (GPtrArray) machines = machines_new (TWO_PACKAGES);
   DvmCliMachine *machine = dvm_cli_machines_find (machines, "b");
   DvmCliObject second;
+  g_autofree char *logical = NULL;
+  g_autofree char *physical = NULL;
+  g_autofree char *cores = NULL;
 
   g_assert_nonnull (machine);
   g_assert_null (dvm_cli_machines_find (machines, "c"));
   second = dvm_cli_machine_get_object (machine, DVM_CLI_PACKAGE, 1);
   g_assert_cmpuint (second.first, ==, 4);
   g_assert_cmpuint (second.n, ==, 4);
+  logical = dvm_cli_machine_list_cpus (machine, second, FALSE);
+  physical = dvm_cli_machine_list_cpus (machine, second, TRUE);
+  cores = dvm_cli_machine_list_objects (machine, DVM_CLI_CORE, second);
+  g_assert_cmpstr (logical, ==, "4-7");
+  g_assert_cmpstr (physical, ==, "2-3,6-7");
+  g_assert_cmpstr (cores, ==, "2-3");
 }
 
 /* A core with one rank, one whose threads have one each, two ranks on a NUMA node, one that is not bound. */
@@ -163,6 +172,24 @@ test_colour (void)
   g_assert_nonnull (strstr (text, "┌─ package 0 "));
 }
 
+static void
+test_without_ranks (void)
+{
+  static const char *const nodes[] = { "b", "a", NULL };
+  g_autoptr (GPtrArray) machines = machines_new (TWO_PACKAGES);
+  g_autoptr (GPtrArray) logical = dvm_cli_pictures_new_for_nodes (machines, nodes, FALSE);
+  g_autoptr (GPtrArray) physical = dvm_cli_pictures_new_for_nodes (machines, nodes + 1, TRUE);
+  g_autoptr (GPtrArray) none = dvm_cli_pictures_new_for_nodes (machines, nodes + 2, TRUE);
+  g_autofree char *first = dvm_cli_picture_to_text (logical->pdata[0], &plain);
+  g_autofree char *second = dvm_cli_picture_to_text (physical->pdata[0], &plain);
+
+  g_assert_cmpuint (none->len, ==, 0);
+  g_assert_true (g_str_has_prefix (first, "b, a: packages 2"));
+  g_assert_nonnull (strstr (first, "| numa 2 [2]"));
+  g_assert_true (g_str_has_prefix (second, "a: packages 2"));
+  g_assert_nonnull (strstr (second, "| numa 2 [2,6]"));
+}
+
 int
 main (int argc, char *argv[])
 {
@@ -173,5 +200,6 @@ main (int argc, char *argv[])
   g_test_add_func ("/cli/picture/odd-machines", test_odd_machines);
   g_test_add_func ("/cli/picture/narrow", test_narrow);
   g_test_add_func ("/cli/picture/colour", test_colour);
+  g_test_add_func ("/cli/picture/without-ranks", test_without_ranks);
   return g_test_run ();
 }

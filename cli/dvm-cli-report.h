@@ -1,0 +1,41 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * A job that is placed is shown by the words of --display.
+ */
+
+#pragma once
+
+#include <dvm.h>
+
+#include "dvm-cli-display.h"
+#include "dvm-cli-machine.h"
+
+G_BEGIN_DECLS
+
+/* The answers of the DVM; those that no word needs are NULL. */
+typedef struct
+{
+  GVariant *map;       /* a(uuussss) */
+  GPtrArray *nodes;    /* DvmNode */
+  GPtrArray *procs;    /* DvmProc */
+  GPtrArray *machines; /* DvmCliMachine */
+} DvmCliFacts;
+
+typedef struct _DvmCliReport DvmCliReport;
+
+/*
+ * Asks for all that the words need, at once: a private DVM leaves with its job. When all of it is there it is printed,
+ * from the main loop. display and spec have to live as long.
+ */
+DvmCliReport *dvm_cli_report_new (DvmCli *cli, DvmClient *client, DvmJob *job, DvmJobSpec *spec,
+                                  const DvmCliDisplay *display);
+void dvm_cli_report_free (DvmCliReport *self);
+gboolean dvm_cli_report_is_done (DvmCliReport *self);
+
+/* (transfer full) (nullable): as elements of XML, for programs */
+char *dvm_cli_facts_to_xml (const DvmCliFacts *facts, const DvmCliDisplay *display, GError **error);
+/* (transfer full): of the nodes of the job, or those that the word names; NULL with an error: there is no such node */
+GStrv dvm_cli_facts_list_nodes (const DvmCliFacts *facts, const char *named, GError **error);
+
+G_END_DECLS
