@@ -40,7 +40,7 @@ static const struct
   const char *names;
   const char *kind;
 } value_kinds[] = {
-  { "socket file log stdout-path stderr-path hostfile add-hostfile preload-files rankfile", "files" },
+  { "socket file log stdout-path stderr-path hostfile add-hostfile preload-files rankfile svg", "files" },
   { "wdir", "directories" },
 };
 

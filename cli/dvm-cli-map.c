@@ -15,9 +15,11 @@
 #include "dvm-cli-picture.h"
 #include "dvm-cli-records.h"
 #include "dvm-cli-screen.h"
+#include "dvm-cli-svg.h"
 
-/* More nodes than this are not drawn. */
-#define MAX_PICTURES 16
+/* More nodes than this are not drawn, on the screen and in a file. */
+#define MAX_ON_SCREEN 16
+#define MAX_IN_FILE   64
 
 static const DvmCliColumn columns[] = {
   { "rank", N_ ("RANK"), DVM_CLI_KIND_NUMBER },        { "app", N_ ("APP"), DVM_CLI_KIND_NUMBER },
@@ -106,15 +108,21 @@ dvm_cli_print_allocation (DvmCli *cli, GPtrArray *nodes, GError **error)
 const DvmCliOption dvm_cli_picture_options[] = {
   { "picture", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL,
     N_ ("draw the nodes: packages, NUMA nodes, cores, and the ranks that are bound to these") },
+  { "svg", 0, NULL, DVM_CLI_ARG_STRING, N_ ("FILE"), NULL,
+    N_ ("write that picture to a file, as SVG; - is standard output") },
   { NULL },
 };
 
 gboolean
 dvm_cli_check_picture (DvmCli *cli, GError **error)
 {
-  if (!dvm_cli_args_has (cli->args, "picture") || !cli->json)
+  gboolean picture = dvm_cli_args_has (cli->args, "picture");
+  gboolean svg = dvm_cli_args_has (cli->args, "svg");
+
+  if (picture + svg + cli->json <= 1)
     return TRUE;
-  g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("--picture and --json exclude each other: a picture is for people"));
+  g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
+               _ ("--picture, --svg and --json exclude each other: they are three ways to show a map"));
   return FALSE;
 }
 
@@ -204,31 +212,44 @@ dvm_cli_draw_pictures (DvmCli *cli, GPtrArray *pictures)
   return g_string_free (text, FALSE);
 }
 
-gboolean
-dvm_cli_show_map (DvmCli *cli, DvmClient *client, GVariant *map, GVariant *question, GError **error)
+static gboolean
+show_pictures (DvmCli *cli, GPtrArray *pictures, guint n_left, GError **error)
 {
-  g_auto (GStrv) names = NULL;
-  g_autoptr (GPtrArray) machines = NULL;
-  g_autoptr (GPtrArray) pictures = NULL;
-  g_autoptr (GString) text = NULL;
-  g_autofree char *drawn = NULL;
-  g_autofree char *cells = NULL;
-  DvmCliStyle style;
-  guint n_left;
+  DvmCliStyle style = get_style (cli);
+  g_autofree char *drawn = dvm_cli_draw_pictures (cli, pictures);
+  g_autofree char *cells = dvm_cli_picture_describe_cells (&style);
+  g_autoptr (GString) text = g_string_new (drawn);
 
-  if (!dvm_cli_args_has (cli->args, "picture"))
-    return dvm_cli_print_map (cli, map, error);
-  names = dvm_cli_list_map_nodes (map, MAX_PICTURES);
-  machines = dvm_cli_ask_machines (client, (const char *const *)names, question, error);
-  if (machines == NULL)
-    return FALSE;
-  pictures = dvm_cli_pictures_new (map, machines, MAX_PICTURES, &n_left);
-  drawn = dvm_cli_draw_pictures (cli, pictures);
-  style = get_style (cli);
-  cells = dvm_cli_picture_describe_cells (&style);
-  text = g_string_new (drawn);
   if (n_left > 0)
     g_string_append_printf (text, _ ("%u more nodes have processes; --ranks chooses those that are drawn\n"), n_left);
   g_string_append (text, cells);
   return dvm_cli_show (cli, text->str, error);
+}
+
+static gboolean
+write_svg (const char *path, GPtrArray *pictures, guint n_left, GError **error)
+{
+  g_autofree char *svg = dvm_cli_pictures_to_svg (pictures, n_left);
+
+  return strcmp (path, "-") == 0 ? dvm_cli_print (svg, error) : g_file_set_contents (path, svg, -1, error);
+}
+
+gboolean
+dvm_cli_show_map (DvmCli *cli, DvmClient *client, GVariant *map, GVariant *question, GError **error)
+{
+  const char *path = dvm_cli_args_get (cli->args, "svg");
+  guint limit = path != NULL ? MAX_IN_FILE : MAX_ON_SCREEN;
+  g_auto (GStrv) names = NULL;
+  g_autoptr (GPtrArray) machines = NULL;
+  g_autoptr (GPtrArray) pictures = NULL;
+  guint n_left;
+
+  if (path == NULL && !dvm_cli_args_has (cli->args, "picture"))
+    return dvm_cli_print_map (cli, map, error);
+  names = dvm_cli_list_map_nodes (map, limit);
+  machines = dvm_cli_ask_machines (client, (const char *const *)names, question, error);
+  if (machines == NULL)
+    return FALSE;
+  pictures = dvm_cli_pictures_new (map, machines, limit, &n_left);
+  return path != NULL ? write_svg (path, pictures, n_left, error) : show_pictures (cli, pictures, n_left, error);
 }

@@ -282,7 +282,7 @@ get_view_options (const char *name)
   View view = looks_like_job (name) ? show_job : find_view (name, NULL);
 
   if (view == map)
-    return "ranks json-lines picture";
+    return "ranks json-lines picture svg";
   if (view == procs)
     return "ranks json-lines";
   return view != NULL ? "json-lines" : NULL;

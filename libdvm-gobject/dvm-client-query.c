@@ -24,8 +24,8 @@ on_answer (GObject *source, GAsyncResult *result, gpointer user_data)
  * dvm_client_query_async:
  * @self: a client that is connected
  * @keys: (array zero-terminated=1): what is asked for, as "nodes"; "query-keys" answers the keys that there are
- * @qualifiers: (nullable): a value of type a{sv}: "nspace" (s), "node" (s), "rank" (u); if it is floating, it is
- * consumed
+ * @qualifiers: (nullable): a value of type a{sv}: "nspace" (s), "node" (s), "rank" (u), and those of one key alone; if
+ * it is floating, it is consumed
  * @cancellable: (nullable): a way to stop waiting for the answer
  * @callback: (scope async): called when it is done
  * @user_data: for @callback
@@ -74,8 +74,8 @@ dvm_client_query_finish (DvmClient *self, GAsyncResult *result, GError **error)
  * dvm_client_query:
  * @self: a client that is connected
  * @keys: (array zero-terminated=1): what is asked for, as "nodes"; "query-keys" answers the keys that there are
- * @qualifiers: (nullable): a value of type a{sv}: "nspace" (s), "node" (s), "rank" (u); if it is floating, it is
- * consumed
+ * @qualifiers: (nullable): a value of type a{sv}: "nspace" (s), "node" (s), "rank" (u), and those of one key alone; if
+ * it is floating, it is consumed
  * @cancellable: (nullable): a way to stop waiting for the answer
  * @error: return location for an error
  *

@@ -12,6 +12,7 @@ from dvmtest import check, contains, equal, functions, place, run_tests, wait_un
 
 # Two packages of two NUMA nodes each, eight cores of two threads in all.
 MACHINE = "package:2 numa:2 core:2 pu:2"
+SVG = "{http://www.w3.org/2000/svg}"
 
 
 def map_rows(here, *args, topology=MACHINE):
@@ -94,6 +95,58 @@ def test_picture():
         contains(here.cli("job", "map", "--picture", job).stdout, "[0]")
         equal(here.cli("job", "procs", "--picture", job).returncode, 2)
         equal(here.cli("stop", "--force").returncode, 0)
+
+
+def svg(here, *args, topology=MACHINE):
+    """The root of what map writes as SVG, and the ranks by the title of their core"""
+    path = here.path + "/map.svg"
+    result = here.cli("map", "--svg", path, "--topology", topology, *args, "true", env={"LC_ALL": "C.UTF-8"})
+    equal((result.returncode, result.stdout), (0, ""), f"{args}: {result.stderr}")
+    root = ElementTree.parse(path).getroot()
+    groups = root.findall(SVG + "g")
+    return root, [(group.find(SVG + "title").text, [text.text for text in group.findall(SVG + "text")]) for group in groups]
+
+
+def test_svg():
+    """map --svg writes the same picture as SVG: well-formed, with a legend, on a background of its own"""
+    with place() as here:
+        root, cells = svg(here, "-n", "5")
+        equal(root.tag, SVG + "svg")
+        equal(cells, [(f"core {n}: {n}", [str(n)]) if n < 5 else (f"core {n}", []) for n in range(8)])
+        texts = [text.text for text in root.iter(SVG + "text")]
+        for text in ("head: packages 2, NUMA nodes 4, cores 8, hardware threads 16", "package 1", "numa 3",
+                     "a core without ranks"):
+            check(text in texts, f"{text}: {texts}")
+        equal({element.tag for element in root.iter()}, {SVG + tag for tag in ("svg", "title", "rect", "text", "g")})
+        width, height = int(root.get("width")), int(root.get("height"))
+        background = root.find(SVG + "rect")
+        equal((background.get("width"), background.get("height"), background.get("fill")),
+              (str(width), str(height), "#ffffff"))
+        for rect in root.iter(SVG + "rect"):
+            check(int(rect.get("x", "0")) + int(rect.get("width")) <= width, "inside, from the left to the right")
+            check(int(rect.get("y", "0")) + int(rect.get("height")) <= height, "inside, from the top to the bottom")
+        # Hardware threads of one core; many ranks on one; ranks that are not bound
+        equal(svg(here, "-n", "3", "--map-by", "hwthread")[1][:2], [("core 0: 0-1", ["0", "1"]), ("core 1: 2", ["2"])])
+        title, texts = svg(here, "-n", "16", "--map-by", "package", "--rank-by", "span", "--bind-to", "package:overload")[1][0]
+        equal((title, texts), ("core 0: 0,2,4,6,8,10,12,14", ["0,2,4,6,8,1…"]))
+        root, cells = svg(here, "-n", "3", "--bind-to", "none")
+        check("not bound: ranks 0-2" in [text.text for text in root.iter(SVG + "text")], "they are named")
+        # Nodes of several kinds, and more than are drawn
+        root, cells = svg(here, "--topology", "package:1 core:2 pu:1", "--nodes", "70", "--map-by", "ppr:1:node",
+                          "--bind-to", "core")
+        equal(len(cells), 8 + 63 * 2)
+        check(any("6 more nodes have processes" in text.text for text in root.iter(SVG + "text")), "what is left out")
+        # A large machine is as wide as others.
+        root, cells = svg(here, "-n", "64", topology="package:2 numa:4 l3cache:2 core:8 pu:2")
+        equal(len(cells), 128)
+        check(int(root.get("width")) < 1200, root.get("width"))
+        result = here.cli("map", "--svg", "-", "--topology", MACHINE, "-n", "1", "true")
+        equal(ElementTree.fromstring(result.stdout).tag, SVG + "svg")
+        for other in ("--json", "--picture"):
+            equal(here.cli("map", "--svg", "x.svg", other, "true").returncode, 2)
+        result = here.cli("map", "--svg", "/no/such/directory/x.svg", "--topology", MACHINE, "-n", "1", "true")
+        equal(result.returncode, 1)
+        contains(result.stderr, "/no/such/directory")
 
 
 def shown(here, display, *args, mention=None):
