@@ -15,7 +15,7 @@
 
 struct _DvmCliMachine
 {
-  char **nodes;
+  GHashTable *nodes;                       /* their names */
   GArray *objects[DVM_CLI_N_OBJECT_KINDS]; /* DvmCliObject */
   GArray *os_numbers;                      /* guint, by hardware thread */
   GHashTable *by_os_number;                /* -> hardware thread, plus one */
@@ -35,7 +35,7 @@ machine_free (gpointer data)
 {
   DvmCliMachine *self = data;
 
-  g_strfreev (self->nodes);
+  g_hash_table_unref (self->nodes);
   for (guint kind = 0; kind < DVM_CLI_N_OBJECT_KINDS; kind++)
     g_array_unref (self->objects[kind]);
   g_array_unref (self->os_numbers);
@@ -127,7 +127,9 @@ machine_new (const char **nodes, GVariant *objects)
   DvmCliMachine *self = g_new0 (DvmCliMachine, 1);
   g_autofree const char **hwthreads = NULL;
 
-  self->nodes = g_strdupv ((char **)nodes);
+  self->nodes = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  for (gsize i = 0; nodes[i] != NULL; i++)
+    g_hash_table_add (self->nodes, g_strdup (nodes[i]));
   self->os_numbers = g_array_new (FALSE, FALSE, sizeof (guint));
   self->by_os_number = g_hash_table_new (NULL, NULL);
   if (g_variant_lookup (objects, names[DVM_CLI_HWTHREAD], "^a&s", &hwthreads))
@@ -168,19 +170,15 @@ DvmCliMachine *
 dvm_cli_machines_find (GPtrArray *machines, const char *node)
 {
   for (guint i = 0; i < machines->len; i++)
-    {
-      DvmCliMachine *self = machines->pdata[i];
-
-      if (g_strv_contains ((const char *const *)self->nodes, node))
-        return self;
-    }
+    if (dvm_cli_machine_has_node (machines->pdata[i], node))
+      return machines->pdata[i];
   return NULL;
 }
 
-const char *const *
-dvm_cli_machine_get_nodes (DvmCliMachine *self)
+gboolean
+dvm_cli_machine_has_node (DvmCliMachine *self, const char *node)
 {
-  return (const char *const *)self->nodes;
+  return g_hash_table_contains (self->nodes, node);
 }
 
 guint

@@ -41,7 +41,7 @@ DvmCliMachine *dvm_cli_machines_find (GPtrArray *machines, const char *node);
 /* "core": as options and maps call it */
 const char *dvm_cli_object_kind_to_string (DvmCliObjectKind kind);
 
-const char *const *dvm_cli_machine_get_nodes (DvmCliMachine *self);
+gboolean dvm_cli_machine_has_node (DvmCliMachine *self, const char *node);
 guint dvm_cli_machine_count (DvmCliMachine *self, DvmCliObjectKind kind);
 DvmCliObject dvm_cli_machine_get_object (DvmCliMachine *self, DvmCliObjectKind kind, guint index);
 /* All of it */

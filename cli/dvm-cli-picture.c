@@ -318,7 +318,7 @@ join_names (DvmCliMachine *machine, const char *const *nodes)
   guint n = 0;
 
   for (gsize i = 0; nodes[i] != NULL; i++)
-    if (g_strv_contains (dvm_cli_machine_get_nodes (machine), nodes[i]) && n++ < MAX_NAMES)
+    if (dvm_cli_machine_has_node (machine, nodes[i]) && n++ < MAX_NAMES)
       g_string_append_printf (text, "%s%s", text->len > 0 ? ", " : "", nodes[i]);
   if (n > MAX_NAMES)
     g_string_append_printf (text, _ (" and %u more"), n - MAX_NAMES);

@@ -58,18 +58,43 @@ dvm_cli_report_is_done (DvmCliReport *self)
 
 /* ---- tables ---- */
 
+/* (nullable): of the node that has this other name, and hardware that is known */
+static const char *
+find_name (const DvmCliFacts *facts, const char *name)
+{
+  for (guint i = 0; i < facts->nodes->len; i++)
+    {
+      DvmNode *node = facts->nodes->pdata[i];
+      const char *const *aliases = dvm_node_get_aliases (node);
+
+      if (dvm_node_get_rank (node) > 0 && aliases != NULL && g_strv_contains (aliases, name)
+          && dvm_cli_machines_find (facts->machines, dvm_node_get_name (node)) != NULL)
+        return dvm_node_get_name (node);
+    }
+  return NULL;
+}
+
 GStrv
 dvm_cli_facts_list_nodes (const DvmCliFacts *facts, const char *named, GError **error)
 {
   g_auto (GStrv) names = named != NULL ? g_strsplit (named, ";", -1) : dvm_cli_list_map_nodes (facts->map, G_MAXUINT);
 
-  for (gsize i = 0; named != NULL && names[i] != NULL; i++)
-    if (dvm_cli_machines_find (facts->machines, names[i]) == NULL)
-      {
-        g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
-                     _ ("option --display: '%s' is no node of which the hardware is known"), names[i]);
-        return NULL;
-      }
+  for (gsize i = 0; names[i] != NULL; i++)
+    {
+      if (dvm_cli_machines_find (facts->machines, names[i]) != NULL)
+        continue;
+      if (named != NULL && find_name (facts, names[i]) != NULL)
+        {
+          char *own = g_strdup (find_name (facts, names[i]));
+
+          g_free (names[i]);
+          names[i] = own;
+          continue;
+        }
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
+                   _ ("option --display: '%s' is no node of which the hardware is known"), names[i]);
+      return NULL;
+    }
   return g_steal_pointer (&names);
 }
 
@@ -394,7 +419,7 @@ dvm_cli_report_new (DvmCli *cli, DvmClient *client, DvmJob *job, DvmJobSpec *spe
   self->spec = spec;
   self->display = display;
   self->cancellable = g_cancellable_new ();
-  if ((what & (DVM_CLI_DISPLAY_ALLOCATION | DVM_CLI_DISPLAY_MAP_DEVEL)) != 0 || display->parseable)
+  if ((what & (DVM_CLI_DISPLAY_ALLOCATION | DVM_CLI_DISPLAY_MAP_DEVEL | OF_HARDWARE)) != 0 || display->parseable)
     dvm_client_list_nodes_async (client, self->cancellable, on_nodes, begin_call (self));
   if ((what & (OF_MAP | OF_HARDWARE)) != 0)
     dvm_client_map_job_async (client, job, NULL, self->cancellable, on_map, begin_call (self));

@@ -169,6 +169,8 @@ def test_display():
     """run --display shows what nodes have, and maps in detail, for people and as XML"""
     with place() as here:
         # A private DVM leaves with its job; all of it is shown all the same.
+        check("localhost" in shown(here, "map-devel", "-n", "1"), "another name of this machine")
+        contains(shown(here, "topo=localhost", "-n", "1"), "─ package 0 ─")
         text = shown(here, "allocation,topo,cpus,map,map-devel,bindings", "-n", "1", "--bind-to", "core")
         for part in ("SLOTS  MAX\n", "─ package 0 ─", "HARDWARE THREADS\n", "OBJECT  NOTE\n", "Bind to: core\n",
                      "ON NODE", "BOUND TO CPUS\n"):
