@@ -74,7 +74,7 @@ dvm_client_map_with_options_async (DvmClient *self, DvmJobSpec *spec, GVariant *
       g_object_unref (task);
       return;
     }
-  value = g_variant_ref_sink (dvm_job_spec_to_variant (spec));
+  value = dvm_job_spec_to_variant (spec);
   g_variant_get (value, "(@aa{sv}@a{sv})", &apps, &of_job);
   all = join_options (of_job, options);
   call.parameters = g_variant_new ("(@aa{sv}@a{sv})", apps, all);

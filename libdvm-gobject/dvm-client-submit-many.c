@@ -81,7 +81,7 @@ check_job (DvmJobSpec *spec, guint index, GError **error)
 static GVariant *
 describe_job (DvmJobSpec *spec)
 {
-  g_autoptr (GVariant) value = g_variant_ref_sink (dvm_job_spec_to_variant (spec));
+  g_autoptr (GVariant) value = dvm_job_spec_to_variant (spec);
   g_autoptr (GVariant) app = NULL;
   g_autoptr (GVariant) options = NULL;
   g_autoptr (GVariant) argv = NULL;
