@@ -179,13 +179,13 @@ test_hosts (void)
     { "2 ^node1", NULL, "2 2" },
     { "2 node1,node2,^node1", NULL, "2 2" },
     { "2 +n2", NULL, "3 3" },
-    { "4 node3,node1", "node", "1 3 1 3" },
-    { "0 node3:1,node1", NULL, "1 1 3" },
+    { "4 node3,node1", "node", "3 1 3 1" },
+    { "0 node3:1,node1", NULL, "3 1 1" },
     { "2 node3; 2 node1", NULL, "3 3 1 1" },
     { "2 node3; 2 node1", "node", "3 3 1 1" },
     { "1 node3; 2", NULL, "3 1 1" },
     { "0 node3:1; 3", NULL, "3 1 1 2" },
-    { "0 node3; 0 node2:1,node1:1", "ppr:1:node", "3 1 2" },
+    { "0 node3; 0 node2:1,node1:1", "ppr:1:node", "3 2 1" },
     { "0", "ppr:2:node", "1 1 2 2 3 3" },
     { "3", "ppr:1:node", "1 2 3" },
   };
@@ -265,13 +265,13 @@ test_hostfile (void)
 
   dvm_init (&dvm, 3, slots, NULL);
   first = start (&dvm, job, NULL, NULL);
-  check_nodes (first, "1 1 3");
+  check_nodes (first, "3 1 1");
   check_failed (start (&dvm, bad, NULL, NULL), place);
   check_failed (start (&dvm, more, NULL, NULL), "have 3 slots");
   run_to_end (&dvm.world, first);
   /* Beyond the slots of the file, but not beyond its max_slots. */
   second = start (&dvm, more, NULL, "oversubscribe");
-  check_nodes (second, "1 1 1 3 3 3 3");
+  check_nodes (second, "3 3 3 3 1 1 1");
   g_unlink (good);
   g_unlink (unknown);
 }
