@@ -63,9 +63,12 @@ set_number (DvmdConfig *config, const char *name, int number, GError **error)
 static gboolean
 set_slots (DvmdConfig *config, const char *text, GError **error)
 {
-  if (text != NULL && g_ascii_isalpha (text[0]))
-    return set (config, "slots", "0", error) && set (config, "default-slots", text, error);
-  return set (config, "slots", text, error);
+  gboolean is_word = text != NULL && g_ascii_isalpha (text[0]);
+
+  if (set (config, "slots", is_word ? "0" : text, error) && (!is_word || set (config, "default-slots", text, error)))
+    return TRUE;
+  g_prefix_error (error, "--slots %s: ", text);
+  return FALSE;
 }
 
 /* Others than those of the command line are no longer asked for. */
