@@ -233,6 +233,12 @@ dvmd_state_machine_post (DvmdEventQueue *queue, const DvmdStateTable *table, gpo
     queue->wakeup (queue->user_data);
 }
 
+void
+dvmd_state_machine_step (const DvmdStateTable *table, gpointer object, guint event, guint given, const char *reason)
+{
+  process (&(QueuedEvent){ table, object, { event, given, reason } });
+}
+
 gboolean
 dvmd_state_table_lookup (const DvmdStateTable *table, guint state, guint event, guint given, guint *to)
 {

@@ -92,6 +92,10 @@ typedef struct
 void dvmd_state_machine_post (DvmdEventQueue *queue, const DvmdStateTable *table, gpointer object, guint event,
                               guint given, const char *reason);
 
+/* The event is handled at once, for objects of which the caller needs the new state, or that handlers may free. */
+void dvmd_state_machine_step (const DvmdStateTable *table, gpointer object, guint event, guint given,
+                              const char *reason);
+
 /* Looks up a transition without making it; FALSE: the table has no such row. For tests and documentation. */
 gboolean dvmd_state_table_lookup (const DvmdStateTable *table, guint state, guint event, guint given, guint *to);
 /* Text for Graphviz, a graph for each of the tables, which NULL ends; events that change no state are left out. */

@@ -8,6 +8,7 @@
 
 #define G_LOG_DOMAIN "dvmd-controller"
 
+#include "dvmd-agent-life.h"
 #include "dvmd-campaign-machine.h"
 #include "dvmd-controller-map.h"
 #include "dvmd-controller-private.h"
@@ -221,7 +222,8 @@ dvmd_controller_shutdown (DvmdController *self, gboolean force, const char *reas
 char *
 dvmd_controller_draw_machines (void)
 {
-  static const DvmdStateTable *const tables[] = { &dvmd_vm_table, &dvmd_job_table, &dvmd_campaign_table, NULL };
+  static const DvmdStateTable *const tables[] = { &dvmd_vm_table, &dvmd_job_table, &dvmd_campaign_table,
+                                                  &dvmd_agent_table, NULL };
 
   return dvmd_state_tables_to_dot (tables);
 }

@@ -9,6 +9,7 @@
 #include "dvmd-core-nodes.h"
 
 #include "dvm-records-private.h"
+#include "dvmd-agent-life.h"
 #include "dvmd-campaign-inner.h"
 #include "dvmd-core-news.h"
 #include "dvmd-core-parts.h"
@@ -30,24 +31,36 @@ dvmd_core_find_agent (DvmdCore *self, const char *name)
 gboolean
 dvmd_node_is_leaving (DvmdNode *node)
 {
-  return node->ordered || (node->shrinks != NULL && node->shrinks->len > 0)
+  return node->stage == DVMD_STAGE_ORDERED || (node->shrinks != NULL && node->shrinks->len > 0)
          || (node->grow != NULL && dvmd_campaign_has_failed (node->grow));
 }
 
 gboolean
 dvmd_node_is_down (DvmdNode *node)
 {
-  return dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN;
+  return node->stage == DVMD_STAGE_DOWN;
+}
+
+gboolean
+dvmd_node_is_member (DvmdNode *node)
+{
+  return dvm_node_get_state (node->record) == DVM_NODE_STATE_UP || dvmd_node_is_drained (node);
+}
+
+void
+dvmd_core_agent_step (DvmdCore *self, DvmdNode *node, guint event, guint given, const char *reason)
+{
+  dvmd_state_machine_step (&dvmd_agent_table, &(DvmdAgent){ self, node }, event, given, reason);
 }
 
 DvmdNode *
-dvmd_core_bring_node (DvmdCore *self, const char *name, guint slots, guint slots_max)
+dvmd_core_bring_node (DvmdCore *self, const char *name, guint slots, guint slots_max, const char *why)
 {
   DvmdNode *node = dvmd_node_pool_add (dvmd_core_get_nodes (self), name, slots, slots_max);
 
   node->brought = TRUE;
   dvmd_membership_add (dvmd_core_get_membership (self));
-  dvmd_node_pool_set_state (dvmd_core_get_nodes (self), node, DVM_NODE_STATE_ADDED, NULL);
+  dvmd_core_agent_step (self, node, DVMD_LIFE_LAUNCHED, 0, why);
   return node;
 }
 
@@ -109,14 +122,12 @@ dvmd_core_describe_departure (DvmdNode *node)
 static gboolean
 check_agent_up (DvmdNode *node, GError **error)
 {
-  DvmNodeState state = dvm_node_get_state (node->record);
-
   if (node->rank == 0)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
                  "Rank 0 is the controller: it has no slots, and no job runs there");
-  else if (state != DVM_NODE_STATE_UP && !dvmd_node_is_drained (node))
+  else if (!dvmd_node_is_member (node))
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY, "The node %s is not up (%s)", dvm_node_get_name (node->record),
-                 dvm_node_state_to_string (state));
+                 dvm_node_state_to_string (dvm_node_get_state (node->record)));
   else
     return TRUE;
   return FALSE;
@@ -199,7 +210,7 @@ dvmd_core_find_missing (DvmdJob *job)
       guint rank = g_array_index (agents, guint, i);
       DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (job->core), rank);
 
-      if (node == NULL || node->leaving || dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN)
+      if (node == NULL || node->leaving || dvmd_node_is_down (node))
         return rank;
     }
   return G_MAXUINT;

@@ -10,11 +10,10 @@
 #define G_LOG_DOMAIN "dvmd-core"
 
 #include "dvm-records-private.h"
+#include "dvmd-agent-life.h"
 #include "dvmd-core-news.h"
+#include "dvmd-core-nodes.h"
 #include "dvmd-core-parts.h"
-#include "dvmd-departure.h"
-#include "dvmd-grow.h"
-#include "dvmd-log.h"
 #include "dvmd-membership.h"
 #include "dvmd-vm-machine.h"
 #include "dvmd-vm.h"
@@ -105,7 +104,7 @@ refuse_latecomer (DvmdCore *self, DvmdNode *node)
   guint links_changed = 0;
 
   if (dvmd_core_get_settings (self)->elastic && dvmd_core_get_effects (self)->remove_agents != NULL
-      && dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN)
+      && dvmd_node_is_down (node))
     dvmd_core_get_effects (self)->remove_agents (dvmd_core_get_user_data (self), NULL, &node, 1, &repairs,
                                                  &links_changed);
 }
@@ -114,9 +113,8 @@ void
 dvmd_core_agent_reported (DvmdCore *self, guint rank, const DvmdAgentReport *report)
 {
   DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (self), rank);
-  gboolean of_start;
 
-  if (node == NULL || rank == 0 || dvm_node_get_state (node->record) != DVM_NODE_STATE_ADDED || node->hwthreads != 0)
+  if (node == NULL || node->stage != DVMD_STAGE_COMING)
     {
       g_message ("An agent reports as rank %u, which is not expected", rank);
       /* Of an attempt to bring a node back it is over, and the launcher has ended what there was. */
@@ -128,24 +126,22 @@ dvmd_core_agent_reported (DvmdCore *self, guint rank, const DvmdAgentReport *rep
   dvmd_node_pool_set_contact (dvmd_core_get_nodes (self), node, report->address, report->pid, report->aliases);
   _dvm_node_set_topology (node->record, report->topology);
   _dvm_node_set_last_seen (node->record, dvmd_clock_now (dvmd_core_get_clock (self)));
-  of_start = node->grow == NULL && !dvmd_core_was_ready (self);
-  if (of_start)
-    dvmd_membership_report (dvmd_core_get_membership (self));
   dvmd_core_node_changed (self, rank);
   dvmd_core_changed (self);
-  if (node->grow != NULL)
-    dvmd_grow_reported (node->grow, node);
-  else if (of_start)
-    check_outcomes (self);
+  dvmd_core_agent_step (self, node, DVMD_LIFE_REPORTED, 0, NULL);
 }
 
 void
-dvmd_core_miss_agent (DvmdCore *self, DvmdNode *node, const char *reason)
+dvmd_start_reported (DvmdCore *self)
 {
-  dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) },
-                  "it did not come: %s", reason);
+  dvmd_membership_report (dvmd_core_get_membership (self));
+  check_outcomes (self);
+}
+
+void
+dvmd_start_missed (DvmdCore *self, DvmdNode *node)
+{
   dvmd_membership_miss (dvmd_core_get_membership (self), node->hwthreads != 0);
-  dvmd_core_drop_agent (self, node, reason);
   /* Membership that is under way counts on it. */
   if (dvmd_job_get_state (dvmd_core_get_vm_job (self)) == DVM_JOB_STATE_VM_READY)
     dvmd_core_post_vm (self, DVMD_VM_MEMBER_LOST, 0, NULL);

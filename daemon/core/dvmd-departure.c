@@ -10,6 +10,8 @@
 
 #include "dvmd-departure.h"
 
+#include "dvm-records-private.h"
+#include "dvmd-agent-life.h"
 #include "dvmd-campaign-inner.h"
 #include "dvmd-campaign-machine.h"
 #include "dvmd-core-elastic.h"
@@ -58,8 +60,6 @@ lose_agent_of_job (DvmdCore *self, DvmdJob *job, DvmdNode *node, const DvmReason
 static void
 lose_node (DvmdCore *self, DvmdNode *node, const DvmReason *reason)
 {
-  if (dvmd_node_is_down (node))
-    return;
   for (GList *l = dvmd_core_get_live_jobs (self); l != NULL; l = l->next)
     dvmd_admission_give_back_node (dvmd_core_get_admission (self), l->data, node);
   dvmd_membership_remove (dvmd_core_get_membership (self));
@@ -77,12 +77,8 @@ dvmd_core_drop_agent (DvmdCore *self, DvmdNode *node, const char *reason)
     what = dvmd_core_describe_departure (node);
   else
     what = _dvm_reason_new (DVM_REASON_NODE_LOST, dvm_node_get_name (node->record), reason);
-  for (GList *l = dvmd_core_get_live_jobs (self); l != NULL; l = l->next)
-    dvmd_admission_give_back_node (dvmd_core_get_admission (self), l->data, node);
   dvmd_node_pool_set_state (dvmd_core_get_nodes (self), node, DVM_NODE_STATE_DOWN, told);
-  dvmd_membership_remove (dvmd_core_get_membership (self));
-  for (GList *l = dvmd_core_get_live_jobs (self); l != NULL; l = l->next)
-    lose_agent_of_job (self, l->data, node, what);
+  lose_node (self, node, what);
   dvmd_shrink_check_drains (self);
   dvmd_core_changed (self);
   dvmd_core_check_all_gone (self);
@@ -116,24 +112,12 @@ static void
 keep_down (DvmdCore *self, DvmdNode *node)
 {
   DvmdCampaign *attempt = g_steal_pointer (&node->grow);
-  const char *why = dvmd_core_strip_name (node, dvmd_campaign_get_failure_reason (attempt));
-  g_autoptr (DvmReason) reason = _dvm_reason_new (DVM_REASON_NODE_LOST, dvm_node_get_name (node->record), why);
-  g_autofree char *told = NULL;
 
-  lose_node (self, node, reason);
-  node->ordered = FALSE;
-  told = dvmd_heal_plan (self, node, why);
-  dvmd_node_pool_set_state (dvmd_core_get_nodes (self), node, DVM_NODE_STATE_DOWN, told);
+  dvmd_core_agent_step (self, node, DVMD_LIFE_KEPT, 0,
+                        dvmd_core_strip_name (node, dvmd_campaign_get_failure_reason (attempt)));
   dvmd_core_refresh_node (self, node);
   count_departure (attempt, node->rank);
   dvmd_grow_rank_departed (self, node->rank);
-  dvmd_core_changed (self);
-}
-
-static gboolean
-is_member (DvmdNode *node)
-{
-  return dvm_node_get_state (node->record) == DVM_NODE_STATE_UP || dvmd_node_is_drained (node);
 }
 
 static void
@@ -148,9 +132,10 @@ remove_node (DvmdCore *self, DvmdNode *node)
   node->grow = NULL;
   dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) },
                   "rank %u has left the DVM", rank);
-  lose_node (self, node, why);
+  if (!dvmd_node_is_down (node))
+    lose_node (self, node, why);
   leave_sessions (self, node);
-  if (is_member (node) || (grow != NULL && dvmd_campaign_is_wiring (grow)))
+  if (dvmd_node_is_member (node) || (grow != NULL && dvmd_campaign_is_wiring (grow)))
     dvmd_membership_renew (dvmd_core_get_membership (self));
   dvmd_heal_forget (node);
   node->taken_by = taker != NULL ? dvmd_campaign_get_id (taker) : 0;
@@ -163,6 +148,22 @@ remove_node (DvmdCore *self, DvmdNode *node)
   dvmd_grow_rank_departed (self, rank);
   dvmd_shrink_check_drains (self);
   dvmd_core_changed (self);
+}
+
+void
+dvmd_core_order_away (DvmdCampaign *campaign, GPtrArray *nodes)
+{
+  DvmdCore *self = dvmd_campaign_get_core (campaign);
+  guint repairs = 0;
+  guint links_changed = 0;
+
+  for (guint i = 0; i < nodes->len; i++)
+    dvmd_core_agent_step (self, g_ptr_array_index (nodes, i), DVMD_LIFE_ORDERED, 0, NULL);
+  if (nodes->len > 0 && dvmd_core_get_effects (self)->remove_agents != NULL)
+    dvmd_core_get_effects (self)->remove_agents (dvmd_core_get_user_data (self), campaign,
+                                                 (DvmdNode *const *)nodes->pdata, nodes->len, &repairs, &links_changed);
+  _dvm_campaign_set_repairs (dvmd_campaign_get_record (campaign), repairs, links_changed);
+  dvmd_core_tell_campaign (campaign, DVMD_NEWS_CHANGED);
 }
 
 void

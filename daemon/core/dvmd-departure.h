@@ -8,8 +8,8 @@
 
 G_BEGIN_DECLS
 
-/* An agent of the start will not report: its node is DOWN (dvmd-core-start.c). */
-void dvmd_core_miss_agent (DvmdCore *self, DvmdNode *node, const char *reason);
+/* These agents are told to leave, all together. */
+void dvmd_core_order_away (DvmdCampaign *campaign, GPtrArray *nodes);
 /* Its node is down, and nobody waits for it. reason: of the node; for its jobs, the node is named before it. */
 void dvmd_core_drop_agent (DvmdCore *self, DvmdNode *node, const char *reason);
 /* It is not a node of the DVM any more. Those who waited for that go on. */

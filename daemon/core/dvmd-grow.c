@@ -15,6 +15,7 @@
 #include "dvmd-grow.h"
 
 #include "dvm-records-private.h"
+#include "dvmd-agent-life.h"
 #include "dvmd-campaign-inner.h"
 #include "dvmd-campaign-machine.h"
 #include "dvmd-campaign-private.h"
@@ -77,7 +78,7 @@ bring_target (DvmdCampaign *self, DvmdTarget *target)
   /* A node of that name that is down is one that nobody waits for. */
   if (old != NULL && dvmd_node_is_down (old))
     dvmd_core_depart (core, old);
-  node = dvmd_core_bring_node (core, target->name, target->slots, target->slots_max);
+  node = dvmd_core_bring_node (core, target->name, target->slots, target->slots_max, NULL);
   node->address = g_strdup (target->address);
   node->grow = self;
   node->coming_for = dvmd_session_is_reserved (self->session);
@@ -216,7 +217,7 @@ dvmd_core_agents_wired (DvmdCore *self, DvmdCampaign *campaign)
       if (campaign->heal != NULL)
         dvmd_heal_came (campaign->heal);
       else
-        dvmd_node_pool_set_state (dvmd_core_get_nodes (self), node, DVM_NODE_STATE_UP, NULL);
+        dvmd_core_agent_step (self, node, DVMD_LIFE_WIRED, DVM_NODE_STATE_UP, NULL);
       dvmd_core_node_changed (self, node->rank);
     }
   dvmd_campaign_post (campaign, DVMD_CAMPAIGN_WIRED, NULL);
@@ -258,8 +259,6 @@ dvmd_grow_roll_back (DvmdCampaign *self)
   DvmdCore *core = self->core;
   g_autoptr (GPtrArray) nodes = dvmd_grow_list_nodes (self);
   g_autoptr (GPtrArray) there = g_ptr_array_new ();
-  guint repairs = 0;
-  guint links_changed = 0;
 
   forget_names (self);
   dvmd_gate_abort (self);
@@ -268,18 +267,12 @@ dvmd_grow_roll_back (DvmdCampaign *self)
       DvmdNode *node = g_ptr_array_index (nodes, i);
 
       dvmd_core_refresh_node (core, node);
-      if (self->grown == DVMD_GROW_PLANNED || node->never_came)
+      if (self->grown == DVMD_GROW_PLANNED || node->stage == DVMD_STAGE_UNSTARTED)
         dvmd_core_depart (core, node);
       else
         g_ptr_array_add (there, node);
     }
-  for (guint i = 0; i < there->len; i++)
-    ((DvmdNode *)g_ptr_array_index (there, i))->ordered = TRUE;
-  if (there->len > 0 && dvmd_core_get_effects (core)->remove_agents != NULL)
-    dvmd_core_get_effects (core)->remove_agents (dvmd_core_get_user_data (core), self, (DvmdNode *const *)there->pdata,
-                                                 there->len, &repairs, &links_changed);
-  _dvm_campaign_set_repairs (self->record, repairs, links_changed);
-  dvmd_core_tell_campaign (self, DVMD_NEWS_CHANGED);
+  dvmd_core_order_away (self, there);
 }
 
 /* (nullable): one that brings nodes into the same session */

@@ -11,6 +11,7 @@
 #include "dvmd-heal.h"
 
 #include "dvm-records-private.h"
+#include "dvmd-agent-life.h"
 #include "dvmd-campaign-inner.h"
 #include "dvmd-campaign-machine.h"
 #include "dvmd-campaign-registry.h"
@@ -39,12 +40,6 @@ struct _DvmdHeal
   gboolean drained;
   char *drain_reason;
 };
-
-static gboolean
-is_member (DvmdNode *node)
-{
-  return dvm_node_get_state (node->record) == DVM_NODE_STATE_UP || dvmd_node_is_drained (node);
-}
 
 static DvmdHeal *
 get_heal (DvmdCore *core, DvmdNode *node)
@@ -91,8 +86,9 @@ bring_again (DvmdHeal *self)
 {
   DvmdCore *core = self->core;
   DvmdNode *old = self->node;
+  g_autofree char *why = g_strdup_printf ("Its agent is started again (attempt %u)", ++self->n_attempts);
   DvmdNode *node = dvmd_core_bring_node (core, dvm_node_get_name (old->record), old->slots_given ? old->slots : 0,
-                                         old->slots_max);
+                                         old->slots_max, why);
 
   dvmd_node_pool_set_slots (dvmd_core_get_nodes (core), node, old->slots, old->slots_max);
   node->brought = old->brought;
@@ -118,12 +114,8 @@ begin (DvmdHeal *self)
 {
   g_autoptr (DvmdCampaign) attempt = dvmd_campaign_new (self->core, 0, DVM_CAMPAIGN_KIND_GROW);
   DvmdNode *node = bring_again (self);
-  g_autofree char *what = NULL;
 
   self->wanted = FALSE;
-  self->n_attempts++;
-  what = g_strdup_printf ("Its agent is started again (attempt %u)", self->n_attempts);
-  dvmd_node_pool_set_state (dvmd_core_get_nodes (self->core), node, DVM_NODE_STATE_ADDED, what);
   node->grow = attempt;
   dvmd_campaign_add_target (attempt, dvm_node_get_name (node->record), node->rank);
   dvmd_campaign_publish_targets (attempt);
@@ -192,7 +184,7 @@ note_loss (DvmdHeal *self)
              >= dvmd_core_get_settings (self->core)->heal_pause)
     self->n_attempts = 0;
   self->up_since = 0;
-  if (!is_member (node))
+  if (!dvmd_node_is_member (node))
     return;
   self->drained = dvmd_node_is_drained (node);
   g_free (self->drain_reason);
@@ -230,8 +222,8 @@ dvmd_heal_came (DvmdHeal *self)
 
   node->healing = FALSE;
   self->up_since = dvmd_clock_monotonic (dvmd_core_get_clock (self->core));
-  dvmd_node_pool_set_state (dvmd_core_get_nodes (self->core), node,
-                            self->drained ? DVM_NODE_STATE_DO_NOT_USE : DVM_NODE_STATE_UP, self->drain_reason);
+  dvmd_core_agent_step (self->core, node, DVMD_LIFE_WIRED,
+                        self->drained ? DVM_NODE_STATE_DO_NOT_USE : DVM_NODE_STATE_UP, self->drain_reason);
   dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, &(DvmdLogSubject){ .node = dvm_node_get_name (node->record) },
                   "the node is back, as rank %u", node->rank);
 }
@@ -275,7 +267,7 @@ check_restart (DvmdCore *self, DvmdNode *node, GError **error)
            || dvmd_campaign_registry_find_coming (dvmd_core_get_campaign_registry (self), name) != NULL)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY,
                  "A change of the DVM's size takes or brings %s: its agent is started by that, or not any more", name);
-  else if (!is_member (node) && !dvmd_node_is_down (node))
+  else if (!dvmd_node_is_member (node) && !dvmd_node_is_down (node))
     g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS, "The agent of %s is being started already", name);
   else
     return TRUE;

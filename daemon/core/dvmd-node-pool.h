@@ -13,6 +13,18 @@ G_BEGIN_DECLS
 typedef struct _DvmdCampaign DvmdCampaign;
 struct _DvmdHeal;
 
+/* The life of the node's agent: dvmd-agent-life.h has its table. */
+typedef enum
+{
+  DVMD_STAGE_FOUND,
+  DVMD_STAGE_COMING, /* it is being started */
+  DVMD_STAGE_REPORTED,
+  DVMD_STAGE_UNSTARTED, /* nothing of it could be started, and its grow fails */
+  DVMD_STAGE_MEMBER,
+  DVMD_STAGE_ORDERED, /* it has been told to leave */
+  DVMD_STAGE_DOWN,
+} DvmdAgentStage;
+
 /* The jobs with processes on a node. */
 typedef struct
 {
@@ -25,6 +37,7 @@ typedef struct
 {
   DvmNode *record;
   guint rank;
+  DvmdAgentStage stage;
   char *address;      /* (nullable): for the launcher, if it is another one than the name */
   guint slots;        /* 0 until known */
   guint slots_max;    /* 0: no limit beyond slots */
@@ -36,10 +49,8 @@ typedef struct
   gboolean brought;       /* by a grow, after the start */
   gboolean barred;        /* no job is placed there any more: a campaign takes it away, or will */
   gboolean leaving;       /* its slots count for nobody: a campaign that takes it away has its ticket */
-  gboolean ordered;       /* its agent has been told to leave */
   guint taken_by;         /* the campaign with which it leaves the pool; 0: none */
   gboolean coming_for;    /* the grow that brings it reserves it: for its session */
-  gboolean never_came;    /* nothing of its agent has been started */
   DvmdCampaign *grow;     /* (nullable): that brings it, or rolls back; unowned */
   struct _DvmdHeal *heal; /* (nullable): it was lost once; the core's own */
   gboolean healing;       /* it is down, or on its way, and will be tried again */

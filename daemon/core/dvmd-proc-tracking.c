@@ -326,7 +326,7 @@ is_taken_away (DvmdJob *job, guint rank, DvmProcState state)
 {
   DvmdNode *node = node_of (job, rank);
 
-  return node != NULL && node->ordered
+  return node != NULL && node->stage == DVMD_STAGE_ORDERED
          && (state == DVM_PROC_STATE_KILLED_BY_CMD || state == DVM_PROC_STATE_ABORTED_BY_SIG
              || state == DVM_PROC_STATE_TERM_NON_ZERO || state == DVM_PROC_STATE_TERM_WO_SYNC);
 }
@@ -490,7 +490,7 @@ dvmd_core_take_away (DvmdJob *job)
     {
       DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (job->core), g_array_index (agents, guint, i));
 
-      if (node != NULL && node->leaving && !node->ordered)
+      if (node != NULL && node->leaving && node->stage != DVMD_STAGE_ORDERED)
         n += count_alive (job, node, &first, &where);
     }
   if (n == 0 || goes_on_without (job, n))

@@ -15,6 +15,7 @@
 #include "dvmd-shrink.h"
 
 #include "dvm-records-private.h"
+#include "dvmd-agent-life.h"
 #include "dvmd-campaign-inner.h"
 #include "dvmd-campaign-machine.h"
 #include "dvmd-campaign-private.h"
@@ -102,8 +103,8 @@ list_to_order (DvmdCampaign *self)
       DvmdTarget *target = g_ptr_array_index (self->targets, i);
       DvmdNode *node = !target->gone ? dvmd_node_pool_get (dvmd_core_get_nodes (self->core), target->rank) : NULL;
 
-      target->ordered = node != NULL && !node->ordered && !dvmd_node_is_down (node);
-      if (node == NULL || node->ordered)
+      target->ordered = node != NULL && node->stage != DVMD_STAGE_ORDERED && !dvmd_node_is_down (node);
+      if (node == NULL || node->stage == DVMD_STAGE_ORDERED)
         continue;
       if (target->ordered)
         g_ptr_array_add (nodes, node);
@@ -118,19 +119,11 @@ dvmd_shrink_order (DvmdCampaign *self)
 {
   DvmdCore *core = self->core;
   g_autoptr (GPtrArray) nodes = list_to_order (self);
-  guint repairs = 0;
-  guint links_changed = 0;
 
   for (GList *l = nodes->len > 0 ? dvmd_core_get_live_jobs (core) : NULL; l != NULL; l = l->next)
     if (dvmd_drain_is_running (l->data))
       dvmd_core_take_away (l->data);
-  for (guint i = 0; i < nodes->len; i++)
-    ((DvmdNode *)g_ptr_array_index (nodes, i))->ordered = TRUE;
-  if (nodes->len > 0 && dvmd_core_get_effects (core)->remove_agents != NULL)
-    dvmd_core_get_effects (core)->remove_agents (dvmd_core_get_user_data (core), self, (DvmdNode *const *)nodes->pdata,
-                                                 nodes->len, &repairs, &links_changed);
-  _dvm_campaign_set_repairs (self->record, repairs, links_changed);
-  dvmd_core_tell_campaign (self, DVMD_NEWS_CHANGED);
+  dvmd_core_order_away (self, nodes);
   if (self->n_pending == 0)
     dvmd_campaign_post (self, DVMD_CAMPAIGN_DEPARTED, NULL);
 }
@@ -257,6 +250,14 @@ order_again (GPtrArray *campaigns)
     }
 }
 
+static DvmdAgentStage
+find_stage (DvmdNode *node)
+{
+  if (node->grow == NULL)
+    return DVMD_STAGE_MEMBER;
+  return node->hwthreads == 0 ? DVMD_STAGE_COMING : DVMD_STAGE_REPORTED;
+}
+
 /* The targets have not received the order and stay, unless another campaign orders them. */
 void
 dvmd_shrink_order_lost (DvmdCampaign *self)
@@ -266,8 +267,8 @@ dvmd_shrink_order_lost (DvmdCampaign *self)
       const DvmdTarget *target = g_ptr_array_index (self->targets, i);
       DvmdNode *node = !target->gone ? dvmd_node_pool_get (dvmd_core_get_nodes (self->core), target->rank) : NULL;
 
-      if (node != NULL && target->ordered)
-        node->ordered = FALSE;
+      if (node != NULL && target->ordered && node->stage == DVMD_STAGE_ORDERED)
+        dvmd_core_agent_step (self->core, node, DVMD_LIFE_ORDER_LOST, find_stage (node), NULL);
     }
 }
 

@@ -11,9 +11,11 @@
 #include "dvmd-vm-machine.h"
 
 #include "dvm-records-private.h"
+#include "dvmd-agent-life.h"
 #include "dvmd-campaign-registry.h"
 #include "dvmd-core-campaigns.h"
 #include "dvmd-core-news.h"
+#include "dvmd-core-nodes.h"
 #include "dvmd-core-parts.h"
 #include "dvmd-gates.h"
 #include "dvmd-job-registry.h"
@@ -70,7 +72,7 @@ step_launch_daemons (gpointer object, const DvmdEvent *event)
   for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (dvmd_core_get_nodes (core), node)) != NULL;)
     if (node->rank > 0)
       {
-        dvmd_node_pool_set_state (dvmd_core_get_nodes (core), node, DVM_NODE_STATE_ADDED, NULL);
+        dvmd_core_agent_step (core, node, DVMD_LIFE_LAUNCHED, 0, NULL);
         g_ptr_array_add (agents, node);
       }
   dvmd_membership_begin (dvmd_core_get_membership (core), agents->len);
@@ -87,7 +89,7 @@ step_daemons_reported (gpointer object, const DvmdEvent *event)
   DvmdCore *core = dvmd_job_get_core (object);
 
   for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (dvmd_core_get_nodes (core), node)) != NULL;)
-    if (node->rank > 0 && !node->slots_given && dvm_node_get_state (node->record) != DVM_NODE_STATE_DOWN)
+    if (node->rank > 0 && !node->slots_given && !dvmd_node_is_down (node))
       dvmd_node_pool_set_slots (dvmd_core_get_nodes (core), node, MAX (node->hwthreads, 1), node->slots_max);
   post (object, DVMD_VM_TO_DISTRIBUTE);
 }
@@ -169,8 +171,8 @@ act_distributed (gpointer object, const DvmdEvent *event)
   dvmd_core_get_vm (core)->ready = dvmd_core_get_vm (core)->was_ready = TRUE;
   _dvm_job_set_started_at (dvmd_job_get_record (job), dvmd_clock_now (dvmd_core_get_clock (core)));
   for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (dvmd_core_get_nodes (core), node)) != NULL;)
-    if (dvm_node_get_state (node->record) != DVM_NODE_STATE_DOWN)
-      dvmd_node_pool_set_state (dvmd_core_get_nodes (core), node, DVM_NODE_STATE_UP, NULL);
+    if (!dvmd_node_is_down (node))
+      dvmd_core_agent_step (core, node, DVMD_LIFE_WIRED, DVM_NODE_STATE_UP, NULL);
   dvmd_core_get_effects (core)->dvm_ready (dvmd_core_get_user_data (core));
   dvmd_core_changed (core);
   dvmd_core_dispatch_kept (core);

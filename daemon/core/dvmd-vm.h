@@ -21,6 +21,9 @@ void dvmd_core_look_again (DvmdCore *self);
 void dvmd_core_check_all_gone (DvmdCore *self);
 /* The DVM takes jobs. */
 gboolean dvmd_vm_check_open (DvmdCore *core, GError **error);
+/* An agent of the start has reported, or has not come and is DOWN. */
+void dvmd_start_reported (DvmdCore *self);
+void dvmd_start_missed (DvmdCore *self, DvmdNode *node);
 /* It is ready, or has been. */
 gboolean dvmd_core_was_ready (DvmdCore *self);
 

@@ -236,7 +236,7 @@ is_ordered (SimWorld *self, guint32 rank)
 {
   DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (self->core), rank);
 
-  return node != NULL && node->ordered;
+  return node != NULL && node->stage == DVMD_STAGE_ORDERED;
 }
 
 static void

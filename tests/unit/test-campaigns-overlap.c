@@ -554,13 +554,13 @@ test_shutdown_and_lost (void)
   job = submit (&world, 4);
   launch_all (&world, job);
   shrinking = shrink (&world, "node2");
-  g_assert_true (node (&world, 2)->ordered);
+  g_assert_cmpint (node (&world, 2)->stage, ==, DVMD_STAGE_ORDERED);
   dvmd_core_shutdown (world.core, FALSE, "enough");
   run (&world);
   dvmd_core_order_failed (world.core, shrinking, "out of memory");
   run (&world);
   assert_campaign (shrinking, DVM_CAMPAIGN_STATE_FAILED);
-  g_assert_false (node (&world, 2)->ordered);
+  g_assert_cmpint (node (&world, 2)->stage, ==, DVMD_STAGE_MEMBER);
   lose (&world, 2);
   dvmd_core_agent_ended (world.core, 1, DVMD_AGENT_LOST, DVMD_CAUSE_LOST, "connection closed");
   run (&world);

@@ -7,6 +7,7 @@
 
 #include "config.h"
 
+#include "dvmd-agent-life.h"
 #include "dvmd-campaign-inner.h"
 #include "dvmd-job-machine.h"
 #include "dvmd-local-daemon.h"
@@ -39,8 +40,9 @@ static const guint proc_errors[] = {
 };
 
 static const Machine machines[] = {
-  { &dvmd_vm_table, vm_errors },           { &dvmd_job_table, job_errors }, { &dvmd_campaign_table, NULL },
-  { &dvmd_local_proc_table, proc_errors }, { &dvmd_local_job_table, NULL }, { &dvmd_local_daemon_table, NULL },
+  { &dvmd_vm_table, vm_errors },      { &dvmd_job_table, job_errors },         { &dvmd_campaign_table, NULL },
+  { &dvmd_agent_table, NULL },        { &dvmd_local_proc_table, proc_errors }, { &dvmd_local_job_table, NULL },
+  { &dvmd_local_daemon_table, NULL },
 };
 
 /* ---- an object of which there is the state alone ---- */
