@@ -218,11 +218,11 @@ dvmd_controller_describe_membership (DvmdController *self)
 }
 
 void
-dvmd_controller_distribute_membership (gpointer user_data, guint64 epoch)
+dvmd_controller_wire_agents (gpointer user_data, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes)
 {
-  DvmdController *self = user_data;
+  DvmdAgents *agents = ((DvmdController *)user_data)->agents;
 
-  self->agents->funcs->distribute (self->agents, epoch, dvmd_controller_describe_membership (self));
+  agents->funcs->wire (agents, campaign, nodes, n_nodes);
 }
 
 void
@@ -234,14 +234,6 @@ dvmd_controller_stop_agents (gpointer user_data, gboolean force)
 }
 
 /* A DVM that changes its size has agents that can. */
-void
-dvmd_controller_wire_agents (gpointer user_data, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes)
-{
-  DvmdAgents *agents = ((DvmdController *)user_data)->agents;
-
-  agents->funcs->wire (agents, campaign, nodes, n_nodes);
-}
-
 void
 dvmd_controller_remove_agents (gpointer user_data, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes,
                                guint *repairs, guint *links_changed)

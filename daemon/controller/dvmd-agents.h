@@ -23,9 +23,7 @@ typedef struct
   void (*launch) (DvmdAgents *agents, DvmdNode *const *nodes, guint n_nodes);
   /* (nullable): whether so many more may be started */
   gboolean (*check_room) (DvmdAgents *agents, guint n, GError **error);
-  /* All get their places and are told who is there: dvmd_core_membership_distributed() follows. */
-  void (*distribute) (DvmdAgents *agents, guint64 epoch, GVariant *membership);
-  /* (nullable): these get their places: dvmd_core_agents_wired() follows */
+  /* These get their places, and all are told who is there: dvmd_core_agents_wired() follows. campaign: (nullable) */
   void (*wire) (DvmdAgents *agents, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes);
   /* (nullable): these are ordered to leave: dvmd_core_agent_ended() follows for each */
   void (*remove) (DvmdAgents *agents, DvmdNode *const *nodes, guint n_nodes, guint *repairs, guint *links_changed);

@@ -23,7 +23,7 @@
 static const DvmdEffects controller_effects = {
   .allocate = dvmd_controller_allocate,
   .launch_agents = dvmd_controller_launch_agents,
-  .distribute_membership = dvmd_controller_distribute_membership,
+  .wire_agents = dvmd_controller_wire_agents,
   .dvm_ready = dvmd_controller_tell_ready,
   .placement.check = dvmd_controller_check_placement,
   .placement.count = dvmd_controller_count_procs,
@@ -42,7 +42,6 @@ static const DvmdEffects controller_effects = {
   .tell_started = dvmd_services_job_started,
   .tell_ended = dvmd_services_job_ended,
   .stop_agents = dvmd_controller_stop_agents,
-  .wire_agents = dvmd_controller_wire_agents,
   .remove_agents = dvmd_controller_remove_agents,
   .offer_nodes = dvmd_controller_offer_nodes,
   .traced = dvmd_services_traced,

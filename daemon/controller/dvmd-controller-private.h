@@ -49,7 +49,6 @@ void dvmd_controller_tell_ended (gpointer user_data, DvmJobState state, const ch
 
 /* dvmd-agents.c: likewise */
 void dvmd_controller_launch_agents (gpointer user_data, DvmdNode *const *nodes, guint n_nodes);
-void dvmd_controller_distribute_membership (gpointer user_data, guint64 epoch);
 void dvmd_controller_stop_agents (gpointer user_data, gboolean force);
 void dvmd_controller_wire_agents (gpointer user_data, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes);
 void dvmd_controller_remove_agents (gpointer user_data, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes,

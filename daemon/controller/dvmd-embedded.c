@@ -80,10 +80,12 @@ broadcast (DvmdAgents *agents, DvmdMessageKind kind, GVariant *body)
 }
 
 static void
-distribute (DvmdAgents *agents, guint64 epoch, GVariant *membership)
+wire (DvmdAgents *agents, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes)
 {
-  broadcast (agents, DVMD_MSG_MEMBERSHIP, membership);
-  dvmd_core_membership_distributed (dvmd_controller_get_core (((Embedded *)agents)->controller), epoch);
+  DvmdController *controller = ((Embedded *)agents)->controller;
+
+  broadcast (agents, DVMD_MSG_MEMBERSHIP, dvmd_controller_describe_membership (controller));
+  dvmd_core_agents_wired (dvmd_controller_get_core (controller), campaign);
 }
 
 static void
@@ -129,7 +131,7 @@ static const DvmdAgentsFuncs funcs = {
   .see_to_orphans = TRUE,
   .free = embedded_free,
   .launch = launch,
-  .distribute = distribute,
+  .wire = wire,
   .stop = stop,
   .reported = reported,
   .gone = gone,

@@ -28,7 +28,6 @@ struct _DvmdPlan
   DvmdClock *clock;
   DvmdEventQueue *queue;
   DvmdCore *core;
-  guint64 epoch;         /* of the membership that is to be told */
   GPtrArray *topologies; /* DvmdTopology */
   GPtrArray *of_nodes;   /* DvmdTopology, by rank; borrowed */
   GHashTable *maps;      /* signature -> DvmdMapTopology */
@@ -75,9 +74,8 @@ ignore_agents (gpointer user_data, DvmdNode *const *nodes, guint n_nodes)
 }
 
 static void
-keep_epoch (gpointer user_data, guint64 epoch)
+ignore_wiring (gpointer user_data, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes)
 {
-  ((DvmdPlan *)user_data)->epoch = epoch;
 }
 
 static void
@@ -109,7 +107,7 @@ map_job (gpointer user_data, DvmdJob *job, const DvmdPlaces *places, GError **er
 
 static const DvmdEffects effects = {
   .launch_agents = ignore_agents,
-  .distribute_membership = keep_epoch,
+  .wire_agents = ignore_wiring,
   .dvm_ready = ignore_ready,
   .placement.check = check_placement,
   .placement.count = count_procs,
@@ -267,7 +265,7 @@ bring_up (DvmdPlan *self)
                                                       .topology = dvmd_topology_get_signature (topology) });
     }
   drain (self);
-  dvmd_core_membership_distributed (self->core, self->epoch);
+  dvmd_core_agents_wired (self->core, NULL);
   drain (self);
 }
 

@@ -111,33 +111,10 @@ dvmd_remote_reported (DvmdAgents *agents, guint rank, const DvmdAgentReport *rep
   dvmd_services_agent_reported (self->controller, rank);
 }
 
-void
-dvmd_remote_distribute (DvmdAgents *agents, guint64 epoch, GVariant *membership)
-{
-  DvmdRemote *self = (DvmdRemote *)agents;
-  g_autoptr (GPtrArray) joiners = dvmd_remote_list (self, AGENT_REPORTED, AGENT_REPORTED);
-  g_autofree guint32 *ranks = g_new (guint32, joiners->len + 1);
-
-  for (guint i = 0; i < joiners->len; i++)
-    {
-      DvmdAgentEntry *entry = g_ptr_array_index (joiners, i);
-
-      ranks[i] = entry->rank;
-      entry->step = AGENT_MEMBER;
-    }
-  if (joiners->len > 0)
-    dvmd_router_add (self->router, ranks, joiners->len);
-  self->epoch = epoch;
-  self->membership = dvmd_router_broadcast (self->router, DVMD_MSG_MEMBERSHIP, membership);
-  /* A tree without agents has told everybody already. */
-  if (dvmd_remote_count (self, AGENT_MEMBER, AGENT_MEMBER) == 0)
-    dvmd_remote_completed (self, self->membership);
-}
-
 typedef struct
 {
-  guint64 number; /* of the broadcast that tells the membership */
-  DvmdCampaign *campaign;
+  guint64 number;         /* of the broadcast that tells the membership */
+  DvmdCampaign *campaign; /* (nullable) */
 } Wiring;
 
 static void
@@ -145,7 +122,7 @@ wiring_free (gpointer data)
 {
   Wiring *self = data;
 
-  g_object_unref (self->campaign);
+  g_clear_object (&self->campaign);
   g_free (self);
 }
 
@@ -169,15 +146,15 @@ dvmd_remote_wire (DvmdAgents *agents, DvmdCampaign *campaign, DvmdNode *const *n
     }
   if (n > 0)
     dvmd_router_add (self->router, ranks, n);
-  wiring->campaign = g_object_ref (campaign);
+  g_set_object (&wiring->campaign, campaign);
   g_queue_push_tail (&self->wirings, wiring);
   wiring->number = G_MAXUINT64;
   wiring->number = dvmd_router_broadcast (self->router, DVMD_MSG_MEMBERSHIP,
                                           dvmd_controller_describe_membership (self->controller));
 }
 
-static void
-check_wirings (DvmdRemote *self, guint64 number)
+void
+dvmd_remote_completed (DvmdRemote *self, guint64 number)
 {
   Wiring *first;
 
@@ -187,17 +164,6 @@ check_wirings (DvmdRemote *self, guint64 number)
       dvmd_core_agents_wired (dvmd_controller_get_core (self->controller), first->campaign);
       wiring_free (first);
     }
-}
-
-void
-dvmd_remote_completed (DvmdRemote *self, guint64 number)
-{
-  if (self->membership != 0 && number >= self->membership)
-    {
-      self->membership = 0;
-      dvmd_core_membership_distributed (dvmd_controller_get_core (self->controller), self->epoch);
-    }
-  check_wirings (self, number);
 }
 
 /* ---- all of them ---- */

@@ -214,7 +214,6 @@ static const DvmdAgentsFuncs funcs = {
   .free = remote_free,
   .launch = dvmd_remote_launch,
   .check_room = dvmd_remote_check_room,
-  .distribute = dvmd_remote_distribute,
   .wire = dvmd_remote_wire,
   .remove = dvmd_remote_remove,
   .restart = dvmd_remote_restart,

@@ -57,9 +57,7 @@ struct _DvmdRemote
   gint64 grow_timeout;
   guint report_timer;
   gboolean has_topology; /* of this machine, in a file for its agents */
-  GQueue wirings;        /* Wiring: campaigns whose agents are being wired, in the order of their broadcasts */
-  guint64 membership;    /* number of the broadcast of the membership; 0: none is under way */
-  guint64 epoch;         /* of that membership */
+  GQueue wirings;        /* Wiring: of agents that are being wired, in the order of their broadcasts */
   GHashTable *lost;      /* rank -> reason: told together */
   guint lost_timer;
   guint64 repairs; /* of the tree */
@@ -93,7 +91,6 @@ guint dvmd_remote_count (DvmdRemote *self, DvmdAgentStep first, DvmdAgentStep la
 GPtrArray *dvmd_remote_list (DvmdRemote *self, DvmdAgentStep first, DvmdAgentStep last);
 void dvmd_remote_joined (DvmdRemote *self, guint32 rank, const char *name);
 void dvmd_remote_reported (DvmdAgents *agents, guint rank, const DvmdAgentReport *report);
-void dvmd_remote_distribute (DvmdAgents *agents, guint64 epoch, GVariant *membership);
 void dvmd_remote_wire (DvmdAgents *agents, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes);
 /* Broadcasts up to this one are complete. */
 void dvmd_remote_completed (DvmdRemote *self, guint64 number);

@@ -96,8 +96,6 @@ gboolean dvmd_core_shrink (DvmdCore *self, const DvmdShrinkRequest *request, Dvm
 gboolean dvmd_core_cancel_campaign (DvmdCore *self, DvmdCampaign *campaign, GError **error);
 
 /* ---- answers to effects ---- */
-/* The agents have their places, the membership is told, and everybody has it. */
-void dvmd_core_agents_wired (DvmdCore *self, DvmdCampaign *campaign);
 /* The order to leave could not be sent. */
 void dvmd_core_order_failed (DvmdCore *self, DvmdCampaign *campaign, const char *reason);
 /* Every allocator has been offered the nodes. */

@@ -142,15 +142,5 @@ void
 dvmd_start_missed (DvmdCore *self, DvmdNode *node)
 {
   dvmd_membership_miss (dvmd_core_get_membership (self), node->hwthreads != 0);
-  /* Membership that is under way counts on it. */
-  if (dvmd_job_get_state (dvmd_core_get_vm_job (self)) == DVM_JOB_STATE_VM_READY)
-    dvmd_core_post_vm (self, DVMD_VM_MEMBER_LOST, 0, NULL);
   check_outcomes (self);
-}
-
-void
-dvmd_core_membership_distributed (DvmdCore *self, guint64 epoch)
-{
-  if (epoch == dvmd_core_get_membership_epoch (self))
-    dvmd_core_post_vm (self, DVMD_VM_DISTRIBUTED, 0, NULL);
 }

@@ -107,7 +107,8 @@ typedef enum
  * without those, if that is allowed; else it fails, with a reason that names each of them.
  */
 void dvmd_core_agent_ended (DvmdCore *self, guint rank, DvmdAgentEnd how, DvmdCause cause, const char *reason);
-void dvmd_core_membership_distributed (DvmdCore *self, guint64 epoch);
+/* The agents have their places, the membership is told, and everybody has it. campaign: as the effect has named it */
+void dvmd_core_agents_wired (DvmdCore *self, DvmdCampaign *campaign);
 /*
  * All files of the job are on that agent, or (reason) they cannot be brought there; agent 0: they cannot be read. What
  * an agent says that has gone is not the job's failure (L14).

@@ -64,8 +64,11 @@ typedef struct
   void (*allocate) (gpointer user_data);
   /* Start the agents of these nodes; each answers by dvmd_core_agent_reported() or dvmd_core_agent_ended(). */
   void (*launch_agents) (gpointer user_data, DvmdNode *const *nodes, guint n_nodes);
-  /* Tell membership to every agent; answered by dvmd_core_membership_distributed(). */
-  void (*distribute_membership) (gpointer user_data, guint64 epoch);
+  /*
+   * All these agents have reported: give them places in the tree, and tell the new membership to everybody; answered by
+   * dvmd_core_agents_wired(). campaign: that brings them; NULL: the DVM starts with them
+   */
+  void (*wire_agents) (gpointer user_data, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes);
   /* The DVM takes work. */
   void (*dvm_ready) (gpointer user_data);
   DvmdPlacementEffects placement;
@@ -96,11 +99,6 @@ typedef struct
   /* End every agent; each answers by dvmd_core_agent_ended(). force: without grace. */
   void (*stop_agents) (gpointer user_data, gboolean force);
   /* ---- an elastic DVM alone; all of them (nullable) where that is off ---- */
-  /*
-   * All agents of the campaign have reported: give them places in the tree, and tell the new membership to everybody;
-   * answered by dvmd_core_agents_wired().
-   */
-  void (*wire_agents) (gpointer user_data, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes);
   /*
    * These nodes are to leave, for a shrink or the roll-back of a grow (some may not even have been started), or because
    * they come too late (campaign NULL). The tree changes once for all that have a place in it: repairs is 0 or 1 then,

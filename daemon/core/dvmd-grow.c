@@ -30,6 +30,7 @@
 #include "dvmd-membership.h"
 #include "dvmd-session-end.h"
 #include "dvmd-session-inner.h"
+#include "dvmd-vm-machine.h"
 #include "dvmd-vm.h"
 
 /* ---- it begins ---- */
@@ -180,20 +181,10 @@ dvmd_grow_reported (DvmdCampaign *self, DvmdNode *node)
 void
 dvmd_grow_wire (DvmdCampaign *self)
 {
-  DvmdCore *core = self->core;
   g_autoptr (GPtrArray) nodes = dvmd_grow_list_nodes (self);
 
-  for (guint i = 0; i < nodes->len; i++)
-    {
-      DvmdNode *node = g_ptr_array_index (nodes, i);
-
-      if (!node->slots_given)
-        dvmd_node_pool_set_slots (dvmd_core_get_nodes (core), node, MAX (node->hwthreads, 1), node->slots_max);
-    }
   self->grown = DVMD_GROW_WIRING;
-  dvmd_membership_renew (dvmd_core_get_membership (core));
-  dvmd_core_get_effects (core)->wire_agents (dvmd_core_get_user_data (core), self, (DvmdNode *const *)nodes->pdata,
-                                             nodes->len);
+  dvmd_core_wire (self->core, self, nodes);
 }
 
 /* From now on the nodes of the grow are members, and lost as such. */
@@ -202,6 +193,11 @@ dvmd_core_agents_wired (DvmdCore *self, DvmdCampaign *campaign)
 {
   g_autoptr (GPtrArray) nodes = NULL;
 
+  if (campaign == NULL)
+    {
+      dvmd_core_post_vm (self, DVMD_VM_DISTRIBUTED, 0, NULL);
+      return;
+    }
   if (campaign->grown != DVMD_GROW_WIRING || campaign->failure.known)
     return;
   campaign->grown = DVMD_GROW_WIRED;

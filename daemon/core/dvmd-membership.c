@@ -84,13 +84,29 @@ dvmd_membership_count_agents (const DvmdMembership *self)
   return self->n_agents;
 }
 
-guint64
+void
 dvmd_membership_renew (DvmdMembership *self)
 {
-  return ++self->epoch;
+  self->epoch++;
 }
 
 /* ---- what the core says of it ---- */
+
+/* Slots that nobody gave default to hardware threads (L6). */
+void
+dvmd_core_wire (DvmdCore *self, DvmdCampaign *campaign, GPtrArray *nodes)
+{
+  for (guint i = 0; i < nodes->len; i++)
+    {
+      DvmdNode *node = g_ptr_array_index (nodes, i);
+
+      if (!node->slots_given)
+        dvmd_node_pool_set_slots (dvmd_core_get_nodes (self), node, MAX (node->hwthreads, 1), node->slots_max);
+    }
+  dvmd_membership_renew (dvmd_core_get_membership (self));
+  dvmd_core_get_effects (self)->wire_agents (dvmd_core_get_user_data (self), campaign, (DvmdNode *const *)nodes->pdata,
+                                             nodes->len);
+}
 
 void
 dvmd_core_set_tree (DvmdCore *self, guint depth, guint64 repairs)

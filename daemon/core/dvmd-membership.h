@@ -26,7 +26,9 @@ void dvmd_membership_add (DvmdMembership *self);
 void dvmd_membership_remove (DvmdMembership *self);
 /* Agents that have not gone */
 guint dvmd_membership_count_agents (const DvmdMembership *self);
-/* Members have come or gone: its new number. */
-guint64 dvmd_membership_renew (DvmdMembership *self);
+/* Members have come or gone: it has a new number. */
+void dvmd_membership_renew (DvmdMembership *self);
+/* These nodes are to be members. campaign (nullable): that brings them */
+void dvmd_core_wire (DvmdCore *core, DvmdCampaign *campaign, GPtrArray *nodes);
 
 G_END_DECLS

@@ -63,18 +63,26 @@ step_allocation_complete (gpointer object, const DvmdEvent *event)
   post (object, DVMD_VM_TO_LAUNCH);
 }
 
+/* (element-type DvmdNode): those with agents that are not lost */
+static GPtrArray *
+list_agents (DvmdCore *core)
+{
+  GPtrArray *agents = g_ptr_array_new ();
+
+  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (dvmd_core_get_nodes (core), node)) != NULL;)
+    if (node->rank > 0 && !dvmd_node_is_down (node))
+      g_ptr_array_add (agents, node);
+  return agents;
+}
+
 static void
 step_launch_daemons (gpointer object, const DvmdEvent *event)
 {
   DvmdCore *core = dvmd_job_get_core (object);
-  g_autoptr (GPtrArray) agents = g_ptr_array_new ();
+  g_autoptr (GPtrArray) agents = list_agents (core);
 
-  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (dvmd_core_get_nodes (core), node)) != NULL;)
-    if (node->rank > 0)
-      {
-        dvmd_core_agent_step (core, node, DVMD_LIFE_LAUNCHED, 0, NULL);
-        g_ptr_array_add (agents, node);
-      }
+  for (guint i = 0; i < agents->len; i++)
+    dvmd_core_agent_step (core, g_ptr_array_index (agents, i), DVMD_LIFE_LAUNCHED, 0, NULL);
   dvmd_membership_begin (dvmd_core_get_membership (core), agents->len);
   dvmd_core_changed (core);
   post (object, DVMD_VM_LAUNCHED);
@@ -82,15 +90,9 @@ step_launch_daemons (gpointer object, const DvmdEvent *event)
                                                agents->len);
 }
 
-/* Slots that nobody gave default to hardware threads (L6). */
 static void
 step_daemons_reported (gpointer object, const DvmdEvent *event)
 {
-  DvmdCore *core = dvmd_job_get_core (object);
-
-  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (dvmd_core_get_nodes (core), node)) != NULL;)
-    if (node->rank > 0 && !node->slots_given && !dvmd_node_is_down (node))
-      dvmd_node_pool_set_slots (dvmd_core_get_nodes (core), node, MAX (node->hwthreads, 1), node->slots_max);
   post (object, DVMD_VM_TO_DISTRIBUTE);
 }
 
@@ -98,23 +100,9 @@ static void
 step_vm_ready (gpointer object, const DvmdEvent *event)
 {
   DvmdCore *core = dvmd_job_get_core (object);
+  g_autoptr (GPtrArray) agents = list_agents (core);
 
-  dvmd_core_get_effects (core)->distribute_membership (dvmd_core_get_user_data (core),
-                                                       dvmd_membership_renew (dvmd_core_get_membership (core)));
-}
-
-/* The membership is told anew without the lost agent, and only answers to that are waited for. */
-static void
-act_member_lost (gpointer object, const DvmdEvent *event)
-{
-  DvmdCore *core = dvmd_job_get_core (object);
-
-  if (dvmd_core_get_vm (core)->was_ready || dvmd_core_get_vm (core)->shutting_down
-      || !dvmd_core_get_settings (core)->allow_missing
-      || dvmd_membership_count_agents (dvmd_core_get_membership (core)) == 0)
-    return;
-  dvmd_core_get_effects (core)->distribute_membership (dvmd_core_get_user_data (core),
-                                                       dvmd_membership_renew (dvmd_core_get_membership (core)));
+  dvmd_core_wire (core, NULL, agents);
 }
 
 /* Jobs are judged once for all nodes that changed together: half may be lost while thousands of jobs wait. */
@@ -320,7 +308,6 @@ static const DvmdTransition vm_transitions[] = {
   { DVM_JOB_STATE_DAEMONS_LAUNCHED, DVMD_VM_REPORTED, DVM_JOB_STATE_DAEMONS_REPORTED, NULL },
   { DVM_JOB_STATE_DAEMONS_REPORTED, DVMD_VM_TO_DISTRIBUTE, DVM_JOB_STATE_VM_READY, NULL },
   { DVM_JOB_STATE_VM_READY, DVMD_VM_DISTRIBUTED, DVMD_STATE_SAME, act_distributed },
-  { DVM_JOB_STATE_VM_READY, DVMD_VM_MEMBER_LOST, DVMD_STATE_SAME, act_member_lost },
   /* A DVM for one job may end before it is ready: the job may be cancelled while it waits for that. */
   { DVMD_STATE_ANY_LIVE, DVMD_VM_ALL_JOBS_DONE, DVM_JOB_STATE_ALL_JOBS_COMPLETE, NULL },
   { DVM_JOB_STATE_ALL_JOBS_COMPLETE, DVMD_VM_AGENTS_GONE, DVMD_STATE_SAME, act_agents_gone },
@@ -350,7 +337,6 @@ static const DvmdTransition vm_transitions[] = {
   /* Agents that are on their way report, fail, and answer, also while they are told to end. */
   { DVMD_STATE_ANY_ENDED, DVMD_VM_REPORTED, DVMD_STATE_SAME, NULL },
   { DVMD_STATE_ANY_ENDED, DVMD_VM_DISTRIBUTED, DVMD_STATE_SAME, NULL },
-  { DVMD_STATE_ANY_ENDED, DVMD_VM_MEMBER_LOST, DVMD_STATE_SAME, NULL },
   { DVMD_STATE_ANY_ENDED, DVMD_VM_FAILED, DVMD_STATE_SAME, NULL },
   /* The last job of a DVM for one has ended while its failure, or the order to end at once, waited in the queue. */
   { DVM_JOB_STATE_FORCED_EXIT, DVMD_VM_ALL_JOBS_DONE, DVMD_STATE_SAME, act_all_jobs_done },
@@ -373,7 +359,6 @@ static const char *const vm_event_names[DVMD_VM_N_EVENTS] = {
   [DVMD_VM_REPORTED] = "reported",
   [DVMD_VM_TO_DISTRIBUTE] = "to-distribute",
   [DVMD_VM_DISTRIBUTED] = "distributed",
-  [DVMD_VM_MEMBER_LOST] = "member-lost",
   [DVMD_VM_ALL_JOBS_DONE] = "all-jobs-done",
   [DVMD_VM_SHUTDOWN] = "shutdown",
   [DVMD_VM_FORCE] = "force",

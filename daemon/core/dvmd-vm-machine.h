@@ -20,7 +20,6 @@ typedef enum
   DVMD_VM_REPORTED, /* the last expected agent has */
   DVMD_VM_TO_DISTRIBUTE,
   DVMD_VM_DISTRIBUTED,
-  DVMD_VM_MEMBER_LOST,   /* before the DVM was ready */
   DVMD_VM_ALL_JOBS_DONE, /* one-shot */
   DVMD_VM_SHUTDOWN,
   DVMD_VM_FORCE,

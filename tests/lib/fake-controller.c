@@ -88,21 +88,6 @@ launch_agents (gpointer world, DvmdNode *const *nodes, guint n_nodes)
       do_later (world, agent_reports, NULL, nodes[i]->rank);
 }
 
-static gboolean
-is_distributed (gpointer data)
-{
-  Later *later = data;
-
-  dvmd_core_membership_distributed (later->self->core, later->number);
-  return G_SOURCE_REMOVE;
-}
-
-static void
-distribute_membership (gpointer world, guint64 epoch)
-{
-  do_later (world, is_distributed, NULL, epoch);
-}
-
 static void
 dvm_ready (gpointer world)
 {
@@ -224,7 +209,6 @@ dvm_ended (gpointer world, DvmJobState state, const char *reason)
 
 static const DvmdEffects fake_effects = {
   .launch_agents = launch_agents,
-  .distribute_membership = distribute_membership,
   .dvm_ready = dvm_ready,
   .placement.map = map_job,
   .send_launch = send_launch,

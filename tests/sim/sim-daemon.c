@@ -270,7 +270,7 @@ tree_completed (gpointer data, guint64 number)
 
       if (wiring->number > number)
         continue;
-      sim_world_post (world, 0, wiring->campaign == 0 ? SIM_POST_MEMBERSHIP : SIM_POST_WIRED, wiring->campaign, 0);
+      sim_world_post (world, 0, SIM_POST_WIRED, wiring->campaign, 0);
       g_array_remove_index (world->wirings, i--);
     }
 }
@@ -283,7 +283,7 @@ sim_world_await (SimWorld *self, guint campaign, guint64 number)
   if (number > self->completed)
     g_array_append_val (self->wirings, wiring);
   else
-    sim_world_post (self, 0, campaign == 0 ? SIM_POST_MEMBERSHIP : SIM_POST_WIRED, campaign, 0);
+    sim_world_post (self, 0, SIM_POST_WIRED, campaign, 0);
 }
 
 static void

@@ -107,26 +107,16 @@ wire (SimWorld *self, DvmdNode *const *nodes, guint n_nodes)
 }
 
 static void
-distribute (gpointer data, guint64 epoch)
-{
-  SimWorld *self = data;
-  g_autoptr (GPtrArray) nodes = g_ptr_array_new ();
-
-  self->epoch = epoch;
-  for (guint rank = 1; rank < self->daemons->len; rank++)
-    if (sim_world_get (self, rank)->reported && dvmd_node_pool_get (dvmd_core_get_nodes (self->core), rank) != NULL)
-      g_ptr_array_add (nodes, dvmd_node_pool_get (dvmd_core_get_nodes (self->core), rank));
-  sim_world_await (self, 0, wire (self, (DvmdNode *const *)nodes->pdata, nodes->len));
-}
-
-static void
 wire_agents (gpointer data, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes)
 {
   SimWorld *self = data;
+  guint number = 0;
 
-  guint number = dvmd_campaign_is_restart (campaign) ? SIM_RESTART (nodes[0]->rank) : dvmd_campaign_get_id (campaign);
-
-  sim_statements_wire (self, campaign, nodes, n_nodes);
+  if (campaign != NULL)
+    {
+      number = dvmd_campaign_is_restart (campaign) ? SIM_RESTART (nodes[0]->rank) : dvmd_campaign_get_id (campaign);
+      sim_statements_wire (self, campaign, nodes, n_nodes);
+    }
   sim_world_await (self, number, wire (self, nodes, n_nodes));
 }
 
@@ -323,7 +313,6 @@ dvm_ended (gpointer data, DvmJobState state, const char *reason)
 
 const DvmdEffects sim_effects = {
   .launch_agents = launch_agents,
-  .distribute_membership = distribute,
   .dvm_ready = dvm_ready,
   .wire_agents = wire_agents,
   .remove_agents = remove_agents,

@@ -456,11 +456,10 @@ do_post (SimWorld *self, const SimPost *post)
     case SIM_POST_DO:
       self->act (self, post->a);
       break;
-    case SIM_POST_MEMBERSHIP:
-      dvmd_core_membership_distributed (self->core, self->epoch);
-      break;
     case SIM_POST_WIRED:
-      if (SIM_IS_RESTART (post->a))
+      if (post->a == 0)
+        dvmd_core_agents_wired (self->core, NULL);
+      else if (SIM_IS_RESTART (post->a))
         restart_answer (self, SIM_RESTARTED (post->a));
       else
         campaign_answer (self, post);

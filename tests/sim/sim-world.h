@@ -219,7 +219,6 @@ struct _SimWorld
 
   guint64 seq;        /* of what can be seen */
   guint64 membership; /* number of the broadcast, 0: none under way */
-  guint64 epoch;
   guint64 completed;
   guint n_orders_lost;
   gboolean draining; /* the queue is going to be looked at */
@@ -285,14 +284,13 @@ typedef enum
   SIM_POST_START,    /* a: rank */
   SIM_POST_FAIL,     /* a: rank, b: cause */
   SIM_POST_REPORT,   /* a: rank */
-  SIM_POST_WIRED,    /* a: campaign */
+  SIM_POST_WIRED,    /* a: campaign; 0: the start */
   SIM_POST_ENDED,    /* a: rank: the launcher's answer */
   SIM_POST_LOST,     /* the losses that are collected */
   SIM_POST_OFFERED,  /* a: campaign */
   SIM_POST_NOT_SENT, /* a: campaign: its order */
   SIM_POST_CLEAN,    /* the remains of agents that have departed */
   SIM_POST_DO,       /* a: action */
-  SIM_POST_MEMBERSHIP,
 } SimPostKind;
 
 /* Agents whose loss the core was not told yet are told in a moment, together. */

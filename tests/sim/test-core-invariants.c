@@ -46,7 +46,7 @@ typedef struct
   gboolean allow_missing;
   GPtrArray *agents;  /* SimAgent by rank; NULL: none */
   GPtrArray *watches; /* by id - 1 */
-  guint64 epoch;      /* that the agents are told of; 0: of none */
+  gboolean wiring;    /* the agents are told of each other, or have been */
   gboolean stopping;  /* the agents have been told to end */
   gboolean shutdown;  /* was asked for */
   guint n_ended;      /* times that the DVM ended */
@@ -145,9 +145,13 @@ launch_agents (gpointer data, DvmdNode *const *nodes, guint n_nodes)
 }
 
 static void
-distribute (gpointer data, guint64 epoch)
+wire_agents (gpointer data, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes)
 {
-  ((World *)data)->epoch = epoch;
+  World *world = data;
+
+  for (guint i = 0; i < n_nodes; i++)
+    check (world, !is_down (world, nodes[i]->rank));
+  world->wiring = TRUE;
 }
 
 static void
@@ -275,7 +279,7 @@ give_cpus_back (gpointer data, DvmdJob *job, DvmdNode *node)
 
 static const DvmdEffects effects = {
   .launch_agents = launch_agents,
-  .distribute_membership = distribute,
+  .wire_agents = wire_agents,
   .dvm_ready = dvm_ready,
   .placement = { .map = map_job, .claimed = claim_cpus, .given_back = give_cpus_back },
   .stage_files = stage_files,
@@ -580,10 +584,10 @@ shut_down (World *world)
 }
 
 static void
-distributed (World *world)
+wired (World *world)
 {
-  if (world->epoch > 0)
-    dvmd_core_membership_distributed (world->core, world->epoch - chance (world, 2));
+  if (world->wiring)
+    dvmd_core_agents_wired (world->core, NULL);
 }
 
 static void
@@ -610,7 +614,7 @@ step (World *world)
   else if (what < 45 && chance (world, 6) == 0)
     shut_down (world);
   else if (what < 55)
-    distributed (world);
+    wired (world);
   else if (what < 58)
     dvmd_clock_advance (world->clock, chance (world, 2 * G_TIME_SPAN_SECOND));
   else if (what < 63)
@@ -859,8 +863,7 @@ settle (World *world)
       if (!dvmd_core_was_ready (world->core))
         expect_end (world, DVM_JOB_STATE_NEVER_LAUNCHED);
       dvmd_event_queue_drain (world->queue, 0);
-      if (world->epoch > 0)
-        dvmd_core_membership_distributed (world->core, world->epoch);
+      wired (world);
       for (guint rank = 1; rank < world->agents->len; rank++)
         {
           SimAgent *agent = get_agent (world, rank);

@@ -24,7 +24,6 @@ typedef struct
   guint n_ended; /* times that the DVM ended */
   DvmJobState end_state;
   char *end_reason;
-  guint64 epoch;
   guint n_agents;
   gboolean logs_sessions;
 } World;
@@ -38,15 +37,6 @@ world_launch_agents (gpointer data, DvmdNode *const *nodes, guint n_nodes)
 
   world->n_agents = n_nodes;
   g_string_append_printf (world->log, "agents %u\n", n_nodes);
-}
-
-static inline void
-world_distribute (gpointer data, guint64 epoch)
-{
-  World *world = data;
-
-  world->epoch = epoch;
-  g_string_append_printf (world->log, "membership %" G_GUINT64_FORMAT "\n", epoch);
 }
 
 static inline void
@@ -223,7 +213,6 @@ world_session_ended (gpointer data, DvmdSession *session, GVariant *jobs)
 static const DvmdEffects world_effects = {
   .session_ended = world_session_ended,
   .launch_agents = world_launch_agents,
-  .distribute_membership = world_distribute,
   .dvm_ready = world_ready,
   .placement.map = world_map,
   .stage_files = world_stage_files,
@@ -299,7 +288,7 @@ static inline void
 bring_up (World *world)
 {
   report_all (world);
-  dvmd_core_membership_distributed (world->core, world->epoch);
+  dvmd_core_agents_wired (world->core, NULL);
   run (world);
   g_assert_true (world->ready);
 }

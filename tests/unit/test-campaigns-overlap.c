@@ -500,7 +500,7 @@ test_latecomer (void)
   world_init_with (&world, 2, 2, &settings);
   dvmd_core_agent_ended (world.core, 2, DVMD_AGENT_FAILED, DVMD_CAUSE_TIMEOUT, "no report");
   report_in (&world, 1);
-  dvmd_core_membership_distributed (world.core, world.epoch);
+  dvmd_core_agents_wired (world.core, NULL);
   run (&world);
   g_assert_true (world.ready);
   g_string_truncate (world.log, 0);

@@ -35,11 +35,10 @@ node (World *world, guint rank)
   return dvmd_node_pool_get (dvmd_core_get_nodes (world->core), rank);
 }
 
-static void
-distributed (World *world, guint64 epoch)
+static gboolean
+is_wiring (World *world)
 {
-  dvmd_core_membership_distributed (world->core, epoch);
-  run (world);
+  return strstr (world->log->str, "wire 0:") != NULL;
 }
 
 /* It ends when every node has come or failed, and the reason names each of those that failed. */
@@ -96,11 +95,11 @@ test_allowed (void)
   job = submit (&world, 4);
   report (&world, 1);
   fail (&world, 2, "refused");
-  g_assert_cmpuint (world.epoch, ==, 0);
+  g_assert_false (is_wiring (&world));
   report (&world, 3);
   run (&world);
-  g_assert_cmpuint (world.epoch, ==, 1);
-  distributed (&world, 1);
+  assert_log (&world, "agents 3\nwire 0: 1 3\n");
+  wired (&world, NULL);
   g_assert_true (world.ready);
   g_assert_cmpint (dvm_node_get_state (node (&world, 1)->record), ==, DVM_NODE_STATE_UP);
   g_assert_cmpint (dvm_node_get_state (node (&world, 2)->record), ==, DVM_NODE_STATE_DOWN);
@@ -149,7 +148,7 @@ test_lost_again (gconstpointer data)
   dvmd_core_agent_ended (world.core, 1, DVMD_AGENT_LOST, DVMD_CAUSE_LOST, "connection closed");
   run (&world);
   g_assert_cmpuint (dvmd_core_get_nodes_reported (world.core), ==, 1);
-  g_assert_cmpuint (world.epoch, ==, 0);
+  g_assert_false (is_wiring (&world));
   report (&world, 3);
   run (&world);
   if (!allowed)
@@ -157,12 +156,12 @@ test_lost_again (gconstpointer data)
       g_assert_true (g_str_has_suffix (world.log->str, "stop forced\n"));
       return;
     }
-  distributed (&world, 1);
+  wired (&world, NULL);
   g_assert_true (world.ready);
   g_assert_cmpuint (dvmd_node_pool_count_up (dvmd_core_get_nodes (world.core)), ==, 2);
 }
 
-/* The same while the agents are told of each other: those that are left are told anew. */
+/* The same while the agents are told of each other. */
 static void
 test_lost_while_wiring (gconstpointer data)
 {
@@ -171,12 +170,12 @@ test_lost_while_wiring (gconstpointer data)
 
   start (&world, 3, allowed);
   report_all (&world);
-  g_assert_cmpuint (world.epoch, ==, 1);
+  assert_log (&world, "agents 3\nwire 0: 1 2 3\n");
   dvmd_core_agent_ended (world.core, 2, DVMD_AGENT_LOST, DVMD_CAUSE_LOST, "connection closed");
   run (&world);
   if (!allowed)
     {
-      distributed (&world, 1);
+      wired (&world, NULL);
       g_assert_false (world.ready);
       dvmd_core_agent_ended (world.core, 1, DVMD_AGENT_GONE, DVMD_CAUSE_LOST, NULL);
       dvmd_core_agent_ended (world.core, 3, DVMD_AGENT_GONE, DVMD_CAUSE_LOST, NULL);
@@ -184,10 +183,9 @@ test_lost_while_wiring (gconstpointer data)
       g_assert_cmpstr (world.end_reason, ==, "1 of the 3 nodes of the DVM did not come: node2: connection closed");
       return;
     }
-  g_assert_cmpuint (world.epoch, ==, 2);
-  distributed (&world, 1);
+  assert_log (&world, "");
   g_assert_false (world.ready);
-  distributed (&world, 2);
+  wired (&world, NULL);
   g_assert_true (world.ready);
   g_assert_cmpuint (dvmd_node_pool_count_up (dvmd_core_get_nodes (world.core)), ==, 2);
 }
@@ -201,7 +199,7 @@ test_lost_at_last (gconstpointer data)
 
   start (&world, 2, allowed);
   report_all (&world);
-  dvmd_core_membership_distributed (world.core, 1);
+  dvmd_core_agents_wired (world.core, NULL);
   dvmd_core_agent_ended (world.core, 2, DVMD_AGENT_LOST, DVMD_CAUSE_LOST, "connection closed");
   run (&world);
   g_assert_true (world.ready == allowed);

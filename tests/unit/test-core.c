@@ -304,7 +304,7 @@ test_vm_order (void)
   g_assert_cmpuint (dvmd_core_get_nodes_expected (world.core), ==, 2);
   report_all (&world);
   g_assert_false (dvmd_core_get_ready (world.core));
-  dvmd_core_membership_distributed (world.core, world.epoch);
+  dvmd_core_agents_wired (world.core, NULL);
   run (&world);
   g_assert_true (dvmd_core_get_ready (world.core));
   states = states_of (dvmd_core_get_vm_job (world.core));
@@ -889,7 +889,7 @@ test_one_shot_cancelled_early (void)
   run (&world);
   g_assert_true (dvmd_job_get_ended (kept));
   report_all (&world);
-  dvmd_core_membership_distributed (world.core, world.epoch);
+  dvmd_core_agents_wired (world.core, NULL);
   dvmd_core_agent_ended (world.core, 1, DVMD_AGENT_GONE, DVMD_CAUSE_LOST, NULL);
   run (&world);
   g_assert_true (world.ended);
@@ -932,7 +932,7 @@ test_shutdown_before_ready (void)
   dvmd_core_shutdown (world.core, FALSE, "asked");
   run (&world);
   assert_state (kept, DVM_JOB_STATE_KILLED_BY_CMD);
-  dvmd_core_membership_distributed (world.core, world.epoch);
+  dvmd_core_agents_wired (world.core, NULL);
   run (&world);
   g_assert_false (world.ready);
   g_assert_false (dvmd_core_get_ready (world.core));
