@@ -32,11 +32,11 @@ log_loss (DvmdAgent *self, const char *reason)
 /* ---- what follows ---- */
 
 static void
-act_launched (gpointer object, const DvmdEvent *event)
+act_shown (gpointer object, const DvmdEvent *event)
 {
   DvmdAgent *self = object;
 
-  dvmd_node_pool_set_state (dvmd_core_get_nodes (self->core), self->node, DVM_NODE_STATE_ADDED, event->reason);
+  dvmd_node_pool_set_state (dvmd_core_get_nodes (self->core), self->node, event->given, event->reason);
 }
 
 static void
@@ -48,14 +48,6 @@ act_reported (gpointer object, const DvmdEvent *event)
     dvmd_grow_reported (self->node->grow, self->node);
   else if (!dvmd_core_was_ready (self->core))
     dvmd_start_reported (self->core);
-}
-
-static void
-act_wired (gpointer object, const DvmdEvent *event)
-{
-  DvmdAgent *self = object;
-
-  dvmd_node_pool_set_state (dvmd_core_get_nodes (self->core), self->node, event->given, event->reason);
 }
 
 static void
@@ -109,7 +101,7 @@ step_down (gpointer object, const DvmdEvent *event)
 
   dvmd_core_drop_agent (self->core, self->node, event->reason);
   if (event->event == DVMD_LIFE_MISSED)
-    dvmd_start_missed (self->core, self->node);
+    dvmd_start_missed (self->core, self->was == DVMD_STAGE_REPORTED);
 }
 
 /* ---- the table ---- */
@@ -121,11 +113,11 @@ static const DvmdState agent_states[] = {
 };
 
 static const DvmdTransition agent_transitions[] = {
-  { DVMD_STAGE_FOUND, DVMD_LIFE_LAUNCHED, DVMD_STAGE_COMING, act_launched },
+  { DVMD_STAGE_FOUND, DVMD_LIFE_LAUNCHED, DVMD_STAGE_COMING, act_shown },
   { DVMD_STAGE_COMING, DVMD_LIFE_REPORTED, DVMD_STAGE_REPORTED, act_reported },
-  { DVMD_STAGE_REPORTED, DVMD_LIFE_WIRED, DVMD_STAGE_MEMBER, act_wired },
+  { DVMD_STAGE_REPORTED, DVMD_LIFE_WIRED, DVMD_STAGE_MEMBER, act_shown },
   /* The controller is there before its DVM. */
-  { DVMD_STAGE_FOUND, DVMD_LIFE_WIRED, DVMD_STAGE_MEMBER, act_wired },
+  { DVMD_STAGE_FOUND, DVMD_LIFE_WIRED, DVMD_STAGE_MEMBER, act_shown },
   /* One that comes fails its grow, or is missed at the start. */
   { DVMD_STATE_ANY_LIVE, DVMD_LIFE_LOST, DVMD_STATE_SAME, act_failed },
   { DVMD_STATE_ANY_LIVE, DVMD_LIFE_GONE, DVMD_STATE_SAME, act_failed },
@@ -152,7 +144,7 @@ static const DvmdTransition agent_transitions[] = {
   { DVMD_STAGE_ORDERED, DVMD_LIFE_UNSTARTED, DVMD_STATE_SAME, act_departed },
   { DVMD_STAGE_ORDERED, DVMD_LIFE_DEPARTED, DVMD_STATE_SAME, act_departed },
   /* A shrink takes the node while an attempt brings it back, and that has come so far. */
-  { DVMD_STAGE_ORDERED, DVMD_LIFE_WIRED, DVMD_STATE_SAME, act_wired },
+  { DVMD_STAGE_ORDERED, DVMD_LIFE_WIRED, DVMD_STATE_SAME, act_shown },
   { DVMD_STAGE_UNSTARTED, DVMD_LIFE_ORDERED, DVMD_STATE_SAME, NULL },
   { DVMD_STAGE_DOWN, DVMD_LIFE_ORDERED, DVMD_STATE_SAME, NULL },
   /* Launchers, links and agents all tell of an end, and latecomers leave that nobody has told to. */
@@ -207,7 +199,10 @@ get_stage (gpointer object)
 static void
 set_stage (gpointer object, guint old_stage, guint new_stage, const DvmdEvent *event)
 {
-  ((DvmdAgent *)object)->node->stage = new_stage;
+  DvmdAgent *self = object;
+
+  self->was = old_stage;
+  self->node->stage = new_stage;
 }
 
 static const char *

@@ -11,9 +11,9 @@ G_BEGIN_DECLS
 /* Events in the life of a node's agent; dvmd_core_agent_step() has them handled at once. */
 typedef enum
 {
-  DVMD_LIFE_LAUNCHED, /* it is to be started */
+  DVMD_LIFE_LAUNCHED, /* it is to be started; carries the DvmNodeState that it is shown with, as “wired” does */
   DVMD_LIFE_REPORTED,
-  DVMD_LIFE_WIRED,      /* carries the DvmNodeState that it is shown with */
+  DVMD_LIFE_WIRED,
   DVMD_LIFE_ORDERED,    /* it is to leave */
   DVMD_LIFE_ORDER_LOST, /* and has not been told; carries its stage */
   DVMD_LIFE_UNSTARTED,  /* nothing of it could be started; carries the DvmdCause, as the next two do */
@@ -30,6 +30,7 @@ typedef struct
 {
   DvmdCore *core;
   DvmdNode *node;
+  DvmdAgentStage was; /* before the event */
 } DvmdAgent;
 
 /* Of DvmdAgents, with DvmdAgentStages for states. */

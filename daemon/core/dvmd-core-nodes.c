@@ -50,7 +50,7 @@ dvmd_node_is_member (DvmdNode *node)
 void
 dvmd_core_agent_step (DvmdCore *self, DvmdNode *node, guint event, guint given, const char *reason)
 {
-  dvmd_state_machine_step (&dvmd_agent_table, &(DvmdAgent){ self, node }, event, given, reason);
+  dvmd_state_machine_step (&dvmd_agent_table, &(DvmdAgent){ self, node, node->stage }, event, given, reason);
 }
 
 DvmdNode *
@@ -60,7 +60,7 @@ dvmd_core_bring_node (DvmdCore *self, const char *name, guint slots, guint slots
 
   node->brought = TRUE;
   dvmd_membership_add (dvmd_core_get_membership (self));
-  dvmd_core_agent_step (self, node, DVMD_LIFE_LAUNCHED, 0, why);
+  dvmd_core_agent_step (self, node, DVMD_LIFE_LAUNCHED, DVM_NODE_STATE_ADDED, why);
   return node;
 }
 

@@ -139,8 +139,8 @@ dvmd_start_reported (DvmdCore *self)
 }
 
 void
-dvmd_start_missed (DvmdCore *self, DvmdNode *node)
+dvmd_start_missed (DvmdCore *self, gboolean had_reported)
 {
-  dvmd_membership_miss (dvmd_core_get_membership (self), node->hwthreads != 0);
+  dvmd_membership_miss (dvmd_core_get_membership (self), had_reported);
   check_outcomes (self);
 }

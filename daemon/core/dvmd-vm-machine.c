@@ -82,7 +82,7 @@ step_launch_daemons (gpointer object, const DvmdEvent *event)
   g_autoptr (GPtrArray) agents = list_agents (core);
 
   for (guint i = 0; i < agents->len; i++)
-    dvmd_core_agent_step (core, g_ptr_array_index (agents, i), DVMD_LIFE_LAUNCHED, 0, NULL);
+    dvmd_core_agent_step (core, g_ptr_array_index (agents, i), DVMD_LIFE_LAUNCHED, DVM_NODE_STATE_ADDED, NULL);
   dvmd_membership_begin (dvmd_core_get_membership (core), agents->len);
   dvmd_core_changed (core);
   post (object, DVMD_VM_LAUNCHED);

@@ -23,7 +23,7 @@ void dvmd_core_check_all_gone (DvmdCore *self);
 gboolean dvmd_vm_check_open (DvmdCore *core, GError **error);
 /* An agent of the start has reported, or has not come and is DOWN. */
 void dvmd_start_reported (DvmdCore *self);
-void dvmd_start_missed (DvmdCore *self, DvmdNode *node);
+void dvmd_start_missed (DvmdCore *self, gboolean had_reported);
 /* It is ready, or has been. */
 gboolean dvmd_core_was_ready (DvmdCore *self);
 
