@@ -158,6 +158,23 @@ dvm_cli_control_session (DvmCli *cli, DvmClient *client, guint id, const char *o
 
 /* ---- a session for a job ---- */
 
+/* There is no description of a job beside them: each has the placement of the first for its own. */
+static void
+give_placement (DvmJobSpec *spec)
+{
+  for (guint i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
+    {
+      DvmAppSpec *app = dvm_job_spec_get_app (spec, i);
+
+      if (dvm_app_spec_get_map_by (app) == NULL)
+        dvm_app_spec_set_map_by (app, dvm_job_spec_get_map_by (spec));
+      if (dvm_app_spec_get_rank_by (app) == NULL)
+        dvm_app_spec_set_rank_by (app, dvm_job_spec_get_rank_by (spec));
+      if (dvm_app_spec_get_bind_to (app) == NULL)
+        dvm_app_spec_set_bind_to (app, dvm_job_spec_get_bind_to (spec));
+    }
+}
+
 /* (transfer full): aa{sv} */
 static GVariant *
 make_apps (DvmCli *cli, const char *const *words, GError **error)
@@ -174,6 +191,7 @@ make_apps (DvmCli *cli, const char *const *words, GError **error)
   spec = dvm_cli_spec_new (&program, NULL, error);
   if (spec == NULL)
     return NULL;
+  give_placement (spec);
   job = dvm_job_spec_to_variant (spec);
   return g_variant_get_child_value (job, 0);
 }

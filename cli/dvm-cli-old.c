@@ -13,7 +13,7 @@
 
 #include "dvm-cli-output.h"
 
-const DvmCliOption dvm_cli_old_options[] = {
+const DvmCliOption dvm_cli_old_app_options[] = {
   { "byslot", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--map-by slot" },
   { "bynode", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--map-by node" },
   { "bycore", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--map-by core" },
@@ -35,6 +35,10 @@ const DvmCliOption dvm_cli_old_options[] = {
   { "bind-to-none", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--bind-to none" },
   { "bind-to-core", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--bind-to core" },
   { "bind-to-socket", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--bind-to package" },
+  { NULL },
+};
+
+const DvmCliOption dvm_cli_old_options[] = {
   { "donotlaunch", 0, "--do-not-launch", DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--runtime-options donotlaunch" },
   { NULL },
 };
@@ -48,7 +52,8 @@ const DvmCliOption dvm_cli_old_display_options[] = {
   { NULL },
 };
 
-static const DvmCliOption *const old_lists[] = { dvm_cli_old_options, dvm_cli_old_display_options, NULL };
+static const DvmCliOption *const old_lists[] = { dvm_cli_old_app_options, dvm_cli_old_options,
+                                                 dvm_cli_old_display_options, NULL };
 
 /* The options of today, in the order in which a message names them. */
 static const struct
@@ -299,9 +304,9 @@ is_translated (DvmCliArgs *args, const char *name)
 }
 
 void
-dvm_cli_old_tell (DvmCli *cli)
+dvm_cli_old_tell (DvmCli *cli, DvmCliArgs *args)
 {
-  g_autofree char *typed = dvm_cli_old_show (cli->args);
+  g_autofree char *typed = dvm_cli_old_show (args);
   g_autoptr (GString) today = g_string_new (NULL);
 
   if (typed == NULL || g_strcmp0 (g_getenv ("DVM_NOTICE"), "no") == 0)
@@ -310,8 +315,8 @@ dvm_cli_old_tell (DvmCli *cli)
     {
       g_autofree char *text = NULL;
 
-      if (is_translated (cli->args, todays[i].name)
-          && dvm_cli_old_compose (cli->args, todays[i].name, NULL, &text, NULL) && text != NULL)
+      if (is_translated (args, todays[i].name) && dvm_cli_old_compose (args, todays[i].name, NULL, &text, NULL)
+          && text != NULL)
         g_string_append_printf (today, "%s--%s %s", today->len > 0 ? " " : "", todays[i].name, text);
     }
   dvm_cli_note (cli, _ ("'%s' is '%s' today (DVM_NOTICE=no hides this line)"), typed, today->str);

@@ -10,7 +10,8 @@
 
 G_BEGIN_DECLS
 
-/* Of verbs that take a job, and of those that show what becomes of it */
+/* Of each program, of verbs that take a job, and of those that show what becomes of it */
+extern const DvmCliOption dvm_cli_old_app_options[];
 extern const DvmCliOption dvm_cli_old_options[];
 extern const DvmCliOption dvm_cli_old_display_options[];
 
@@ -22,6 +23,6 @@ gboolean dvm_cli_old_compose (DvmCliArgs *args, const char *name, const char *ba
 /* (transfer full) (nullable): all that were given, as they were typed */
 char *dvm_cli_old_show (DvmCliArgs *args);
 /* One line that says what they are today, unless the user wants none. */
-void dvm_cli_old_tell (DvmCli *cli);
+void dvm_cli_old_tell (DvmCli *cli, DvmCliArgs *args);
 
 G_END_DECLS

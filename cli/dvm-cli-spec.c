@@ -40,6 +40,12 @@ const DvmCliOption dvm_cli_app_options[] = {
     N_ ("copy files to the session directory on each node first") },
   { "preload-binary", 's', NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("copy the program there too, and run it there") },
   { "set-cwd-to-session-dir", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("run in the session directory") },
+  { "map-by", 0, "--mapby -map-by -mapby", DVM_CLI_ARG_STRING, N_ ("POLICY"), NULL,
+    N_ ("how processes are placed: slot, node, core, ppr:N:node, ...") },
+  { "rank-by", 0, "--rankby -rank-by -rankby", DVM_CLI_ARG_STRING, N_ ("POLICY"), NULL,
+    N_ ("how ranks are given to places: slot, node, fill, span") },
+  { "bind-to", 0, "--bindto -bind-to -bindto", DVM_CLI_ARG_STRING, N_ ("OBJECT"), NULL,
+    N_ ("what processes are bound to: core, none, ...") },
   { NULL },
 };
 
@@ -62,12 +68,6 @@ const DvmCliOption dvm_cli_job_options[] = {
   { "stdout-path", 0, NULL, DVM_CLI_ARG_STRING, N_ ("PATH"), NULL, N_ ("write standard output to a file") },
   { "stderr-path", 0, NULL, DVM_CLI_ARG_STRING, N_ ("PATH"), NULL, N_ ("write standard error to a file") },
   { "pty", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("give the processes a pseudo terminal") },
-  { "map-by", 0, "--mapby -map-by -mapby", DVM_CLI_ARG_STRING, N_ ("POLICY"), NULL,
-    N_ ("how processes are placed: slot, node, core, ppr:N:node, ...") },
-  { "rank-by", 0, "--rankby -rank-by -rankby", DVM_CLI_ARG_STRING, N_ ("POLICY"), NULL,
-    N_ ("how ranks are given to places: slot, node, fill, span") },
-  { "bind-to", 0, "--bindto -bind-to -bindto", DVM_CLI_ARG_STRING, N_ ("OBJECT"), NULL,
-    N_ ("what processes are bound to: core, none, ...") },
   { "when-full", 0, NULL, DVM_CLI_ARG_CHOICE, N_ ("WHAT"), "wait|refuse|oversubscribe",
     N_ ("without free slots: wait, refuse or oversubscribe") },
   { "target", 0, NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL,
@@ -206,6 +206,63 @@ apply_hosts (DvmAppSpec *app, DvmCliArgs *args, GError **error)
   return TRUE;
 }
 
+/* The daemon reads the file of seq:FILE=PATH and rankfile:FILE=PATH, and has another directory. */
+static char *
+absolute_policy (const char *policy)
+{
+  g_auto (GStrv) parts = g_strsplit (policy, ":", -1);
+  gsize length = parts[0] != NULL ? strlen (parts[0]) : 0;
+
+  if (length < 1
+      || ((length < 2 || g_ascii_strncasecmp (parts[0], "seq", length) != 0)
+          && g_ascii_strncasecmp (parts[0], "rankfile", length) != 0))
+    return g_strdup (policy);
+  for (gsize i = 1; parts[i] != NULL; i++)
+    {
+      gsize name = strcspn (parts[i], "=");
+      g_autofree char *part = NULL;
+      g_autofree char *path = NULL;
+
+      if (name == 0 || g_ascii_strncasecmp (parts[i], "file", name) != 0 || parts[i][name] != '='
+          || parts[i][name + 1] == '\0')
+        continue;
+      part = parts[i];
+      path = g_canonicalize_filename (part + name + 1, NULL);
+      parts[i] = g_strdup_printf ("FILE=%s", path);
+    }
+  return g_strjoinv (":", parts);
+}
+
+/* Spellings of before are part of it. text (out) (nullable): what it comes to, where base is what there is already */
+static gboolean
+compose_policy (DvmCliArgs *args, const char *option, const char *base, char **text, GError **error)
+{
+  g_autofree char *composed = NULL;
+
+  *text = NULL;
+  if (!dvm_cli_old_compose (args, option, base, &composed, error))
+    return FALSE;
+  if (composed != NULL)
+    *text = absolute_policy (composed);
+  return TRUE;
+}
+
+/* Before the first program they are those of the job. */
+static gboolean
+apply_placement (DvmAppSpec *app, DvmCliArgs *args, GError **error)
+{
+  g_autofree char *map_by = NULL;
+  g_autofree char *bind_to = NULL;
+
+  if (!compose_policy (args, "map-by", NULL, &map_by, error)
+      || !compose_policy (args, "bind-to", NULL, &bind_to, error))
+    return FALSE;
+  dvm_app_spec_set_map_by (app, map_by);
+  dvm_app_spec_set_bind_to (app, bind_to);
+  dvm_app_spec_set_rank_by (app, dvm_cli_args_get (args, "rank-by"));
+  return TRUE;
+}
+
 /* words: a program and its arguments */
 static DvmAppSpec *
 make_app (DvmCliArgs *args, const char *const *words, GError **error)
@@ -238,7 +295,7 @@ take_app_words (const char *const **words)
 static gboolean
 parse_next (DvmCliArgs *args, const char *const *words, GError **error)
 {
-  const DvmCliOption *const lists[] = { dvm_cli_app_options, NULL };
+  const DvmCliOption *const lists[] = { dvm_cli_app_options, dvm_cli_old_app_options, NULL };
   g_autoptr (GError) local_error = NULL;
 
   if (dvm_cli_args_parse (args, lists, words, DVM_CLI_PARSE_STOP_AT_WORD, &local_error))
@@ -257,11 +314,11 @@ parse_next (DvmCliArgs *args, const char *const *words, GError **error)
 }
 
 static gboolean
-add_apps (DvmJobSpec *spec, DvmCliArgs *first, GError **error)
+add_apps (DvmJobSpec *spec, DvmCli *cli, GError **error)
 {
-  const char *const *words = dvm_cli_args_get_words (first);
+  const char *const *words = dvm_cli_args_get_words (cli->args);
   g_autoptr (DvmCliArgs) next = NULL;
-  DvmCliArgs *args = first;
+  DvmCliArgs *args = cli->args;
 
   for (;;)
     {
@@ -275,8 +332,10 @@ add_apps (DvmJobSpec *spec, DvmCliArgs *first, GError **error)
           return FALSE;
         }
       app = make_app (args, app_words, error);
-      if (app == NULL)
+      if (app == NULL || (args == next && !apply_placement (app, args, error)))
         return FALSE;
+      if (args == next)
+        dvm_cli_old_tell (cli, args);
       dvm_job_spec_add_app (spec, app);
       if (*words == NULL)
         return TRUE;
@@ -346,34 +405,6 @@ ask_for_pty (DvmJobSpec *spec)
   dvm_job_spec_set_pty_columns (spec, columns);
 }
 
-/* The daemon reads the file of seq:FILE=PATH and rankfile:FILE=PATH, and has another directory. */
-static char *
-absolute_policy (const char *policy)
-{
-  g_auto (GStrv) parts = g_strsplit (policy, ":", -1);
-  gsize length = parts[0] != NULL ? strlen (parts[0]) : 0;
-
-  if (length < 1
-      || ((length < 2 || g_ascii_strncasecmp (parts[0], "seq", length) != 0)
-          && g_ascii_strncasecmp (parts[0], "rankfile", length) != 0))
-    return g_strdup (policy);
-  for (gsize i = 1; parts[i] != NULL; i++)
-    {
-      gsize name = strcspn (parts[i], "=");
-      g_autofree char *part = NULL;
-      g_autofree char *path = NULL;
-
-      if (name == 0 || g_ascii_strncasecmp (parts[i], "file", name) != 0 || parts[i][name] != '='
-          || parts[i][name + 1] == '\0')
-        continue;
-      part = parts[i];
-      path = g_canonicalize_filename (part + name + 1, NULL);
-      parts[i] = g_strdup_printf ("FILE=%s", path);
-    }
-  return g_strjoinv (":", parts);
-}
-
-/* Spellings of before are part of these. */
 static gboolean
 apply_policies (DvmJobSpec *spec, DvmCliArgs *args, GError **error)
 {
@@ -391,14 +422,11 @@ apply_policies (DvmJobSpec *spec, DvmCliArgs *args, GError **error)
   for (gsize i = 0; i < G_N_ELEMENTS (policies); i++)
     {
       g_autofree char *text = NULL;
-      g_autofree char *whole = NULL;
 
-      if (!dvm_cli_old_compose (args, policies[i].option, policies[i].get (spec), &text, error))
+      if (!compose_policy (args, policies[i].option, policies[i].get (spec), &text, error))
         return FALSE;
-      if (text == NULL)
-        continue;
-      whole = absolute_policy (text);
-      policies[i].set (spec, whole);
+      if (text != NULL)
+        policies[i].set (spec, text);
     }
   return TRUE;
 }
@@ -462,7 +490,7 @@ validate (DvmJobSpec *spec, DvmCli *cli, GError **error)
 
   if (dvm_job_spec_validate (spec, &local_error))
     {
-      dvm_cli_old_tell (cli);
+      dvm_cli_old_tell (cli, cli->args);
       return TRUE;
     }
   if (typed != NULL)
@@ -477,7 +505,7 @@ dvm_cli_spec_new (DvmCli *cli, const char *stdin_target, GError **error)
 {
   g_autoptr (DvmJobSpec) spec = dvm_job_spec_new ();
 
-  if (!add_apps (spec, cli->args, error))
+  if (!add_apps (spec, cli, error))
     return NULL;
   if (stdin_target != NULL)
     dvm_job_spec_set_stdin_target (spec, stdin_target);

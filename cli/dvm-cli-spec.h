@@ -14,7 +14,7 @@ G_BEGIN_DECLS
 
 /* --file, of those who take a job */
 extern const DvmCliOption dvm_cli_file_options[];
-/* Options of each program, before it and behind ':' */
+/* Options of each program, before it and behind ':'. Those of placement are before the first one those of the job. */
 extern const DvmCliOption dvm_cli_app_options[];
 /* Nodes that come with a job, for verbs that run it */
 extern const DvmCliOption dvm_cli_add_options[];

@@ -41,7 +41,7 @@ struct _DvmCliVerb
   const char *name;
   const char *synopsis; /* what stands behind the name in "Usage:"; several lines for several forms; not translated */
   const char *summary;  /* one line, marked for translation */
-  const DvmCliOption *options[8]; /* own ones; the common ones are added */
+  const DvmCliOption *options[10]; /* own ones; the common ones are added */
   guint min_words;
   guint max_words;
   DvmCliParseFlags flags;

@@ -93,7 +93,7 @@ _dvm_job_spec_load_hosts_counted (DvmJobSpec *self, const char *place, DvmHostsR
         return FALSE;
     }
   if (!_dvm_job_spec_load_additions (self, place, read, error)
-      || !_dvm_job_spec_load_map_file (self, place, read, error))
+      || !_dvm_job_spec_load_map_files (self, place, read, error))
     return FALSE;
   g_object_set_qdata (G_OBJECT (self), loaded_quark (), self);
   return TRUE;

@@ -24,6 +24,9 @@ struct _DvmAppSpec
   char *preload_dir;
   gboolean preload_binary;
   gboolean session_cwd;
+  char *map_by;
+  char *rank_by;
+  char *bind_to;
 };
 
 extern const DvmRecordCodec _dvm_app_spec_codec;

@@ -91,6 +91,12 @@ is_utf8_list (char **list)
 }
 
 static gboolean
+is_utf8_text (const char *text)
+{
+  return text == NULL || g_utf8_validate (text, -1, NULL);
+}
+
+static gboolean
 check_directory (const char *path, const char *key, const char *place, GError **error)
 {
   g_autofree char *shown = NULL;
@@ -123,6 +129,11 @@ _dvm_app_spec_validate (DvmAppSpec *self, const char *place, DvmHostsRead *read,
   if (!is_utf8_list (self->hosts) || !is_utf8_list (self->unset_env))
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%shosts and unset-env must be UTF-8"), place);
+      return FALSE;
+    }
+  if (!is_utf8_text (self->map_by) || !is_utf8_text (self->rank_by) || !is_utf8_text (self->bind_to))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%smap-by, rank-by and bind-to must be UTF-8"), place);
       return FALSE;
     }
   if (self->hostfile != NULL && !g_utf8_validate (self->hostfile, -1, NULL))

@@ -123,6 +123,30 @@ static const DvmRecordField fields[] = {
    */
   { "set-cwd-to-session-dir", "set-cwd-to-session-dir", DVM_RECORD_FIELD_BOOLEAN,
     G_STRUCT_OFFSET (DvmAppSpec, session_cwd), .property = "session-cwd" },
+  /**
+   * DvmAppSpec:map-by:
+   *
+   * How the processes of this program are placed, %NULL: as #DvmJobSpec:map-by says.
+   *
+   * Since: 1.0
+   */
+  { "map-by", "map-by", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmAppSpec, map_by) },
+  /**
+   * DvmAppSpec:rank-by:
+   *
+   * How the processes of this program get their ranks, %NULL: as #DvmJobSpec:rank-by says.
+   *
+   * Since: 1.0
+   */
+  { "rank-by", "rank-by", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmAppSpec, rank_by) },
+  /**
+   * DvmAppSpec:bind-to:
+   *
+   * What the processes of this program are bound to, %NULL: as #DvmJobSpec:bind-to says.
+   *
+   * Since: 1.0
+   */
+  { "bind-to", "bind-to", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmAppSpec, bind_to) },
 };
 
 static GParamSpec *properties[sizeof (DvmAppSpec) / sizeof (guint)][2];

@@ -92,31 +92,30 @@ check_stop (const DvmRuntimeOptions *options, gboolean plain, const char *place,
 
 /* when-full and a qualifier of map-by say the same. */
 static gboolean
-check_when_full (DvmJobSpec *self, const DvmPlacement *placement, const char *place, GError **error)
+check_when_full (DvmJobSpec *self, gint8 oversubscribe, const char *place, GError **error)
 {
   const char *text = dvm_job_spec_get_when_full (self);
   DvmWhenFull when_full;
 
   if (!_dvm_when_full_parse (text, place, &when_full, error))
     return FALSE;
-  if (text == NULL || placement->oversubscribe < 0
-      || placement->oversubscribe == (when_full == DVM_WHEN_FULL_OVERSUBSCRIBE))
+  if (text == NULL || oversubscribe < 0 || oversubscribe == (when_full == DVM_WHEN_FULL_OVERSUBSCRIBE))
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%swhen-full: “%s” contradicts map-by “%s”"), place,
                when_full == DVM_WHEN_FULL_OVERSUBSCRIBE ? "oversubscribe"
                : when_full == DVM_WHEN_FULL_REFUSE      ? "refuse"
                                                         : "wait",
-               placement->oversubscribe == TRUE ? "oversubscribe" : "nooversubscribe");
+               oversubscribe == TRUE ? "oversubscribe" : "nooversubscribe");
   return FALSE;
 }
 
 static gboolean
 check_placement (DvmJobSpec *self, const char *place, GError **error)
 {
-  g_autoptr (DvmPlacement) placement = _dvm_placement_parse (
-      dvm_job_spec_get_map_by (self), dvm_job_spec_get_rank_by (self), dvm_job_spec_get_bind_to (self), place, error);
+  gint8 oversubscribe;
 
-  return placement != NULL && check_when_full (self, placement, place, error);
+  return _dvm_job_spec_check_placement (self, place, &oversubscribe, error)
+         && check_when_full (self, oversubscribe, place, error);
 }
 
 static gboolean
@@ -249,20 +248,16 @@ _dvm_job_spec_is_plain (DvmJobSpec *self)
 DvmWhenFull
 _dvm_job_spec_get_when_full_policy (DvmJobSpec *self)
 {
-  const char *map_by = dvm_job_spec_get_map_by (self);
   const char *text = dvm_job_spec_get_when_full (self);
-  g_autoptr (DvmPlacement) placement = NULL;
   DvmWhenFull when_full;
+  gint8 oversubscribe;
 
   if (!_dvm_when_full_parse (text, "", &when_full, NULL))
     return DVM_WHEN_FULL_WAIT;
-  /* Admission asks each time that slots are free: most jobs have no qualifier to look for. */
-  if (map_by == NULL || strchr (map_by, ':') == NULL)
+  oversubscribe = _dvm_job_spec_get_oversubscribe (self);
+  if (oversubscribe < 0)
     return when_full;
-  placement = _dvm_placement_parse (map_by, NULL, NULL, "", NULL);
-  if (placement == NULL || placement->oversubscribe < 0)
-    return when_full;
-  if (placement->oversubscribe)
+  if (oversubscribe)
     return DVM_WHEN_FULL_OVERSUBSCRIBE;
   return text == NULL || when_full == DVM_WHEN_FULL_OVERSUBSCRIBE ? DVM_WHEN_FULL_REFUSE : when_full;
 }

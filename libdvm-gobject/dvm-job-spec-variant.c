@@ -138,6 +138,9 @@ app_to_variant (DvmAppSpec *app)
   add_strv (&builder, "hosts", dvm_app_spec_get_hosts (app));
   add_text (&builder, "hostfile", dvm_app_spec_get_hostfile (app));
   add_preloads (&builder, app);
+  add_text (&builder, "map-by", dvm_app_spec_get_map_by (app));
+  add_text (&builder, "rank-by", dvm_app_spec_get_rank_by (app));
+  add_text (&builder, "bind-to", dvm_app_spec_get_bind_to (app));
   return g_variant_builder_end (&builder);
 }
 
@@ -475,6 +478,36 @@ read_app (DvmAppSpec *app, GVariant *dict, const char *place, GError **error)
   return read_argv (app, dict, place, error) && read_np (app, dict, place, error) && read_cwd (app, dict, place, error);
 }
 
+/* Those of the job stay those of the job. */
+static gboolean
+read_placement (DvmAppSpec *app, GVariant *dict, const char *place, GError **error)
+{
+  static const struct
+  {
+    const char *key;
+    void (*set) (DvmAppSpec *app, const char *value);
+  } words[] = {
+    { "map-by", dvm_app_spec_set_map_by },
+    { "rank-by", dvm_app_spec_set_rank_by },
+    { "bind-to", dvm_app_spec_set_bind_to },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (words); i++)
+    {
+      const char *text;
+
+      if (!g_variant_lookup (dict, words[i].key, "&s", &text))
+        continue;
+      if (text[0] == '\0')
+        {
+          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s%s: must not be empty"), place, words[i].key);
+          return FALSE;
+        }
+      words[i].set (app, text);
+    }
+  return TRUE;
+}
+
 static DvmAppSpec *
 app_from_variant (GVariant *dict, GVariant *options, const char *place, const char *app_place, GError **error)
 {
@@ -484,7 +517,8 @@ app_from_variant (GVariant *dict, GVariant *options, const char *place, const ch
   /* The options of the job are the defaults of each application. */
   if (!read_app (app, options, place, error) || !append_environment (env, options, place, error))
     return NULL;
-  if (!read_app (app, dict, app_place, error) || !append_environment (env, dict, app_place, error))
+  if (!read_app (app, dict, app_place, error) || !append_environment (env, dict, app_place, error)
+      || !read_placement (app, dict, app_place, error))
     return NULL;
   g_ptr_array_add (env, NULL);
   dvm_app_spec_set_env (app, (const char *const *)env->pdata);

@@ -52,6 +52,13 @@ gboolean dvm_app_spec_get_preload_binary (DvmAppSpec *self);
 void dvm_app_spec_set_preload_binary (DvmAppSpec *self, gboolean preload);
 gboolean dvm_app_spec_get_session_cwd (DvmAppSpec *self);
 void dvm_app_spec_set_session_cwd (DvmAppSpec *self, gboolean session);
+/* How its processes are placed, ranked and bound; NULL: as the job says */
+const char *dvm_app_spec_get_map_by (DvmAppSpec *self);
+void dvm_app_spec_set_map_by (DvmAppSpec *self, const char *map_by);
+const char *dvm_app_spec_get_rank_by (DvmAppSpec *self);
+void dvm_app_spec_set_rank_by (DvmAppSpec *self, const char *rank_by);
+const char *dvm_app_spec_get_bind_to (DvmAppSpec *self);
+void dvm_app_spec_set_bind_to (DvmAppSpec *self, const char *bind_to);
 
 #define DVM_TYPE_JOB_SPEC (dvm_job_spec_get_type ())
 G_DECLARE_FINAL_TYPE (DvmJobSpec, dvm_job_spec, DVM, JOB_SPEC, GObject)

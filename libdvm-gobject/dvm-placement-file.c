@@ -30,9 +30,8 @@ path_quark (void)
 
 /* (transfer full) (nullable): the path that map-by names */
 static char *
-dup_path (DvmJobSpec *self)
+dup_path (const char *map_by)
 {
-  const char *map_by = dvm_job_spec_get_map_by (self);
   g_autoptr (DvmPlacement) placement = NULL;
 
   if (map_by == NULL || strchr (map_by, ':') == NULL)
@@ -45,10 +44,10 @@ dup_path (DvmJobSpec *self)
   return NULL;
 }
 
-gboolean
-_dvm_job_spec_load_map_file (DvmJobSpec *self, const char *place, DvmHostsRead *read, GError **error)
+static gboolean
+load_map_file (gpointer spec, const char *map_by, const char *place, DvmHostsRead *read, GError **error)
 {
-  g_autofree char *path = dup_path (self);
+  g_autofree char *path = dup_path (map_by);
   char *text;
 
   if (path == NULL)
@@ -64,14 +63,31 @@ _dvm_job_spec_load_map_file (DvmJobSpec *self, const char *place, DvmHostsRead *
   text = _dvm_hosts_read_map_file (path, read, error);
   if (text == NULL)
     return FALSE;
-  g_object_set_qdata_full (G_OBJECT (self), text_quark (), text, g_free);
-  g_object_set_qdata_full (G_OBJECT (self), path_quark (), g_utf8_make_valid (path, -1), g_free);
+  g_object_set_qdata_full (G_OBJECT (spec), text_quark (), text, g_free);
+  g_object_set_qdata_full (G_OBJECT (spec), path_quark (), g_utf8_make_valid (path, -1), g_free);
+  return TRUE;
+}
+
+gboolean
+_dvm_job_spec_load_map_files (DvmJobSpec *self, const char *place, DvmHostsRead *read, GError **error)
+{
+  if (!load_map_file (self, dvm_job_spec_get_map_by (self), place, read, error))
+    return FALSE;
+  for (guint i = 0; i < dvm_job_spec_get_n_apps (self); i++)
+    {
+      DvmAppSpec *app = dvm_job_spec_get_app (self, i);
+      const char *map_by = dvm_app_spec_get_map_by (app);
+      g_autofree char *app_place = map_by != NULL ? g_strdup_printf ("%sapps[%u].", place, i) : NULL;
+
+      if (map_by != NULL && !load_map_file (app, map_by, app_place, read, error))
+        return FALSE;
+    }
   return TRUE;
 }
 
 const char *
-_dvm_job_spec_get_map_file (DvmJobSpec *self, const char **path)
+_dvm_placement_get_map_file (gpointer spec, const char **path)
 {
-  *path = g_object_get_qdata (G_OBJECT (self), path_quark ());
-  return g_object_get_qdata (G_OBJECT (self), text_quark ());
+  *path = g_object_get_qdata (G_OBJECT (spec), path_quark ());
+  return g_object_get_qdata (G_OBJECT (spec), text_quark ());
 }

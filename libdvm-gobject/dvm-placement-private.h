@@ -50,10 +50,30 @@ DvmPlacement *_dvm_placement_parse (const char *map_by, const char *rank_by, con
 void _dvm_placement_free (DvmPlacement *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmPlacement, _dvm_placement_free)
 
-/* Reads the file that map-by names, if it does; called by _dvm_job_spec_load_hosts(). */
-gboolean _dvm_job_spec_load_map_file (DvmJobSpec *self, const char *place, DvmHostsRead *read, GError **error);
-/* (transfer none) (nullable): its text. path (out) (nullable): how messages call it */
-const char *_dvm_job_spec_get_map_file (DvmJobSpec *self, const char **path);
+/* The words of one application: its own, and of the job where it has none. All texts are nullable. */
+typedef struct
+{
+  const char *map_by;
+  const char *rank_by;
+  const char *bind_to;
+  const char *file; /* the text of the file that map_by names */
+  const char *file_name;
+} DvmPlacementWords;
+
+DvmPlacementWords _dvm_job_spec_get_placement (DvmJobSpec *self, guint app);
+/*
+ * Whether the words of the job and of each application go together, and those of several applications.
+ * oversubscribe (out): what any of them says of it for the whole job, -1: nothing
+ */
+gboolean _dvm_job_spec_check_placement (DvmJobSpec *self, const char *place, gint8 *oversubscribe, GError **error);
+/* The same for a spec that has been validated. */
+gint8 _dvm_job_spec_get_oversubscribe (DvmJobSpec *self);
+
+/* Reads the files that map-by of the job and of its applications name; called by _dvm_job_spec_load_hosts(). */
+gboolean _dvm_job_spec_load_map_files (DvmJobSpec *self, const char *place, DvmHostsRead *read, GError **error);
+/* (transfer none) (nullable): the text of that which the job, or an application, names. path (out) (nullable): how
+ * messages call it */
+const char *_dvm_placement_get_map_file (gpointer spec, const char **path);
 
 /* ---- the parser itself ---- */
 

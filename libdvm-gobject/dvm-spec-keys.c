@@ -47,6 +47,7 @@ static const DvmSpecKey app_keys[] = {
   { "env-bytes", "aay", NULL }, { "unset-env", "as", NULL },     { "env-clear", "b", NULL },
   { "hosts", "as", NULL },      { "hostfile", "s", NULL },       { "preload-files", "as", NULL },
   { "preload-dir", "s", NULL }, { "preload-binary", "b", NULL }, { "set-cwd-to-session-dir", "b", NULL },
+  { "map-by", "s", NULL },      { "rank-by", "s", NULL },        { "bind-to", "s", NULL },
 };
 
 /* In the contract, but for a later version. */

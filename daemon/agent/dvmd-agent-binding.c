@@ -18,7 +18,7 @@ dvmd_agent_bind_procs (DvmdAgentJob *job, GError **error)
   const DvmdAgentParts *parts = dvmd_agent_get_parts (job->agent);
   g_autoptr (DvmdMapBinder) binder = NULL;
 
-  if (job->map->binding.bind_to == DVMD_KIND_NODE)
+  if (!dvmd_map_binds (job->map))
     return TRUE;
   binder = dvmd_map_binder_new (job->map);
   job->cpus = dvmd_map_binder_bind (binder, parts->rank, parts->topology, error);
@@ -46,14 +46,20 @@ add_openmp (GStrvBuilder *variables, const DvmdBindingPolicy *policy)
 }
 
 GStrv
-dvmd_agent_dup_binding_variables (const DvmdAgentJob *job)
+dvmd_agent_dup_binding_variables (const DvmdAgentJob *job, const DvmdAgentApp *app)
 {
   g_autoptr (GStrvBuilder) variables = g_strv_builder_new ();
+  const DvmdBindingPolicy *policy;
+  gboolean bound;
+  guint index = 0;
 
-  if (job->cpus != NULL && job->map->binding.pe > 1)
-    add_openmp (variables, &job->map->binding);
+  g_ptr_array_find (job->apps, app, &index);
+  policy = dvmd_map_get_policy (job->map, index);
+  bound = job->cpus != NULL && policy->bind_to != DVMD_KIND_NODE;
+  if (bound && policy->pe > 1)
+    add_openmp (variables, policy);
   /* Open MPI 4 binds its processes itself unless it hears that they are. */
-  if (job->cpus != NULL && job->registered)
+  if (bound && job->registered)
     g_strv_builder_add (variables, "OMPI_MCA_orte_bound_at_launch=1");
   return g_strv_builder_end (variables);
 }

@@ -13,6 +13,6 @@ gboolean dvmd_agent_bind_procs (DvmdAgentJob *job, GError **error);
 /* (nullable): "0-3,8"; NULL: the process is not bound */
 const char *dvmd_agent_get_cpus (const DvmdAgentJob *job, guint local_rank);
 /* (transfer full): variables for programs of many threads and libraries that would bind by themselves */
-GStrv dvmd_agent_dup_binding_variables (const DvmdAgentJob *job);
+GStrv dvmd_agent_dup_binding_variables (const DvmdAgentJob *job, const DvmdAgentApp *app);
 
 G_END_DECLS

@@ -210,7 +210,7 @@ dvmd_agent_prepare_app_environment (DvmdAgentJob *job, DvmdAgentApp *app)
 {
   Environment environment;
   g_auto (GStrv) defaults = NULL;
-  g_auto (GStrv) binding = dvmd_agent_dup_binding_variables (job);
+  g_auto (GStrv) binding = dvmd_agent_dup_binding_variables (job, app);
   GPtrArray *put = g_ptr_array_new ();
 
   environment_init (&environment);

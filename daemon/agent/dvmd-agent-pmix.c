@@ -128,7 +128,7 @@ dvmd_agent_describe_job (DvmdAgentJob *job)
 
       dvmd_pmix_job_add_app (description, (const char *const *)app->argv, app->cwd, app->size);
     }
-  description->bind_to = g_strdup (dvmd_binding_get_name (&job->map->binding));
+  description->bind_to = g_strdup (dvmd_binding_get_name (dvmd_map_get_policy (job->map, 0)));
   dvmd_agent_describe_ranks (description, job->map, job);
   return description;
 }

@@ -38,7 +38,7 @@ dvmd_controller_cpus_new (DvmdController *controller, DvmdMap *map)
 
   self->controller = controller;
   self->map = map;
-  if (map != NULL && map->binding.bind_to != DVMD_KIND_NODE)
+  if (map != NULL && dvmd_map_binds (map))
     self->binder = dvmd_map_binder_new (map);
   self->nodes = g_hash_table_new_full (NULL, NULL, NULL, unref_lists);
   return self;

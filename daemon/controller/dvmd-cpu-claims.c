@@ -165,7 +165,7 @@ dvmd_controller_claim_cpus (gpointer user_data, DvmdJob *job, DvmdMap *map)
   Claims *self = get_claims (user_data);
   GArray *shares;
 
-  if (map->binding.bind_to == DVMD_KIND_NODE)
+  if (!dvmd_map_binds (map))
     return;
   shares = make_shares (self, map);
   for (guint i = 0; i < shares->len; i++)

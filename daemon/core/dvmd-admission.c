@@ -92,14 +92,14 @@ dvmd_admission_get_n_waiting (DvmdAdmission *self)
 
 /* An application without a number of processes gets the slots that are left. */
 static guint
-default_np (DvmdJob *job, DvmdCandidates *candidates, guint app)
+default_np (const guint32 *np, DvmdCandidates *candidates, guint app)
 {
   guint64 n_free = dvmd_candidates_count_free (candidates, app);
   guint64 others = 0;
 
   for (guint i = 0; i < candidates->n_apps; i++)
     if (i != app && dvmd_candidates_overlap (candidates, app, i))
-      others += dvm_app_spec_get_np (dvm_job_spec_get_app (dvmd_job_get_spec (job), i));
+      others += np[i];
   return n_free > others ? n_free - others : 1;
 }
 
@@ -114,7 +114,7 @@ count_open (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates)
     return;
   for (guint i = 0; i < candidates->n_apps; i++)
     if (np[i] == 0)
-      np[i] = default_np (job, candidates, i);
+      np[i] = default_np (np, candidates, i);
 }
 
 /* The processes that the job wants. */

@@ -37,8 +37,8 @@ typedef struct
 typedef struct
 {
   /*
-   * (nullable): Whether what the spec says of placement makes sense: error says why not. counts: applications without a
-   * number get one from count().
+   * (nullable): Whether what the spec says of placement makes sense: error says why not. counts: all applications
+   * without a number but one get theirs from count().
    */
   gboolean (*check) (gpointer user_data, DvmJobSpec *spec, gboolean *counts, GError **error);
   /* (nullable): Give numbers to the applications of which np is 0. FALSE: the usual ones. */

@@ -8,15 +8,19 @@
 
 #include "dvmd-map.h"
 
-#define DVMD_MAP_ROW(self, i) (&g_array_index ((self)->rows, DvmdMapRow, i))
+#define DVMD_MAP_ROW(self, i)    (&g_array_index ((self)->rows, DvmdMapRow, i))
+#define DVMD_MAP_POLICY(self, i) (g_array_index ((self)->policies, DvmdMapAppPolicy, i))
 
 /* How many rows may take turns in being made longer. */
 #define LAST_ROWS 4
 
 /* So it is one fixed array in a message. */
 G_STATIC_ASSERT (sizeof (DvmdMapRow) == 12 * sizeof (guint32));
+G_STATIC_ASSERT (sizeof (DvmdMapAppPolicy) == 5 * sizeof (guint32));
 
-#define ROW_TYPE "(uuiuuuuiuuuu)"
+#define ROW_TYPE    "(uuiuuuuiuuuu)"
+#define POLICY_TYPE "(uuuuu)"
+#define MAP_TYPE    "(@a" ROW_TYPE "@a" POLICY_TYPE "@as@a(uu))"
 
 DvmdMap *
 dvmd_map_new (void)
@@ -24,6 +28,8 @@ dvmd_map_new (void)
   DvmdMap *self = g_new0 (DvmdMap, 1);
 
   self->rows = g_array_new (FALSE, FALSE, sizeof (DvmdMapRow));
+  self->policies = g_array_new (FALSE, TRUE, sizeof (DvmdMapAppPolicy));
+  g_array_set_size (self->policies, 1);
   self->cpusets = g_ptr_array_new_with_free_func (g_free);
   self->texts = g_hash_table_new (g_str_hash, g_str_equal);
   self->excluded = g_hash_table_new (NULL, NULL);
@@ -35,10 +41,46 @@ dvmd_map_free (DvmdMap *self)
 {
   g_array_unref (self->rows);
   g_hash_table_unref (self->texts);
+  g_array_unref (self->policies);
   g_ptr_array_unref (self->cpusets);
   g_hash_table_unref (self->excluded);
   g_free (self->unbound);
   g_free (self);
+}
+
+/* ---- policies ---- */
+
+void
+dvmd_map_set_policy (DvmdMap *self, guint32 first_app, const DvmdBindingPolicy *policy)
+{
+  DvmdMapAppPolicy *last = &DVMD_MAP_POLICY (self, self->policies->len - 1);
+  DvmdMapAppPolicy added = { first_app, *policy };
+
+  g_return_if_fail (first_app >= last->first_app);
+
+  if (first_app == last->first_app)
+    last->binding = *policy;
+  else
+    g_array_append_val (self->policies, added);
+}
+
+const DvmdBindingPolicy *
+dvmd_map_get_policy (DvmdMap *self, guint32 app)
+{
+  guint i = self->policies->len - 1;
+
+  while (i > 0 && DVMD_MAP_POLICY (self, i).first_app > app)
+    i--;
+  return &DVMD_MAP_POLICY (self, i).binding;
+}
+
+gboolean
+dvmd_map_binds (DvmdMap *self)
+{
+  for (guint i = 0; i < self->policies->len; i++)
+    if (DVMD_MAP_POLICY (self, i).binding.bind_to != DVMD_KIND_NODE)
+      return TRUE;
+  return FALSE;
 }
 
 /* ---- one row ---- */
@@ -228,6 +270,26 @@ dvmd_map_add_cpuset (DvmdMap *self, const char *cpus)
 }
 
 void
+dvmd_map_append (DvmdMap *self, DvmdMap *other, guint32 first_app)
+{
+  for (guint i = 0; i < other->rows->len; i++)
+    {
+      DvmdMapRow row = *DVMD_MAP_ROW (other, i);
+
+      row.app += first_app;
+      row.first_rank += self->num_procs;
+      if (row.place.kind == DVMD_KIND_CPUS)
+        row.place.object = dvmd_map_add_cpuset (self, g_ptr_array_index (other->cpusets, row.place.object));
+      g_array_append_val (self->rows, row);
+    }
+  for (guint i = 0; i < other->policies->len; i++)
+    dvmd_map_set_policy (self, first_app + DVMD_MAP_POLICY (other, i).first_app, &DVMD_MAP_POLICY (other, i).binding);
+  if (self->unbound == NULL)
+    self->unbound = g_strdup (other->unbound);
+  self->num_procs += other->num_procs;
+}
+
+void
 dvmd_map_exclude (DvmdMap *self, guint node, const char *cpus)
 {
   g_hash_table_insert (self->excluded, GUINT_TO_POINTER (node),
@@ -268,12 +330,11 @@ excluded_to_variant (DvmdMap *self)
 GVariant *
 dvmd_map_to_variant (DvmdMap *self)
 {
-  const DvmdBindingPolicy *binding = &self->binding;
-
   return g_variant_new (
-      "(@a" ROW_TYPE "(uuuu)@as@a(uu))",
+      MAP_TYPE,
       g_variant_new_fixed_array (G_VARIANT_TYPE (ROW_TYPE), self->rows->data, self->rows->len, sizeof (DvmdMapRow)),
-      binding->bind_to, binding->flags, binding->pe, binding->limit,
+      g_variant_new_fixed_array (G_VARIANT_TYPE (POLICY_TYPE), self->policies->data, self->policies->len,
+                                 sizeof (DvmdMapAppPolicy)),
       g_variant_new_strv ((const char *const *)self->cpusets->pdata, (gssize)self->cpusets->len),
       excluded_to_variant (self));
 }
@@ -403,6 +464,37 @@ read_rows (DvmdMap *self, GVariant *variant, GError **error)
 }
 
 static gboolean
+read_policies (DvmdMap *self, GVariant *variant, GError **error)
+{
+  gsize n;
+  const DvmdMapAppPolicy *policies = g_variant_get_fixed_array (variant, &n, sizeof (DvmdMapAppPolicy));
+
+  for (gsize i = 0; i < n; i++)
+    if (policies[i].binding.bind_to > DVMD_KIND_HWTHREAD)
+      {
+        g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED,
+                     "The map binds to objects of kind %u, which there is not", policies[i].binding.bind_to);
+        return FALSE;
+      }
+    else if (i == 0 ? policies[i].first_app != 0 : policies[i].first_app <= policies[i - 1].first_app)
+      {
+        g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED,
+                     "The map binds from application %u on as its policy %" G_GSIZE_FORMAT
+                     ": the first one is that of application 0, and the others follow, ascending",
+                     policies[i].first_app, i);
+        return FALSE;
+      }
+  if (n == 0)
+    {
+      g_set_error_literal (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, "The map does not say how processes are bound");
+      return FALSE;
+    }
+  g_array_set_size (self->policies, 0);
+  g_array_append_vals (self->policies, policies, n);
+  return TRUE;
+}
+
+static gboolean
 read_cpusets (DvmdMap *self, GVariant *cpusets, GVariant *excluded, GError **error)
 {
   GVariantIter iter;
@@ -457,20 +549,14 @@ DvmdMap *
 dvmd_map_new_from_variant (GVariant *variant, GError **error)
 {
   g_autoptr (DvmdMap) self = dvmd_map_new ();
-  DvmdBindingPolicy *binding = &self->binding;
   g_autoptr (GVariant) rows = NULL;
+  g_autoptr (GVariant) policies = NULL;
   g_autoptr (GVariant) cpusets = NULL;
   g_autoptr (GVariant) excluded = NULL;
 
-  g_variant_get (variant, "(@a" ROW_TYPE "(uuuu)@as@a(uu))", &rows, &binding->bind_to, &binding->flags, &binding->pe,
-                 &binding->limit, &cpusets, &excluded);
-  if (binding->bind_to > DVMD_KIND_HWTHREAD)
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, "The map binds to objects of kind %u, which there is not",
-                   binding->bind_to);
-      return NULL;
-    }
-  if (!read_rows (self, rows, error) || !read_cpusets (self, cpusets, excluded, error) || !check_cpusets (self, error))
+  g_variant_get (variant, MAP_TYPE, &rows, &policies, &cpusets, &excluded);
+  if (!read_policies (self, policies, error) || !read_rows (self, rows, error)
+      || !read_cpusets (self, cpusets, excluded, error) || !check_cpusets (self, error))
     return NULL;
   if (!dvmd_map_is_whole (self))
     {

@@ -37,11 +37,21 @@ typedef struct
   guint32 object_stride; /* 0: all are on one object */
 } DvmdMapRow;
 
+/*
+ * How processes are bound, from this application on to the first one of the next policy. Those of two policies share no
+ * cpu, also where both policies say the same.
+ */
+typedef struct
+{
+  guint32 first_app;
+  DvmdBindingPolicy binding;
+} DvmdMapAppPolicy;
+
 typedef struct
 {
   guint num_procs;
-  GArray *rows; /* DvmdMapRow */
-  DvmdBindingPolicy binding;
+  GArray *rows;         /* DvmdMapRow */
+  GArray *policies;     /* DvmdMapAppPolicy, ascending; there is always one, of application 0 */
   GPtrArray *cpusets;   /* texts, for places of DVMD_KIND_CPUS and for what is excluded */
   GHashTable *texts;    /* the same texts -> their index, plus one */
   GHashTable *excluded; /* rank of an agent -> index of a text, plus one: cpus there that other jobs have */
@@ -69,6 +79,17 @@ void dvmd_map_free (DvmdMap *self);
 void dvmd_map_add_run (DvmdMap *self, const DvmdMapRow *run);
 /* The index of the text "0-3,8", which is added if it is not there. */
 guint32 dvmd_map_add_cpuset (DvmdMap *self, const char *cpus);
+/* The applications from this one on are bound so. Policies come in the order of the applications. */
+void dvmd_map_set_policy (DvmdMap *self, guint32 first_app, const DvmdBindingPolicy *policy);
+/* (transfer none): those of one policy have the same pointer */
+const DvmdBindingPolicy *dvmd_map_get_policy (DvmdMap *self, guint32 app);
+/* Whether any process is bound. */
+gboolean dvmd_map_binds (DvmdMap *self);
+/*
+ * Adds what another map says of the applications behind first_app, the one that the other one calls 0: they have the
+ * next ranks. Cpus that it excludes are not taken over.
+ */
+void dvmd_map_append (DvmdMap *self, DvmdMap *other, guint32 first_app);
 /* These cpus of the node belong to other jobs: the processes of the map keep off them. */
 void dvmd_map_exclude (DvmdMap *self, guint node, const char *cpus);
 /* (nullable): what was excluded there */
@@ -76,8 +97,8 @@ const char *dvmd_map_get_excluded (DvmdMap *self, guint node);
 /* Every rank from 0 to num_procs - 1 has exactly one place. */
 gboolean dvmd_map_is_whole (DvmdMap *self);
 
-/* The rows by the members of DvmdMapRow, those of the binding, sets of cpus, nodes with the sets that are excluded. */
-#define DVMD_MAP_VARIANT_TYPE "(a(uuiuuuuiuuuu)(uuuu)asa(uu))"
+/* The rows by the members of DvmdMapRow, the policies likewise, sets of cpus, nodes with the sets that are excluded. */
+#define DVMD_MAP_VARIANT_TYPE "(a(uuiuuuuiuuuu)a(uuuuu)asa(uu))"
 GVariant *dvmd_map_to_variant (DvmdMap *self);
 /* NULL with DVM_ERROR_PARSE_FAILED when the map is not whole. */
 DvmdMap *dvmd_map_new_from_variant (GVariant *variant, GError **error);

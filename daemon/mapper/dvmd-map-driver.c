@@ -40,6 +40,7 @@ typedef struct
   GPtrArray *mappers;
   const DvmdMapWishes *wishes;
   const DvmdMapTopologies *topologies; /* (nullable) */
+  gboolean others;                     /* other jobs have cpus of some node */
   DvmPlacement *placement;
   DvmdMapPolicy policy;
   char *word; /* of the policy, in full */
@@ -366,15 +367,19 @@ settle_binding (Question *self, GError **error)
 static void
 set_binding (DvmdMap *map, const DvmdMapRequest *request)
 {
-  map->binding.bind_to = dvmd_map_check_kind_of (request->bind_to);
-  map->binding.pe = request->pe;
-  if (map->binding.bind_to == DVMD_KIND_NODE)
+  DvmdBindingPolicy policy = { .bind_to = dvmd_map_check_kind_of (request->bind_to), .pe = request->pe };
+
+  if (policy.bind_to != DVMD_KIND_NODE)
+    {
+      if (request->cpus == DVMD_CPUS_HWTHREAD)
+        policy.flags |= DVMD_BINDING_HWTHREADS;
+      if ((request->bind_flags & DVMD_BIND_OVERLOAD) != 0)
+        policy.flags |= DVMD_BINDING_OVERLOAD;
+      policy.limit = request->bind_limit;
+    }
+  dvmd_map_set_policy (map, 0, &policy);
+  if (policy.bind_to == DVMD_KIND_NODE)
     return;
-  if (request->cpus == DVMD_CPUS_HWTHREAD)
-    map->binding.flags |= DVMD_BINDING_HWTHREADS;
-  if ((request->bind_flags & DVMD_BIND_OVERLOAD) != 0)
-    map->binding.flags |= DVMD_BINDING_OVERLOAD;
-  map->binding.limit = request->bind_limit;
   for (guint i = 0; i < request->n_nodes; i++)
     if (request->nodes[i].in_use != NULL && dvmd_map_count_on_node (map, request->nodes[i].rank) > 0)
       {
@@ -401,7 +406,7 @@ check_binding (const Question *self, DvmdMap *map, GError **error)
   g_autoptr (DvmdMapBinder) binder = dvmd_map_binder_new (map);
   g_autoptr (GArray) nodes = NULL;
 
-  if (map->binding.bind_to == DVMD_KIND_NODE || self->topologies == NULL || self->topologies->get_topology == NULL)
+  if (!dvmd_map_binds (map) || self->topologies == NULL || self->topologies->get_topology == NULL)
     return TRUE;
   nodes = dvmd_map_get_nodes (map);
   for (guint i = 0; i < nodes->len; i++)
@@ -434,7 +439,7 @@ take_answer (const Question *self, DvmdMapper *mapper, const DvmdMapRequest *ask
   if (map == NULL)
     return NULL;
   set_binding (map, asked);
-  if (map->binding.bind_to == DVMD_KIND_NODE)
+  if (!dvmd_map_binds (map))
     map->unbound = g_strdup (self->unbound);
   return check_binding (self, map, error) ? g_steal_pointer (&map) : NULL;
 }
@@ -478,15 +483,11 @@ others_are_in_the_way (const Question *self)
   g_autofree DvmdMapNode *nodes = g_memdup2 (self->request.nodes, self->request.n_nodes * sizeof (DvmdMapNode));
   g_autoptr (DvmdMap) map = NULL;
   Question alone = *self;
-  gboolean some = FALSE;
 
   for (guint i = 0; i < alone.request.n_nodes; i++)
-    {
-      some = some || nodes[i].in_use != NULL;
-      nodes[i].in_use = NULL;
-    }
+    nodes[i].in_use = NULL;
   alone.request.nodes = nodes;
-  if (some)
+  if (self->others)
     map = ask_mappers (&alone, NULL);
   return map != NULL;
 }
@@ -530,25 +531,43 @@ answer_question (Question *self, GError **error)
   return g_steal_pointer (&map);
 }
 
-DvmdMap *
-dvmd_map_driver_map (GPtrArray *mappers, const DvmdMapWishes *wishes, const DvmdMapRequest *request,
-                     const DvmdMapTopologies *topologies, GError **error)
+/* ---- questions ---- */
+
+static gboolean
+check_size (const DvmdMapRequest *request, GError **error)
 {
   guint64 np = dvmd_map_check_sum_of_np (request);
+
+  if (request->n_nodes > 0 && np <= DVMD_MAP_MAX_PROCS)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "%" G_GUINT64_FORMAT " processes cannot be placed on %u nodes",
+               np, request->n_nodes);
+  return FALSE;
+}
+
+static gboolean
+have_cpus_in_use (const DvmdMapRequest *request)
+{
+  for (guint i = 0; i < request->n_nodes; i++)
+    if (request->nodes[i].in_use != NULL)
+      return TRUE;
+  return FALSE;
+}
+
+/* others: other jobs have cpus of some node. */
+static DvmdMap *
+map_alike (GPtrArray *mappers, const DvmdMapWishes *wishes, const DvmdMapRequest *request,
+           const DvmdMapTopologies *topologies, gboolean others, GError **error)
+{
   g_auto (Question) self = { 0 };
   GError *local = NULL;
   DvmdMap *map = NULL;
 
-  if (request->n_nodes == 0 || np > DVMD_MAP_MAX_PROCS)
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-                   "%" G_GUINT64_FORMAT " processes cannot be placed on %u nodes", np, request->n_nodes);
-      return NULL;
-    }
   if (question_init (&self, mappers, wishes, request, &local) && leave_out_local (&self, &local)
       && settle_binding (&self, &local))
     {
       self.topologies = topologies;
+      self.others = others;
       map = answer_question (&self, &local);
     }
   if (map != NULL)
@@ -561,6 +580,47 @@ dvmd_map_driver_map (GPtrArray *mappers, const DvmdMapWishes *wishes, const Dvmd
     }
   take_error (NULL, local, error);
   return NULL;
+}
+
+DvmdMap *
+dvmd_map_driver_map (GPtrArray *mappers, const DvmdMapWishes *wishes, const DvmdMapRequest *request,
+                     const DvmdMapTopologies *topologies, GError **error)
+{
+  if (!check_size (request, error))
+    return NULL;
+  return map_alike (mappers, wishes, request, topologies, have_cpus_in_use (request), error);
+}
+
+static DvmdMap *
+map_part (DvmdMapParts *parts, GPtrArray *mappers, gboolean others, GError **error)
+{
+  DvmdMap *map = map_alike (mappers, &parts->wishes, &parts->request, parts->apps->topologies, others, error);
+
+  if (map == NULL && !dvmd_map_parts_is_only (parts))
+    g_prefix_error (error, "apps[%u]: ", parts->first_app);
+  return map;
+}
+
+DvmdMap *
+dvmd_map_driver_map_apps (GPtrArray *mappers, const DvmdMapApps *apps, const DvmdMapRequest *request, GError **error)
+{
+  gboolean others = have_cpus_in_use (request);
+  g_auto (DvmdMapParts) parts = { 0 };
+
+  dvmd_map_parts_init (&parts, apps, request);
+  while (dvmd_map_parts_next (&parts))
+    {
+      g_autoptr (DvmdMap) map = NULL;
+
+      if (dvmd_map_parts_is_only (&parts))
+        return dvmd_map_driver_map (mappers, &parts.wishes, request, apps->topologies, error);
+      if (parts.first_app == 0 && !check_size (request, error))
+        return NULL;
+      map = map_part (&parts, mappers, others, error);
+      if (map == NULL || !dvmd_map_parts_take (&parts, map, error))
+        return NULL;
+    }
+  return g_steal_pointer (&parts.map);
 }
 
 /* ---- of a job ---- */
@@ -620,34 +680,45 @@ describe (DvmdJob *job, const DvmdPlaces *places, const DvmdMapTopologies *topol
   return request;
 }
 
-/* Whether the number of processes was given is known from the description alone. */
-static DvmdMapWishes
+/*
+ * (transfer full): those of each application. Whether the number of its processes was given is known from the
+ * description alone.
+ */
+static DvmdMapWishes *
 list_wishes (DvmJobSpec *spec, gboolean binds)
 {
-  DvmdMapWishes wishes = {
-    .map_by = dvm_job_spec_get_map_by (spec),
-    .rank_by = dvm_job_spec_get_rank_by (spec),
-    .bind_to = dvm_job_spec_get_bind_to (spec),
-    .binds = binds && !_dvm_job_spec_is_plain (spec),
-    .oversubscribe = _dvm_job_spec_get_when_full_policy (spec) == DVM_WHEN_FULL_OVERSUBSCRIBE,
-  };
+  guint n_apps = dvm_job_spec_get_n_apps (spec);
+  DvmdMapWishes *wishes = g_new (DvmdMapWishes, n_apps);
+  gboolean oversubscribe = _dvm_job_spec_get_when_full_policy (spec) == DVM_WHEN_FULL_OVERSUBSCRIBE;
 
-  wishes.file = _dvm_job_spec_get_map_file (spec, &wishes.file_name);
-  for (guint i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
-    wishes.np_is_counted = wishes.np_is_counted || dvm_app_spec_get_np (dvm_job_spec_get_app (spec, i)) == 0;
+  for (guint i = 0; i < n_apps; i++)
+    {
+      const DvmPlacementWords words = _dvm_job_spec_get_placement (spec, i);
+
+      wishes[i] = (DvmdMapWishes){
+        .map_by = words.map_by,
+        .rank_by = words.rank_by,
+        .bind_to = words.bind_to,
+        .file = words.file,
+        .file_name = words.file_name,
+        .binds = binds && !_dvm_job_spec_is_plain (spec),
+        .oversubscribe = oversubscribe,
+        .np_is_counted = dvm_app_spec_get_np (dvm_job_spec_get_app (spec, i)) == 0,
+      };
+    }
   return wishes;
 }
 
-gboolean
-dvmd_map_driver_check (GPtrArray *mappers, DvmJobSpec *spec, gboolean *counts, GError **error)
+/* Whether a mapper takes the words. counts (out): it gives numbers to applications that have none */
+static gboolean
+check_alike (GPtrArray *mappers, const DvmdMapWishes *wishes, gboolean *counts, GError **error)
 {
-  const DvmdMapWishes wishes = list_wishes (spec, FALSE);
   const DvmdMapRequest nothing = { 0 };
   g_auto (Question) self = { 0 };
   g_auto (DvmdMapWords) words = { 0 };
   DvmdMapper *mapper;
 
-  if (!question_init (&self, mappers, &wishes, &nothing, error))
+  if (!question_init (&self, mappers, wishes, &nothing, error))
     return FALSE;
   mapper = find_mapper (mappers, self.word);
   if (!prepare (&self, mapper, &self.request, &words, error) || !dvmd_mapper_check (mapper, &self.request, error))
@@ -683,6 +754,33 @@ count_slots (const DvmdMapRequest *request, guint32 *np)
 }
 
 gboolean
+dvmd_map_driver_check (GPtrArray *mappers, DvmJobSpec *spec, gboolean *counts, GError **error)
+{
+  g_autofree DvmdMapWishes *wishes = list_wishes (spec, FALSE);
+  g_autofree guint32 *np = g_new0 (guint32, dvm_job_spec_get_n_apps (spec));
+  const DvmdMapApps apps = { .wishes = wishes };
+  const DvmdMapRequest request = { .app_np = np, .n_apps = dvm_job_spec_get_n_apps (spec) };
+  g_auto (DvmdMapParts) parts = { 0 };
+  gboolean part_counts = FALSE;
+  guint n_open = 0;
+
+  dvmd_map_parts_init (&parts, &apps, &request);
+  while (dvmd_map_parts_next (&parts))
+    {
+      if (!check_alike (mappers, &parts.wishes, &part_counts, error))
+        {
+          if (!dvmd_map_parts_is_only (&parts))
+            g_prefix_error (error, "apps[%u]: ", parts.first_app);
+          return FALSE;
+        }
+      for (guint i = 0; !part_counts && i < parts.request.n_apps; i++)
+        n_open += wishes[parts.first_app + i].np_is_counted;
+    }
+  *counts = n_open <= 1;
+  return TRUE;
+}
+
+gboolean
 dvmd_map_driver_count_procs (GPtrArray *mappers, const DvmdMapWishes *wishes, const DvmdMapRequest *request,
                              guint32 *np)
 {
@@ -699,24 +797,57 @@ dvmd_map_driver_count_procs (GPtrArray *mappers, const DvmdMapWishes *wishes, co
   return dvmd_mapper_count (mapper, &self.request, np) || (self.own_nodes != NULL && count_slots (&self.request, np));
 }
 
+/* Parts that have all their numbers take their place first, whether it is before the others or behind them. */
+static void
+take_counted (DvmdMapParts *parts, GPtrArray *mappers, gboolean others)
+{
+  while (dvmd_map_parts_next (parts))
+    {
+      g_autoptr (DvmdMap) map = NULL;
+
+      if (!parts->wishes.np_is_counted)
+        map = map_part (parts, mappers, others, NULL);
+      if (map != NULL)
+        dvmd_map_parts_take (parts, map, NULL);
+    }
+  dvmd_map_parts_rewind (parts);
+}
+
+gboolean
+dvmd_map_driver_count_apps (GPtrArray *mappers, const DvmdMapApps *apps, const DvmdMapRequest *request, guint32 *np)
+{
+  g_auto (DvmdMapParts) parts = { 0 };
+  gboolean all = TRUE;
+
+  dvmd_map_parts_init (&parts, apps, request);
+  take_counted (&parts, mappers, have_cpus_in_use (request));
+  while (dvmd_map_parts_next (&parts))
+    if (parts.wishes.np_is_counted
+        && !dvmd_map_driver_count_procs (mappers, &parts.wishes, &parts.request, np + parts.first_app))
+      all = FALSE;
+  return all;
+}
+
 gboolean
 dvmd_map_driver_count (GPtrArray *mappers, DvmdJob *job, const DvmdPlaces *places, const DvmdMapTopologies *topologies,
                        guint32 *np)
 {
-  const DvmdMapWishes wishes = list_wishes (dvmd_job_get_spec (job), topologies != NULL && topologies->binds);
+  g_autofree DvmdMapWishes *wishes = list_wishes (dvmd_job_get_spec (job), topologies != NULL && topologies->binds);
+  const DvmdMapApps apps = { wishes, topologies };
   g_autofree DvmdMapNode *nodes = NULL;
   const DvmdMapRequest request = describe (job, places, topologies, &nodes);
 
-  return dvmd_map_driver_count_procs (mappers, &wishes, &request, np);
+  return dvmd_map_driver_count_apps (mappers, &apps, &request, np);
 }
 
 DvmdMap *
 dvmd_map_driver_map_job (GPtrArray *mappers, DvmdJob *job, const DvmdPlaces *places,
                          const DvmdMapTopologies *topologies, GError **error)
 {
-  const DvmdMapWishes wishes = list_wishes (dvmd_job_get_spec (job), topologies != NULL && topologies->binds);
+  g_autofree DvmdMapWishes *wishes = list_wishes (dvmd_job_get_spec (job), topologies != NULL && topologies->binds);
+  const DvmdMapApps apps = { wishes, topologies };
   g_autofree DvmdMapNode *nodes = NULL;
   const DvmdMapRequest request = describe (job, places, topologies, &nodes);
 
-  return dvmd_map_driver_map (mappers, &wishes, &request, topologies, error);
+  return dvmd_map_driver_map_apps (mappers, &apps, &request, error);
 }

@@ -5,9 +5,7 @@
 #pragma once
 
 #include "dvmd-effects.h"
-#include "dvmd-map-defaults.h"
-#include "dvmd-mapper.h"
-#include "dvmd-topology.h"
+#include "dvmd-map-parts.h"
 
 G_BEGIN_DECLS
 
@@ -16,23 +14,9 @@ G_BEGIN_DECLS
  * says how it is written and whether it makes sense. Pure.
  */
 
-/* The hardware of nodes, as far as it is known, and what jobs have of it. */
-typedef struct
-{
-  /* (transfer none) (nullable) */
-  DvmdMapTopology *(*find) (const char *signature, gpointer user_data);
-  /* (nullable): the cpus of the node to which processes of other jobs are bound; (transfer none) (nullable) */
-  const DvmdCpuset *(*get_in_use) (guint rank, gpointer user_data);
-  /* (nullable): the hardware of the node by which its processes are bound; (transfer none) (nullable) */
-  DvmdTopology *(*get_topology) (guint rank, gpointer user_data);
-  const char *local; /* (nullable): the name of this machine, which "nolocal" leaves out */
-  gboolean binds;    /* processes of parallel programs are bound unless the job says otherwise */
-  gpointer user_data;
-} DvmdMapTopologies;
-
 /*
- * Whether a mapper takes what the job says of placement: DVM_ERROR_BAD_PARAM, DVM_ERROR_NOT_SUPPORTED. counts: it gives
- * numbers to applications that have none.
+ * Whether mappers take what the job says of placement: DVM_ERROR_BAD_PARAM, DVM_ERROR_NOT_SUPPORTED. counts: they give
+ * numbers to applications that have none, but for one, which takes what is left.
  */
 gboolean dvmd_map_driver_check (GPtrArray *mappers, DvmJobSpec *spec, gboolean *counts, GError **error);
 /* Gives numbers where np is 0. FALSE: the mapper has no opinion. topologies (nullable): none are known */
@@ -47,6 +31,11 @@ DvmdMap *dvmd_map_driver_map (GPtrArray *mappers, const DvmdMapWishes *wishes, c
 /* As dvmd_map_driver_count(). */
 gboolean dvmd_map_driver_count_procs (GPtrArray *mappers, const DvmdMapWishes *wishes, const DvmdMapRequest *request,
                                       guint32 *np);
+/* Both where the applications are not placed alike. */
+DvmdMap *dvmd_map_driver_map_apps (GPtrArray *mappers, const DvmdMapApps *apps, const DvmdMapRequest *request,
+                                   GError **error);
+gboolean dvmd_map_driver_count_apps (GPtrArray *mappers, const DvmdMapApps *apps, const DvmdMapRequest *request,
+                                     guint32 *np);
 /* The same for a job. */
 DvmdMap *dvmd_map_driver_map_job (GPtrArray *mappers, DvmdJob *job, const DvmdPlaces *places,
                                   const DvmdMapTopologies *topologies, GError **error);

@@ -45,6 +45,7 @@ typedef enum
   TARGETS,     /* the same, where an empty one means something */
   PLAIN,       /* a job without PMIx, if it is true */
   TIME,        /* of the spawn itself */
+  CPUS,        /* a qualifier more of the option "map-by" */
   STDIN,       /* a process, or a rank */
   ENVIRONMENT, /* a variable is set */
   UNSET,       /* a variable is taken away */
@@ -63,10 +64,6 @@ typedef struct
 
 /* Of the whole job, wherever they stand. */
 static const Key job_keys[] = {
-  { PMIX_MAPBY, TEXT, "map-by", NULL },
-  { PMIX_PPR, PREFIXED, "map-by", "ppr:" },
-  { PMIX_RANKBY, TEXT, "rank-by", NULL },
-  { PMIX_BINDTO, TEXT, "bind-to", NULL },
   { PMIX_RUNTIME_OPTIONS, TEXT, "runtime-options", NULL },
   { PMIX_NON_PMI, PLAIN, NULL, NULL },
   { PMIX_ADD_HOST, LIST, "add-hosts", NULL },
@@ -111,6 +108,11 @@ static const Key app_keys[] = {
   { PMIX_PRELOAD_FILES, LIST, "preload-files", NULL },
   { PMIX_SET_ENVAR, ENVIRONMENT, NULL, NULL },
   { PMIX_UNSET_ENVAR, UNSET, "unset-env", NULL },
+  { PMIX_MAPBY, TEXT, "map-by", NULL },
+  { PMIX_PPR, PREFIXED, "map-by", "ppr:" },
+  { PMIX_RANKBY, TEXT, "rank-by", NULL },
+  { PMIX_BINDTO, TEXT, "bind-to", NULL },
+  { PMIX_CPUS_PER_PROC, CPUS, NULL, NULL },
 };
 
 typedef struct
@@ -120,6 +122,8 @@ typedef struct
   DvmdPmixAttributes *attributes;
   GVariantDict *dict; /* what is being read: options, or those of an application */
   GPtrArray *env;     /* likewise, "NAME=value" */
+  guint32 cpus;       /* likewise, that each process is to have; 0: not said */
+  char *map_by;       /* (nullable): of the job, as it stands in its own key */
 } Reader;
 
 static const Key *
@@ -140,8 +144,7 @@ insert (GVariantDict *dict, const pmix_info_t *info, const char *option, GVarian
 
   if (old != NULL && !g_variant_equal (old, owned))
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s: “%s” of the job is given twice, and not alike",
-                   info->key, option);
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s: “%s” is given twice, and not alike", info->key, option);
       return FALSE;
     }
   g_variant_dict_insert_value (dict, option, owned);
@@ -284,6 +287,8 @@ take_value (Reader *self, GVariantDict *dict, const pmix_info_t *info, const Key
       if (PMIX_INFO_TRUE (info))
         g_variant_dict_insert (dict, "personality", "s", "plain");
       return TRUE;
+    case CPUS:
+      return dvmd_pmix_read_number (info, &self->cpus, error);
     case TIME:
       return dvmd_pmix_read_number (info, &self->attributes->timeout, error);
     case FORWARD_OUT:
@@ -316,6 +321,22 @@ read_infos (Reader *self, const pmix_info_t *info, gsize n, GError **error)
         return FALSE;
     }
   return TRUE;
+}
+
+/* An application that says no more than this is mapped as the job is, with other cpus. */
+static void
+add_cpus (Reader *self)
+{
+  g_autofree char *map_by = NULL;
+  g_autofree char *whole = NULL;
+
+  if (self->cpus == 0)
+    return;
+  if (!g_variant_dict_lookup (self->dict, "map-by", "s", &map_by))
+    map_by = g_strdup (self->map_by != NULL ? self->map_by : "");
+  whole = g_strdup_printf ("%s:PE=%u", map_by, self->cpus);
+  g_variant_dict_insert (self->dict, "map-by", "s", whole);
+  self->cpus = 0;
 }
 
 /* Bytes, so that what is no UTF-8 goes through. */
@@ -362,6 +383,7 @@ read_app (Reader *self, const pmix_app_t *app, GError **error)
     g_ptr_array_add (env, g_strdup (app->env[i]));
   if (!read_infos (self, app->info, app->ninfo, error))
     return NULL;
+  add_cpus (self);
   /* The library puts the caller's directory here; who says it in a key means that one. */
   if (app->cwd != NULL && !g_variant_dict_contains (&dict, "cwd") && !g_variant_dict_contains (self->options, "cwd"))
     g_variant_dict_insert_value (&dict, "cwd-bytes", g_variant_new_bytestring (app->cwd));
@@ -378,9 +400,18 @@ read_options (Reader *self, const pmix_info_t *info, gsize n, GError **error)
   self->env = env;
   if (!read_infos (self, info, n, error))
     return FALSE;
+  g_variant_dict_lookup (self->options, "map-by", "s", &self->map_by);
+  add_cpus (self);
   add_environment (self);
   return TRUE;
 }
+
+static void
+reader_clear (Reader *self)
+{
+  g_free (self->map_by);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Reader, reader_clear)
 
 GVariant *
 dvmd_pmix_read_spawn (const pmix_info_t *info, gsize n_info, const pmix_app_t *apps, gsize n_apps,
@@ -389,7 +420,7 @@ dvmd_pmix_read_spawn (const pmix_info_t *info, gsize n_info, const pmix_app_t *a
   g_auto (GVariantDict) options;
   g_autoptr (GString) output = g_string_new (NULL);
   g_autoptr (GVariantBuilder) rows = g_variant_builder_new (G_VARIANT_TYPE ("aa{sv}"));
-  Reader reader = { .options = &options, .output = output, .attributes = attributes };
+  g_auto (Reader) reader = { .options = &options, .output = output, .attributes = attributes };
 
   *attributes = (DvmdPmixAttributes){ 0 };
   /* libpmix 4.2.2 forwards no output to a caller that gives no attributes at all. */

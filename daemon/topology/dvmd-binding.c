@@ -55,6 +55,8 @@ typedef struct
 typedef struct
 {
   const DvmdBindingRequest *request;
+  const DvmdBindingPolicy *policy; /* of the places that are looked at */
+  hwloc_const_bitmap_t excluded;
   hwloc_topology_t topology;
   GArray *units;       /* Unit, in logical order */
   GArray *regions;     /* Region, in logical order */
@@ -77,7 +79,7 @@ region_clear (gpointer data)
 static guint
 cpus_per_process (const Binder *self)
 {
-  return MAX (self->request->policy->pe, 1);
+  return MAX (self->policy->pe, 1);
 }
 
 /* ---- the machine ---- */
@@ -159,13 +161,14 @@ set_no_kind (guint kind, GError **error)
 }
 
 static gboolean
-binder_init (Binder *self, const DvmdBindingRequest *request, GError **error)
+binder_init (Binder *self, const DvmdBindingRequest *request, const DvmdBindingPolicy *policy,
+             hwloc_const_bitmap_t excluded, GError **error)
 {
-  const DvmdBindingPolicy *policy = request->policy;
-  hwloc_bitmap_t excluded;
   guint kind = policy->bind_to;
 
   self->request = request;
+  self->policy = policy;
+  self->excluded = excluded;
   self->topology = dvmd_topology_get_hwloc (request->topology);
   self->by_unit = kind >= KIND_CORE;
   self->units = g_array_new (FALSE, FALSE, sizeof (Unit));
@@ -180,9 +183,7 @@ binder_init (Binder *self, const DvmdBindingRequest *request, GError **error)
   add_regions (self, kind);
   if (self->regions->len == 0)
     return set_no_kind (kind, error);
-  excluded = read_cpus (request->excluded);
   add_units (self, policy->bind_to == KIND_HWTHREAD || (policy->flags & DVMD_BINDING_HWTHREADS) != 0, excluded);
-  hwloc_bitmap_free (excluded);
   return TRUE;
 }
 
@@ -259,7 +260,7 @@ is_free (const Unit *unit)
 static gboolean
 is_full (const Binder *self, guint n_bound)
 {
-  guint limit = self->request->policy->limit;
+  guint limit = self->policy->limit;
 
   return limit > 0 && n_bound >= limit;
 }
@@ -295,7 +296,7 @@ count_members (Binder *self, GArray *members)
 static guint
 choose_region (Binder *self)
 {
-  gboolean overload = (self->request->policy->flags & DVMD_BINDING_OVERLOAD) != 0;
+  gboolean overload = (self->policy->flags & DVMD_BINDING_OVERLOAD) != 0;
   guint need = cpus_per_process (self);
   guint best = NO_REGION;
   guint64 best_used = 0;
@@ -373,7 +374,7 @@ choose_units (Binder *self, GArray *members, guint region)
   return chosen;
 }
 
-/* All cores of which some thread is in the set, as far as they may be used. */
+/* All cores of which some thread is in the set, as far as they may be used, and others do not have them. */
 static void
 widen_to_cores (Binder *self, hwloc_bitmap_t cpus)
 {
@@ -383,8 +384,10 @@ widen_to_cores (Binder *self, hwloc_bitmap_t cpus)
   while ((core = hwloc_get_next_obj_by_type (self->topology, HWLOC_OBJ_CORE, core)) != NULL)
     if (hwloc_bitmap_intersects (core->cpuset, cpus))
       hwloc_bitmap_or (wide, wide, core->cpuset);
-  if (!hwloc_bitmap_iszero (wide))
-    hwloc_bitmap_and (cpus, wide, hwloc_topology_get_allowed_cpuset (self->topology));
+  hwloc_bitmap_and (wide, wide, hwloc_topology_get_allowed_cpuset (self->topology));
+  if ((self->policy->flags & DVMD_BINDING_OVERLOAD) == 0)
+    hwloc_bitmap_andnot (wide, wide, self->excluded);
+  hwloc_bitmap_or (cpus, cpus, wide);
   hwloc_bitmap_free (wide);
 }
 
@@ -420,7 +423,7 @@ take_units (Binder *self, GArray *members, guint index)
   region->n_bound++;
   if (!self->by_unit)
     hwloc_bitmap_copy (taken, region->cpus);
-  else if (self->request->policy->bind_to == KIND_CORE)
+  else if (self->policy->bind_to == KIND_CORE)
     widen_to_cores (self, taken);
   list = dup_list (taken);
   hwloc_bitmap_free (taken);
@@ -430,7 +433,7 @@ take_units (Binder *self, GArray *members, guint index)
 static char *
 set_no_room (Binder *self, GArray *members, guint index, GError **error)
 {
-  guint kind = self->request->policy->bind_to;
+  guint kind = self->policy->bind_to;
 
   if (members->len == 0)
     set_no_kind (kind, error);
@@ -500,30 +503,73 @@ release_list (gpointer list)
     g_ref_string_release (list);
 }
 
-GPtrArray *
-dvmd_binding_compute (const DvmdBindingRequest *request, GError **error)
+/* ---- all of them ---- */
+
+static const DvmdBindingPolicy *
+policy_of (const DvmdBindingRequest *request, guint place)
 {
-  g_autoptr (GPtrArray) lists = g_ptr_array_new_with_free_func (release_list);
+  return request->policies != NULL ? request->policies[place] : request->policy;
+}
+
+/* A process that is bound cpu by cpu has these for itself; of a larger object it has as many as it counts for. */
+static void
+add_taken (Binder *self, GPtrArray *lists, guint first, hwloc_bitmap_t taken)
+{
+  for (guint i = 0; i < self->units->len; i++)
+    {
+      const Unit *unit = &g_array_index (self->units, Unit, i);
+
+      if (unit->used > 0)
+        hwloc_bitmap_or (taken, taken, unit->cpus);
+    }
+  for (guint i = first; self->by_unit && i < lists->len; i++)
+    {
+      hwloc_bitmap_t cpus = read_cpus (lists->pdata[i]);
+
+      hwloc_bitmap_or (taken, taken, cpus);
+      hwloc_bitmap_free (cpus);
+    }
+}
+
+/* Binds the next places that have one policy. taken: by those before them, and then by all. */
+static gboolean
+bind_alike (const DvmdBindingRequest *request, GPtrArray *lists, hwloc_bitmap_t taken, GError **error)
+{
+  guint first = lists->len;
+  const DvmdBindingPolicy *policy = policy_of (request, first);
+  gboolean binds = policy->bind_to != DVMD_KIND_NODE;
   g_auto (Binder) self = { 0 };
 
-  g_return_val_if_fail (request->policy->bind_to < G_N_ELEMENTS (kinds), NULL);
+  g_return_val_if_fail (policy->bind_to < G_N_ELEMENTS (kinds), FALSE);
 
-  if (request->policy->bind_to == DVMD_KIND_NODE)
+  if (binds && !binder_init (&self, request, policy, taken, error))
+    return FALSE;
+  for (guint i = first; i < request->n_places && policy_of (request, i) == policy; i++)
     {
-      g_ptr_array_set_size (lists, (int)request->n_places);
-      return g_steal_pointer (&lists);
-    }
-  if (!binder_init (&self, request, error))
-    return NULL;
-  for (guint i = 0; i < request->n_places; i++)
-    {
-      char *list = bind_process (&self, i, error);
+      char *list = binds ? bind_process (&self, i, error) : NULL;
 
-      if (list == NULL)
-        return NULL;
+      if (list == NULL && binds)
+        return FALSE;
       g_ptr_array_add (lists, list);
     }
-  return g_steal_pointer (&lists);
+  if (binds)
+    add_taken (&self, lists, first, taken);
+  return TRUE;
+}
+
+GPtrArray *
+dvmd_binding_compute (const DvmdBindingRequest *request, char **taken, GError **error)
+{
+  g_autoptr (GPtrArray) lists = g_ptr_array_new_with_free_func (release_list);
+  hwloc_bitmap_t cpus = read_cpus (request->excluded);
+  gboolean done = TRUE;
+
+  while (done && lists->len < request->n_places)
+    done = bind_alike (request, lists, cpus, error);
+  if (done && taken != NULL)
+    *taken = dup_list (cpus);
+  hwloc_bitmap_free (cpus);
+  return done ? g_steal_pointer (&lists) : NULL;
 }
 
 cpu_set_t *

@@ -22,6 +22,7 @@ typedef struct
   const DvmdBindingPolicy *policy;
   const char *excluded; /* (nullable): cpus of other jobs, "0-3,8" */
   const DvmdBindingPlace *places;
+  const DvmdBindingPolicy *const *policies; /* (nullable): of each place; NULL: policy is that of all of them */
   guint n_places;
   const char *const *cpusets; /* (nullable): those that places of DVMD_KIND_CPUS mean */
   guint n_cpusets;
@@ -30,13 +31,17 @@ typedef struct
 /*
  * A process takes as many cpus as the policy says inside the object on which it is placed, and never of two packages.
  * It is bound to the first object of the policy's kind in which so many are free; if that is a core or a hardware
- * thread, to the cpus that it takes. When none are free, overload gives those that the fewest processes have.
+ * thread, to the cpus that it takes. When none are free, overload gives those that the fewest processes have. Places
+ * that follow each other with another policy find the cpus taken that those before them have.
+ *
+ * taken (out) (optional) (transfer full): a GRefString, the cpus that are not free any more, with those that were
+ * excluded: "0-3,8".
  *
  * Returns: (transfer full) (element-type utf8) (nullable): the hardware threads of each place, "0-3,8" as the operating
  * system numbers them, or %NULL elements if nothing is bound. Equal texts are one (GRefString).
  * Errors: DVM_ERROR_MAP_FAILED: the node has no such object, or not so many free cpus.
  */
-GPtrArray *dvmd_binding_compute (const DvmdBindingRequest *request, GError **error);
+GPtrArray *dvmd_binding_compute (const DvmdBindingRequest *request, char **taken, GError **error);
 
 /*
  * (transfer full) (nullable): the list "0-3,8" as sched_setaffinity() takes it, size: in bytes. NULL: list is NULL, or

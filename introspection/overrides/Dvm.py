@@ -93,7 +93,8 @@ def _to_env(env):
 @override
 class AppSpec(_Dvm.AppSpec):
     """AppSpec(argv, np=2, cwd=..., env={...}, unset_env=[...], clear_env=True, hosts=[...],
-    hostfile=..., preload_files=[...], preload_dir=..., preload_binary=True, session_cwd=True)"""
+    hostfile=..., preload_files=[...], preload_dir=..., preload_binary=True, session_cwd=True,
+    map_by=..., rank_by=..., bind_to=...)"""
 
     def __init__(self, argv=None, *, env=None, cwd=None, **properties):
         super().__init__(**properties)

@@ -75,6 +75,49 @@ def test_map_by():
         equal([row["node"] for row in json.loads(result.stdout)], ["node1", "node2", "node3", "node4"], result.stderr)
 
 
+def test_programs():
+    """programs of one job are each placed in their own way, and take from the job what they do not say"""
+    machine = ("--topology", "package:2 numa:1 core:8 pu:2")
+
+    def rows(here, *words):
+        result = here.cli("map", *machine, "--json", *words)
+        equal(result.returncode, 0, result.stderr)
+        return [(row["app"], row["node"], row["cpuset"]) for row in json.loads(result.stdout)]
+
+    with place() as here:
+        equal(rows(here, "-n", "2", "--map-by", "core", "--bind-to", "core", "a", ":", "-n", "4", "--map-by", "numa:PE=2", "b"),
+              [(0, "head", "0-1"), (0, "head", "2-3"), (1, "head", "4-7"), (1, "head", "8-11"), (1, "head", "16-19"), (1, "head", "20-23")])
+        # Each begins at the first node, where there are slots and cpus left.
+        equal(rows(here, "--nodes", "2", "--slots", "4", "-n", "3", "--map-by", "core", "a", ":", "-n", "3", "--map-by", "node", "--bind-to",
+                   "core", "b", ":", "-n", "1", "--bind-to", "none", "c"),
+              [(0, "head", "0-1"), (0, "head", "2-3"), (0, "head", "4-5"), (1, "head", "6-7"), (1, "n001", "0-1"), (1, "n001", "2-3"),
+               (2, "n001", "")])
+        # Ranks go program by program, and in each of them as that one says.
+        equal([row[1:] for row in rows(here, "--nodes", "2", "--slots", "4", "-n", "2", "--map-by", "node", "--bind-to", "none", "a", ":", "-n", "4",
+                                       "--map-by", "slot", "--rank-by", "node", "b")],
+              [("head", ""), ("n001", ""), ("head", ""), ("n001", ""), ("head", ""), ("head", "")])
+        # Spellings of before, and a number of processes that the mapper knows.
+        result = here.cli("map", *machine, "--json", "-n", "1", "a", ":", "--npersocket", "1", "b")
+        equal([row["cpuset"] for row in json.loads(result.stdout)], ["0-1", "0-15", "16-31"], result.stderr)
+        contains(result.stderr, "'--npersocket 1' is '--map-by ppr:1:package' today")
+        equal(len(rows(here, "--slots", "16", "-n", "4", "--map-by", "core", "a", ":", "--map-by", "package:PE=2", "b")), 10)
+        for words, mention in (
+            (("--slots", "32", "-n", "9", "--map-by", "core", "a", ":", "-n", "8", "--map-by", "numa:PE=2", "b"), "apps[1]: 8 processes do not fit"),
+            (("a", ":", "--map-by", "core:PE=2", "b"), "apps[1]: map-by: a process of 2 cpus (PE=2) does not fit onto a core"),
+            (("--map-by", "core", "a", ":", "--map-by", "slow", "b"), "apps[1]: map-by: unknown word “slow”"),
+        ):
+            result = here.cli("map", *machine, *words)
+            check(result.returncode != 0, result.stdout)
+            contains(result.stderr, mention)
+        with open(here.path + "/job.json", "w") as file:
+            json.dump({"apps": [{"argv": list(SHOW), "np": 2}, {"argv": list(SHOW), "np": 2, "map-by": "node"}], "map-by": "slot",
+                       "personality": "plain"}, file)
+        with Started(here) as dvm:
+            result = here.cli("run", "--file", here.path + "/job.json")
+            equal((result.returncode, dvm.in_order(result.stdout)), (0, "1123"), result.stderr)
+            equal(dvm.apps(("-n", "2"), ("-n", "3", "--map-by", "node"), ("-n", "1", "--map-by", "slot")), "112342")
+
+
 def test_old_spellings():
     """words of other launchers place as those of today do, with one line that can be turned off"""
     with place() as here, Started(here) as dvm:

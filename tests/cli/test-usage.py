@@ -69,7 +69,8 @@ def test_old_spellings():
         refuse("run", *words.split(), "x", mention=mention)
     refuse("jobs", "--bynode", mention="unknown option '--bynode'")
     refuse("submit", "--display-map", "x", mention="job procs")
-    refuse("run", "a", ":", "--bynode", "b", mention="behind ':' only options of a program")
+    refuse("run", "a", ":", "--donotlaunch", "b", mention="behind ':' only options of a program")
+    refuse("run", "a", ":", "--bynode", "--pernode", "b", mention="'--bynode' and '--pernode' contradict each other")
 
 
 def test_numbers():
@@ -103,6 +104,10 @@ def test_apps():
     refuse("run", "a", ":", "--timeout", "3", "b", mention="--timeout")
     refuse("run", "a", ":", "-n", "0", "b", mention="not '0'")
     refuse("run", "-x", "=3", "a", mention="'=3'")
+    refuse("run", "--bind-to", "numa", "a", ":", "--map-by", "core", "b", mention="apps[1].bind-to: “numa” is above")
+    refuse("run", "--map-by", ":OVERSUBSCRIBE", "a", ":", "--map-by", "slot:NOOVERSUBSCRIBE", "b",
+           mention="apps[1].map-by: “nooversubscribe” contradicts “oversubscribe” of map-by")
+    refuse("run", "a", ":", "--map-by", "rankfile:FILE=x", "b", mention="so that apps[0] cannot be placed by other words")
 
 
 def test_values():

@@ -115,6 +115,37 @@ class Binding(dvmtest.Case):
         own = dvm.run(['sh', '-c', script], env={'OMP_NUM_THREADS': '1'}, **options)
         self.assertEqual(own.out.split()[:2], [b'1', b'threads'])
 
+    def test_programs(self):
+        """Each program of a job is bound in its own way, and keeps off the cpus of those before it; so do other jobs."""
+        dvm = self.start('slots=4')
+        script = ['sh', '-c', f'echo $DVM_RANK:$({ALL}):$OMP_NUM_THREADS']
+        first = {'argv': script, 'np': 1, 'map-by': 'hwthread'}
+
+        def seen(*apps, **options):
+            done = dvm.run(None, apps=[first, *apps], **options)
+            self.assert_success(done)
+            rows = {int(row[0]): row[1:] for row in (line.split(':') for line in done.out.decode().split())}
+            told = {row[0]: row[9] for row in done.job.procs()}
+            shown = {row[0]: row[4] for row in done.job.call('Map', '(a{sv})', {})[0]}
+            self.assertEqual(told, shown)
+            for rank, cpus in told.items():
+                self.assertEqual(expand(cpus) if cpus else set(CPUS), expand(rows[rank][0]))
+            return [expand(told[rank]) if told[rank] else None for rank in sorted(told)], rows
+
+        cpus, _ = seen({'argv': script, 'np': 1, 'bind-to': 'hwthread'}, {'argv': script, 'np': 1}, **{'bind-to': 'none'})
+        self.assertIsNone(cpus[2])
+        cpus, _ = seen({'argv': script, 'np': 1, 'bind-to': 'hwthread'})
+        self.assertEqual([len(one) for one in cpus], [1, 1])
+        self.assertFalse(cpus[0] & cpus[1], cpus)
+        cpus, rows = seen({'argv': script, 'np': 1, 'map-by': 'slot:PE=2:HWTCPUS', 'bind-to': 'hwthread:overload'})
+        self.assertEqual([rows[0][1], rows[1][1]], ['', '2'])
+        last = {'argv': ['true'], 'np': len(CPUS), 'map-by': 'slot:HWTCPUS', 'bind-to': 'hwthread'}
+        job = dvm.submit_apps([first, {**last, 'argv': ['true'], 'np': min(len(CPUS), 3)}])
+        if len(CPUS) <= 3:
+            result = job.wait()
+            self.assertEqual(result['state'], dvmtest.MAP_FAILED, result)
+            self.assertIn('apps[1]: ', result['reason'])
+
     def test_parts_of_a_machine(self):
         """Nodes that are parts of this machine share its cpus: nothing is bound unless that is asked for."""
         dvm = self.start('nodes=2', 'slots=1')

@@ -37,6 +37,7 @@ offline_job_clear (OfflineJob *self)
   g_clear_pointer (&self->nodes, g_array_unref);
   g_clear_pointer (&self->app_np, g_array_unref);
   g_clear_pointer (&self->app_limits, g_array_unref);
+  g_clear_pointer (&self->app_wishes, g_array_unref);
 }
 
 /* ---- machines ---- */
@@ -130,19 +131,42 @@ give_slots (OfflineJob *self)
 }
 
 static void
-count_procs (OfflineJob *self, DvmdMapRequest *request)
+count_procs (OfflineJob *self, const DvmdMapApps *apps, DvmdMapRequest *request)
 {
+  gboolean counted = FALSE;
+
   for (guint i = 0; i < self->app_np->len; i++)
-    self->wishes.np_is_counted = self->wishes.np_is_counted || g_array_index (self->app_np, guint32, i) == 0;
-  if (!self->wishes.np_is_counted)
-    return;
-  if (!dvmd_map_driver_count_procs (self->mappers, &self->wishes, request, (guint32 *)self->app_np->data))
+    counted = counted || apps->wishes[i].np_is_counted;
+  if (counted && !dvmd_map_driver_count_apps (self->mappers, apps, request, (guint32 *)self->app_np->data))
     give_slots (self);
+}
+
+static DvmdTopology *
+get_topology (guint rank, gpointer user_data)
+{
+  return g_array_index (((OfflineJob *)user_data)->nodes, OfflineNode, rank - 1).topology;
+}
+
+/* (transfer full): of each application */
+static DvmdMapWishes *
+list_wishes (OfflineJob *self)
+{
+  DvmdMapWishes *wishes = g_new (DvmdMapWishes, self->app_np->len);
+
+  for (guint i = 0; i < self->app_np->len; i++)
+    {
+      wishes[i] = self->app_wishes != NULL ? g_array_index (self->app_wishes, DvmdMapWishes, i) : self->wishes;
+      wishes[i].np_is_counted = g_array_index (self->app_np, guint32, i) == 0;
+    }
+  return wishes;
 }
 
 DvmdMap *
 offline_job_map (OfflineJob *self, GError **error)
 {
+  g_autofree DvmdMapWishes *wishes = list_wishes (self);
+  const DvmdMapTopologies topologies = { .get_topology = get_topology, .user_data = self };
+  const DvmdMapApps apps = { wishes, &topologies };
   g_autofree DvmdMapNode *nodes = offer_nodes (self);
   DvmdMapRequest request = {
     .app_np = (const guint32 *)self->app_np->data,
@@ -153,8 +177,8 @@ offline_job_map (OfflineJob *self, GError **error)
     .app_limits = self->app_limits != NULL ? (const guint32 *)self->app_limits->data : NULL,
   };
 
-  count_procs (self, &request);
-  return dvmd_map_driver_map (self->mappers, &self->wishes, &request, NULL, error);
+  count_procs (self, &apps, &request);
+  return dvmd_map_driver_map_apps (self->mappers, &apps, &request, error);
 }
 
 GPtrArray *

@@ -30,6 +30,7 @@ typedef struct
   GArray *app_np;     /* guint32; 0: not given */
   GArray *app_limits; /* (nullable): guint32, a row over the nodes for each application */
   DvmdMapWishes wishes;
+  GArray *app_wishes; /* (nullable): DvmdMapWishes of each application; NULL: wishes are those of all */
   gboolean oversubscribe;
 } OfflineJob;
 

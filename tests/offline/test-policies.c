@@ -14,10 +14,11 @@
 #include "dvmd-plugins.h"
 #include "offline-job.h"
 
-#define MOST_NODES   5
-#define MOST_OBJECTS 256
-#define ROUNDS       2000
-#define SOAK         100000
+#define MOST_NODES    5
+#define MOST_PROGRAMS 4
+#define MOST_OBJECTS  256
+#define ROUNDS        2000
+#define SOAK          100000
 
 static const char *const machines[] = {
   "package:2 numa:1 core:8 pu:2", /* two packages with SMT */
@@ -497,8 +498,11 @@ try_trial (GRand *random, GPtrArray *mappers)
   return TRUE;
 }
 
+typedef gboolean (*TryOne) (GRand *random, GPtrArray *mappers);
+
+/* At least one of so many has a place. */
 static void
-test_random (gconstpointer mappers)
+run_rounds (GPtrArray *mappers, TryOne try_one, guint least)
 {
   const char *given = g_getenv ("DVM_TEST_SEED");
   guint32 seed = given != NULL ? (guint32)strtoul (given, NULL, 10) : (guint32)g_test_rand_int ();
@@ -508,9 +512,173 @@ test_random (gconstpointer mappers)
 
   g_test_message ("DVM_TEST_SEED=%u", seed);
   for (guint i = 0; i < rounds; i++)
-    n_placed += try_trial (random, (GPtrArray *)mappers);
+    n_placed += try_one (random, mappers);
   g_test_message ("%u of %u jobs have a place", n_placed, rounds);
-  g_assert_cmpuint (n_placed, >, rounds / 5);
+  g_assert_cmpuint (n_placed, >, rounds / least);
+}
+
+static void
+test_random (gconstpointer mappers)
+{
+  run_rounds ((GPtrArray *)mappers, try_trial, 5);
+}
+
+/* ---- several programs ---- */
+
+/* A job of programs of which each is placed by its own words. */
+typedef struct
+{
+  OfflineJob job;
+  Trial programs[MOST_PROGRAMS]; /* their jobs are that one, borrowed */
+  guint n;
+  GString *shown;
+} Programs;
+
+static void
+programs_clear (Programs *self)
+{
+  for (guint i = 0; i < self->n; i++)
+    {
+      self->programs[i].job = (OfflineJob){ 0 };
+      trial_clear (&self->programs[i]);
+    }
+  offline_job_clear (&self->job);
+  g_string_free (self->shown, TRUE);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Programs, programs_clear)
+
+static void
+draw_program (Programs *self, GRand *random, Trial *program)
+{
+  guint32 np = (guint32)g_rand_int_range (random, 1, 12);
+  DvmdMapWishes wishes = { .binds = TRUE };
+  gboolean oversubscribe = self->job.oversubscribe;
+
+  *program = (Trial){ .job = self->job, .map_by = g_string_new (NULL), .bind_to = g_string_new (NULL) };
+  draw_way (program, random);
+  draw_policy (program, random);
+  program->job.oversubscribe = oversubscribe;
+  wishes.map_by = program->map_by->str;
+  wishes.bind_to = program->bind_to->str;
+  wishes.rank_by = program->rank_by;
+  g_array_append_val (self->job.app_wishes, wishes);
+  g_array_append_val (self->job.app_np, np);
+  g_string_append_printf (self->shown, " : -np %u --map-by %s --bind-to %s --rank-by %s", np, wishes.map_by,
+                          wishes.bind_to, wishes.rank_by != NULL ? wishes.rank_by : "-");
+}
+
+static void
+draw_programs (Programs *self, GRand *random, GPtrArray *mappers)
+{
+  Trial machines_of = { 0 };
+
+  *self = (Programs){ .shown = g_string_new (NULL), .n = (guint)g_rand_int_range (random, 2, MOST_PROGRAMS + 1) };
+  offline_job_init (&machines_of.job, mappers);
+  draw_nodes (&machines_of, random);
+  self->job = machines_of.job;
+  self->job.app_wishes = g_array_new (FALSE, FALSE, sizeof (DvmdMapWishes));
+  self->job.oversubscribe = g_rand_int_range (random, 0, 4) == 0;
+  for (guint i = 0; i < self->job.nodes->len; i++)
+    g_string_append_printf (self->shown, " [%u..%u %s]", g_array_index (self->job.nodes, OfflineNode, i).slots,
+                            g_array_index (self->job.nodes, OfflineNode, i).slots_max,
+                            dvmd_topology_get_signature (g_array_index (self->job.nodes, OfflineNode, i).topology));
+  for (guint i = 0; i < self->n; i++)
+    draw_program (self, random, &self->programs[i]);
+  for (guint i = 0; i < self->n; i++)
+    self->programs[i].shown = g_strdup_printf ("%u of%s", i, self->shown->str);
+}
+
+/* Two programs that are bound cpu by cpu have none in common, unless the later one may share. */
+static void
+check_apart (Programs *self, const DvmdMapRank *one, const DvmdMapRank *other, GPtrArray *cpus)
+{
+  const Trial *before = &self->programs[one->app];
+  Trial *after = &self->programs[other->app];
+  g_autoptr (DvmdCpuset) left = NULL;
+  g_autoptr (DvmdCpuset) right = NULL;
+
+  MUST_HOLD (one->app <= other->app, after);
+  if (one->app == other->app || before->bind < DVMD_OBJECT_CORE || after->bind < DVMD_OBJECT_CORE || after->overload)
+    return;
+  left = dvmd_cpuset_new_from_list (cpus->pdata[one->rank]);
+  right = dvmd_cpuset_new_from_list (cpus->pdata[other->rank]);
+  MUST_HOLD (!meet (left, right), after);
+}
+
+static void
+check_node_of_programs (Programs *self, DvmdMap *map, GPtrArray *cpus, guint node)
+{
+  g_autoptr (GArray) ranks = dvmd_map_expand_node (map, node + 1);
+  g_autofree guint8 *taken = g_new0 (guint8, 65536);
+
+  MUST_HOLD (ranks->len <= limit_of_node (&self->programs[0], node), &self->programs[self->n - 1]);
+  for (guint i = 0; i < ranks->len; i++)
+    {
+      const DvmdMapRank *rank = &g_array_index (ranks, DvmdMapRank, i);
+
+      check_cpus_of_rank (&(Result){ &self->programs[rank->app], map, cpus }, node, rank, taken);
+      for (guint k = 0; k < i; k++)
+        check_apart (self, &g_array_index (ranks, DvmdMapRank, k), rank, cpus);
+    }
+}
+
+/* The first program is where it would be alone: those behind it do not move it. */
+static void
+check_first (Programs *self, const char *whole, GPtrArray *mappers)
+{
+  OfflineJob alone = self->job;
+  g_autoptr (GArray) app_np = g_array_copy (self->job.app_np);
+  g_autoptr (DvmdMap) map = NULL;
+  g_autoptr (GPtrArray) cpus = NULL;
+  g_autofree char *shown = NULL;
+
+  g_array_set_size (app_np, 1);
+  alone.app_np = app_np;
+  map = offline_job_map (&alone, NULL);
+  MUST_HOLD (map != NULL, &self->programs[self->n - 1]);
+  cpus = offline_job_bind (&alone, map, NULL);
+  MUST_HOLD (cpus != NULL, &self->programs[self->n - 1]);
+  shown = offline_job_show (&alone, map, cpus);
+  MUST_HOLD (g_str_has_prefix (whole, shown), &self->programs[self->n - 1]);
+}
+
+static gboolean
+try_programs (GRand *random, GPtrArray *mappers)
+{
+  g_auto (Programs) self = { 0 };
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmdMap) map = NULL;
+  g_autoptr (GPtrArray) cpus = NULL;
+  g_autofree char *shown = NULL;
+  guint np = 0;
+
+  draw_programs (&self, random, mappers);
+  map = offline_job_map (&self.job, &error);
+  if (map == NULL)
+    {
+      if (strstr (error->message, "is not used:") != NULL || strstr (error->message, "can be bound") != NULL)
+        g_error ("%s: %s", self.shown->str, error->message);
+      return FALSE;
+    }
+  cpus = offline_job_bind (&self.job, map, &error);
+  if (cpus == NULL)
+    g_error ("%s: %s", self.shown->str, error->message);
+  for (guint i = 0; i < self.n; i++)
+    np += g_array_index (self.job.app_np, guint32, i);
+  MUST_HOLD (map->num_procs == np && dvmd_map_is_whole (map), &self.programs[self.n - 1]);
+  for (guint node = 0; node < self.job.nodes->len; node++)
+    check_node_of_programs (&self, map, cpus, node);
+  shown = offline_job_show (&self.job, map, cpus);
+  /* Programs that are placed alike are placed together. */
+  if (strcmp (self.programs[0].map_by->str, self.programs[1].map_by->str) != 0)
+    check_first (&self, shown, mappers);
+  return TRUE;
+}
+
+static void
+test_programs (gconstpointer mappers)
+{
+  run_rounds ((GPtrArray *)mappers, try_programs, 8);
 }
 
 /* A map does not grow with the nodes that are alike. */
@@ -557,6 +725,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   plugins = dvmd_plugins_new (&none, NULL);
   g_test_add_data_func ("/policies/random", dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), test_random);
+  g_test_add_data_func ("/policies/programs", dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), test_programs);
   g_test_add_data_func ("/policies/compact", dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), test_compact);
   return g_test_run ();
 }

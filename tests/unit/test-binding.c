@@ -116,7 +116,7 @@ check_case (gconstpointer data)
     .n_places = places->len,
   };
   g_autoptr (GError) error = NULL;
-  g_autoptr (GPtrArray) lists = dvmd_binding_compute (&request, &error);
+  g_autoptr (GPtrArray) lists = dvmd_binding_compute (&request, NULL, &error);
   g_autofree char *joined = NULL;
 
   if (c->cpus == NULL)
@@ -137,7 +137,7 @@ test_none (void)
   const DvmdBindingPolicy policy = { NODE, 0, 1, 0 };
   const DvmdBindingPlace places[2] = { { CORE, 0 }, { CORE, 99 } };
   const DvmdBindingRequest request = { .topology = topology, .policy = &policy, .places = places, .n_places = 2 };
-  g_autoptr (GPtrArray) lists = dvmd_binding_compute (&request, NULL);
+  g_autoptr (GPtrArray) lists = dvmd_binding_compute (&request, NULL, NULL);
 
   g_assert_cmpuint (lists->len, ==, 2);
   g_assert_null (lists->pdata[0]);
@@ -156,12 +156,12 @@ test_given (void)
     .topology = topology, .policy = &policy, .places = places, .n_places = 2, .cpusets = sets, .n_cpusets = 2
   };
   g_autoptr (GError) error = NULL;
-  g_autoptr (GPtrArray) lists = dvmd_binding_compute (&request, NULL);
+  g_autoptr (GPtrArray) lists = dvmd_binding_compute (&request, NULL, NULL);
 
   g_assert_cmpstr (lists->pdata[0], ==, "0-1,4");
   g_assert_cmpstr (lists->pdata[1], ==, "2-3");
   request.n_places = 3;
-  g_assert_null (dvmd_binding_compute (&request, &error));
+  g_assert_null (dvmd_binding_compute (&request, NULL, &error));
   g_assert_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED);
 }
 
@@ -181,9 +181,70 @@ test_unreadable (void)
       };
       g_autoptr (GError) error = NULL;
 
-      g_assert_null (dvmd_binding_compute (&request, &error));
+      g_assert_null (dvmd_binding_compute (&request, NULL, &error));
       g_assert_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED);
       g_assert_nonnull (strstr (error->message, "is no list of cpus of the node"));
+    }
+}
+
+/* Places that follow each other with another policy keep off the cpus of those before them. */
+static void
+test_policies (void)
+{
+  static const struct
+  {
+    const char *machine;
+    DvmdBindingPolicy policies[2];
+    guint n_first;
+    guint n;
+    const char *excluded;
+    const char *cpus; /* NULL: an error */
+    const char *taken;
+  } tries[] = {
+    { A, { { CORE, 0, 1, 0 }, { CORE, 0, 2, 0 } }, 2, 4, NULL, "0-1 2-3 4-7 8-11", "0-11" },
+    { A, { { CORE, 0, 1, 0 }, { CORE, 0, 2, 0 } }, 2, 4, "2-3", "0-1 4-5 6-9 10-13", "0-13" },
+    /* Of a large object a process takes one core, and the next program has the others. */
+    { A, { { PACKAGE, 0, 1, 0 }, { CORE, 0, 1, 0 } }, 2, 4, NULL, "0-15 0-15 4-5 6-7", "0-7" },
+    /* A core that is one process's is so with both of its threads. */
+    { A, { { CORE, DVMD_BINDING_HWTHREADS, 1, 0 }, { HWTHREAD, 0, 1, 0 } }, 1, 3, NULL, "0-1 2 3", "0-3" },
+    /* One of which another program has a thread is so as far as it is free. */
+    { A, { { HWTHREAD, 0, 1, 0 }, { CORE, DVMD_BINDING_HWTHREADS, 1, 0 } }, 1, 3, NULL, "0 1 2-3", "0-3" },
+    { A, { { NODE, 0, 1, 0 }, { CORE, 0, 1, 0 } }, 2, 4, NULL, "- - 0-1 2-3", "0-3" },
+    { A, { { CORE, 0, 1, 0 }, { NODE, 0, 1, 0 } }, 2, 4, NULL, "0-1 2-3 - -", "0-3" },
+    { C, { { CORE, 0, 1, 0 }, { CORE, 0, 1, 2 } }, 4, 7, NULL, NULL, NULL },
+    { C, { { CORE, 0, 1, 0 }, { CORE, DVMD_BINDING_OVERLOAD, 1, 0 } }, 4, 7, NULL, "0 1 2 3 4 5 0", "0-5" },
+  };
+  static const DvmdBindingPlace places[7] = { 0 };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (tries); i++)
+    {
+      g_autoptr (DvmdTopology) topology = new_synthetic (tries[i].machine);
+      const DvmdBindingPolicy *policies[7];
+      const DvmdBindingRequest request = { .topology = topology,
+                                           .excluded = tries[i].excluded,
+                                           .places = places,
+                                           .policies = policies,
+                                           .n_places = tries[i].n };
+      g_autoptr (GPtrArray) lists = NULL;
+      g_autoptr (GString) shown = g_string_new (NULL);
+      g_autoptr (GError) error = NULL;
+      char *taken = NULL;
+
+      for (guint k = 0; k < tries[i].n; k++)
+        policies[k] = &tries[i].policies[k >= tries[i].n_first];
+      lists = dvmd_binding_compute (&request, &taken, &error);
+      if (tries[i].cpus == NULL)
+        {
+          g_assert_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED);
+          continue;
+        }
+      g_assert_no_error (error);
+      for (guint k = 0; k < lists->len; k++)
+        g_string_append_printf (shown, "%s%s", k > 0 ? " " : "",
+                                lists->pdata[k] != NULL ? (const char *)lists->pdata[k] : "-");
+      g_assert_cmpstr (shown->str, ==, tries[i].cpus);
+      g_assert_cmpstr (taken, ==, tries[i].taken);
+      g_ref_string_release (taken);
     }
 }
 
@@ -200,5 +261,6 @@ main (int argc, char **argv)
   g_test_add_func ("/binding/none", test_none);
   g_test_add_func ("/binding/given", test_given);
   g_test_add_func ("/binding/unreadable", test_unreadable);
+  g_test_add_func ("/binding/policies", test_policies);
   return g_test_run ();
 }

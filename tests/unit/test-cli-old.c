@@ -21,7 +21,8 @@ static const DvmCliOption own[] = {
   { NULL },
 };
 
-static const DvmCliOption *const lists[] = { own, dvm_cli_old_options, dvm_cli_old_display_options, NULL };
+static const DvmCliOption *const lists[] = { own, dvm_cli_old_app_options, dvm_cli_old_options,
+                                             dvm_cli_old_display_options, NULL };
 
 /* words: of line, which the result borrows from */
 static DvmCliArgs *

@@ -259,6 +259,71 @@ test_no_places (void)
   g_assert_null (dvmd_map_list_places (map));
 }
 
+/* ---- parts ---- */
+
+/* A map behind another one: applications, ranks and sets of cpus are those of the whole. */
+static void
+test_append (void)
+{
+  const DvmdBindingPolicy cores = { .bind_to = 6, .pe = 1 };
+  const DvmdBindingPolicy none = { 0 };
+  const DvmdBindingPolicy memories = { .bind_to = 2, .pe = 2 };
+  g_autoptr (DvmdMap) whole = dvmd_map_new ();
+  g_autoptr (DvmdMap) again = NULL;
+  g_autoptr (GVariant) variant = NULL;
+  g_autoptr (GArray) ranks = NULL;
+  const DvmdMapRank *third;
+
+  for (guint part = 0; part < 3; part++)
+    {
+      g_autoptr (DvmdMap) map = dvmd_map_new ();
+
+      for (guint app = 0; app < 2; app++)
+        dvmd_map_add_run (map, &(DvmdMapRow){ .node = 1, .app = app, .first_rank = app, .count = 1, .per_object = 1 });
+      if (part == 1)
+        dvmd_map_add_run (map, &(DvmdMapRow){ .node = 1,
+                                              .app = 1,
+                                              .first_rank = 2,
+                                              .count = 1,
+                                              .place = { DVMD_KIND_CPUS, dvmd_map_add_cpuset (map, "4-5") },
+                                              .per_object = 1 });
+      dvmd_map_set_policy (map, 0, part == 0 ? &cores : part == 1 ? &none : &memories);
+      dvmd_map_add_cpuset (whole, "0-3");
+      dvmd_map_append (whole, map, 2 * part);
+    }
+  variant = g_variant_ref_sink (dvmd_map_to_variant (whole));
+  again = dvmd_map_new_from_variant (variant, NULL);
+  g_assert_cmpuint (again->num_procs, ==, 7);
+  g_assert_true (dvmd_map_binds (again));
+  g_assert_cmpuint (dvmd_map_get_policy (again, 1)->bind_to, ==, 6);
+  g_assert_cmpuint (dvmd_map_get_policy (again, 2)->bind_to, ==, 0);
+  g_assert_cmpuint (dvmd_map_get_policy (again, 3)->bind_to, ==, 0);
+  g_assert_cmpuint (dvmd_map_get_policy (again, 4)->pe, ==, 2);
+  g_assert_true (dvmd_map_get_policy (again, 5) == dvmd_map_get_policy (again, 99));
+  ranks = dvmd_map_expand_node (again, 1);
+  third = &g_array_index (ranks, DvmdMapRank, 4);
+  g_assert_cmpuint (third->app, ==, 3);
+  g_assert_cmpuint (third->place.kind, ==, DVMD_KIND_CPUS);
+  g_assert_cmpstr (again->cpusets->pdata[third->place.object], ==, "4-5");
+  g_assert_cmpuint (g_array_index (ranks, DvmdMapRank, 6).app, ==, 5);
+}
+
+/* Each is that of its applications, and a map without any binds nothing. */
+static void
+test_policies (void)
+{
+  const DvmdBindingPolicy cores = { .bind_to = 6, .pe = 1 };
+  g_autoptr (DvmdMap) map = dvmd_map_new ();
+
+  g_assert_false (dvmd_map_binds (map));
+  dvmd_map_set_policy (map, 1, &cores);
+  dvmd_map_set_policy (map, 2, &cores);
+  g_assert_false (dvmd_map_get_policy (map, 1) == dvmd_map_get_policy (map, 2));
+  g_assert_true (dvmd_map_binds (map));
+  g_assert_cmpuint (dvmd_map_get_policy (map, 0)->bind_to, ==, 0);
+  g_assert_cmpuint (dvmd_map_get_policy (map, 7)->bind_to, ==, 6);
+}
+
 /* ---- hostile rows ---- */
 
 static void
@@ -266,7 +331,7 @@ check_refused (const char *text)
 {
   g_auto (GStrv) parts = g_strsplit (text, ")", -1);
   g_autofree char *rows = g_strjoinv (", 0, 0, 1, 0)", parts);
-  g_autofree char *whole = g_strdup_printf ("(%s, (0, 0, 0, 0), @as [], @a(uu) [])", rows);
+  g_autofree char *whole = g_strdup_printf ("(%s, [(0, 0, 0, 0, 0)], @as [], @a(uu) [])", rows);
   g_autoptr (GVariant) variant = g_variant_parse (G_VARIANT_TYPE (DVMD_MAP_VARIANT_TYPE), whole, NULL, NULL, NULL);
   g_autoptr (GError) error = NULL;
   g_autoptr (DvmdMap) map = NULL;
@@ -310,14 +375,26 @@ test_hostile (void)
 static void
 test_hostile_binding (void)
 {
-  g_autoptr (GVariant) variant = g_variant_parse (
-      G_VARIANT_TYPE (DVMD_MAP_VARIANT_TYPE),
-      "([(1, 1, 0, 0, 0, 1, 1, 0, 0, 0, 1, 0)], (8, 0, 0, 0), @as [], @a(uu) [])", NULL, NULL, NULL);
-  g_autoptr (GError) error = NULL;
+  static const char *const texts[] = {
+    "[(0, 8, 0, 0, 0)]", /* there is no such kind */
+    "[(0, 1, 0, 1, 0), (2, 8, 0, 0, 0)]",
+    "@a(uuuuu) []",                                        /* no policy */
+    "[(1, 0, 0, 0, 0)]",                                   /* none of the first application */
+    "[(0, 0, 0, 0, 0), (2, 0, 0, 0, 0), (1, 6, 0, 0, 0)]", /* out of order */
+    "[(0, 0, 0, 0, 0), (1, 6, 0, 0, 0), (1, 0, 0, 0, 0)]", /* two of one application */
+  };
 
-  g_assert_nonnull (variant);
-  g_assert_null (dvmd_map_new_from_variant (variant, &error));
-  g_assert_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED);
+  for (gsize i = 0; i < G_N_ELEMENTS (texts); i++)
+    {
+      g_autofree char *whole = g_strdup_printf ("([(1, 1, 0, 0, 0, 1, 1, 0, 0, 0, 1, 0)], %s, @as [], @a(uu) [])",
+                                                texts[i]);
+      g_autoptr (GVariant) variant = g_variant_parse (G_VARIANT_TYPE (DVMD_MAP_VARIANT_TYPE), whole, NULL, NULL, NULL);
+      g_autoptr (GError) error = NULL;
+
+      g_assert_nonnull (variant);
+      g_assert_null (dvmd_map_new_from_variant (variant, &error));
+      g_assert_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED);
+    }
 }
 
 /* As many sets of cpus as processes, more than a machine has objects; one that is not there is refused. */
@@ -372,9 +449,10 @@ test_noise (void)
       for (guint k = 0; k < n; k++)
         words[k] = g_rand_int_range (random, -1, g_rand_boolean (random) ? 4 : G_MAXINT);
       variant = g_variant_ref_sink (g_variant_new (
-          "(@a(uuiuuuuiuuuu)(uuuu)@as@a(uu))",
-          g_variant_new_fixed_array (G_VARIANT_TYPE ("(uuiuuuuiuuuu)"), words, n / 12, sizeof (DvmdMapRow)), 0, 0, 0, 0,
-          g_variant_new_strv (NULL, 0), g_variant_new_array (G_VARIANT_TYPE ("(uu)"), NULL, 0)));
+          "(@a(uuiuuuuiuuuu)@a(uuuuu)@as@a(uu))",
+          g_variant_new_fixed_array (G_VARIANT_TYPE ("(uuiuuuuiuuuu)"), words, n / 12, sizeof (DvmdMapRow)),
+          g_variant_new_parsed ("[(uint32 0, uint32 0, uint32 0, uint32 0, uint32 0)]"), g_variant_new_strv (NULL, 0),
+          g_variant_new_array (G_VARIANT_TYPE ("(uu)"), NULL, 0)));
       map = dvmd_map_new_from_variant (variant, NULL);
       if (map != NULL && map->num_procs < 100000)
         check_shares (map);
@@ -393,6 +471,7 @@ test_objects (void)
         g_autoptr (DvmdMap) map = dvmd_map_new ();
         g_autoptr (GVariant) variant = NULL;
         g_autoptr (DvmdMap) again = NULL;
+        const DvmdBindingPolicy policy = { .bind_to = 6, .flags = DVMD_BINDING_OVERLOAD, .pe = 2, .limit = 3 };
         guint rank = 0;
 
         for (guint node = 1; node <= 1000; node++)
@@ -409,11 +488,11 @@ test_objects (void)
                                                       .per_object = 1 });
                 rank += count;
               }
-        map->binding = (DvmdBindingPolicy){ .bind_to = 6, .flags = DVMD_BINDING_OVERLOAD, .pe = 2, .limit = 3 };
+        dvmd_map_set_policy (map, 0, &policy);
         dvmd_map_exclude (map, 7, "0-3");
         variant = g_variant_ref_sink (dvmd_map_to_variant (map));
         again = dvmd_map_new_from_variant (variant, NULL);
-        g_assert_cmpmem (&again->binding, sizeof again->binding, &map->binding, sizeof map->binding);
+        g_assert_cmpmem (dvmd_map_get_policy (again, 0), sizeof policy, &policy, sizeof policy);
         g_assert_cmpstr (dvmd_map_get_excluded (again, 7), ==, "0-3");
         g_assert_null (dvmd_map_get_excluded (again, 8));
         for (guint node = 1; node <= 1000; node += 333)
@@ -465,6 +544,8 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/map/append", test_append);
+  g_test_add_func ("/map/policies", test_policies);
   g_test_add_func ("/map/regular", test_regular);
   g_test_add_func ("/map/irregular", test_irregular);
   g_test_add_func ("/map/turns", test_turns);

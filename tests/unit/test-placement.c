@@ -398,6 +398,127 @@ test_when_full (void)
     }
 }
 
+/* ---- several applications ---- */
+
+static DvmJobSpec *
+read_spec (const char *apps, const char *options, GError **error)
+{
+  g_autoptr (GVariant) list = g_variant_parse (G_VARIANT_TYPE ("aa{sv}"), apps, NULL, NULL, NULL);
+  g_autoptr (GVariant) dict = g_variant_parse (G_VARIANT_TYPE_VARDICT, options, NULL, NULL, NULL);
+
+  g_assert_nonnull (list);
+  g_assert_nonnull (dict);
+  return dvm_job_spec_new_from_variant (list, dict, error);
+}
+
+static char *
+show_words (DvmJobSpec *spec)
+{
+  GString *text = g_string_new (NULL);
+
+  for (guint i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
+    {
+      const DvmPlacementWords words = _dvm_job_spec_get_placement (spec, i);
+
+      g_string_append_printf (text, "%s%s,%s,%s", i > 0 ? " " : "", words.map_by != NULL ? words.map_by : "-",
+                              words.rank_by != NULL ? words.rank_by : "-", words.bind_to != NULL ? words.bind_to : "-");
+    }
+  return g_string_free (text, FALSE);
+}
+
+/* An application takes from the job what it does not say; the job stays as it was, also in JSON. */
+static void
+test_apps (void)
+{
+  static const struct
+  {
+    const char *apps;
+    const char *options;
+    const char *words;
+    DvmWhenFull policy;
+  } cases[] = {
+    { "[{'argv': <['a']>}, {'argv': <['b']>, 'map-by': <'numa:PE=2'>}]",
+      "{'map-by': <'core'>, 'rank-by': <'fill'>, 'bind-to': <'core'>}", "core,fill,core numa:PE=2,fill,core",
+      DVM_WHEN_FULL_WAIT },
+    { "[{'argv': <['a']>, 'bind-to': <'none'>}, {'argv': <['b']>, 'rank-by': <'node'>}]", "{}", "-,-,none -,node,-",
+      DVM_WHEN_FULL_WAIT },
+    /* The slots are counted for the job as a whole. */
+    { "[{'argv': <['a']>}, {'argv': <['b']>, 'map-by': <'slot:OVERSUBSCRIBE'>}]", "{'map-by': <'node'>}",
+      "node,-,- slot:OVERSUBSCRIBE,-,-", DVM_WHEN_FULL_OVERSUBSCRIBE },
+    { "[{'argv': <['a']>, 'map-by': <'node'>}]", "{'map-by': <'slot:NOOVERSUBSCRIBE'>}", "node,-,-",
+      DVM_WHEN_FULL_REFUSE },
+    { "[{'argv': <['a']>, 'map-by': <'seq:file=/1'>}, {'argv': <['b']>, 'map-by': <'seq:file=/2'>}]", "{}",
+      "seq:file=/1,-,- seq:file=/2,-,-", DVM_WHEN_FULL_WAIT },
+    { "[{'argv': <['a']>}, {'argv': <['b']>}]", "{'map-by': <'rankfile:file=/1'>}",
+      "rankfile:file=/1,-,- rankfile:file=/1,-,-", DVM_WHEN_FULL_WAIT },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (DvmJobSpec) spec = read_spec (cases[i].apps, cases[i].options, &error);
+      g_autoptr (DvmJobSpec) again = NULL;
+      g_autofree char *json = NULL;
+      g_autofree char *words = NULL;
+      g_autofree char *words_again = NULL;
+
+      g_assert_no_error (error);
+      json = dvm_job_spec_to_json (spec);
+      again = dvm_job_spec_new_from_json (json, -1, &error);
+      g_assert_no_error (error);
+      words = show_words (spec);
+      words_again = show_words (again);
+      g_assert_cmpstr (words, ==, cases[i].words);
+      g_assert_cmpstr (words_again, ==, cases[i].words);
+      g_assert_cmpstr (dvm_job_spec_get_map_by (again), ==, dvm_job_spec_get_map_by (spec));
+      g_assert_cmpstr (dvm_app_spec_get_map_by (dvm_job_spec_get_app (again, 0)), ==,
+                       dvm_app_spec_get_map_by (dvm_job_spec_get_app (spec, 0)));
+      g_assert_cmpint (_dvm_job_spec_get_when_full_policy (spec), ==, cases[i].policy);
+    }
+}
+
+/* Words that cannot stand together are refused, both by name. */
+static void
+test_bad_apps (void)
+{
+  static const struct
+  {
+    const char *apps;
+    const char *options;
+    const char *mention;
+    const char *also;
+  } cases[] = {
+    { "[{'argv': <['a']>}, {'argv': <['b']>, 'rank-by': <'x'>}]", "{}", "apps[1].rank-by", "“x”" },
+    { "[{'argv': <['a']>}, {'argv': <['b']>, 'map-by': <'core'>}]", "{'bind-to': <'numa'>}",
+      "apps[1].bind-to: “numa” is above what map-by gives a process, “core”", "takes from the job" },
+    { "[{'argv': <['a']>}, {'argv': <['b']>, 'map-by': <'slot:NOOVERSUBSCRIBE'>}]", "{'map-by': <':OVERSUBSCRIBE'>}",
+      "apps[1].map-by: “nooversubscribe” contradicts “oversubscribe” of map-by", "whole job" },
+    { "[{'argv': <['a']>, 'map-by': <':INHERIT'>}, {'argv': <['b']>, 'map-by': <':NOINHERIT'>}]", "{}",
+      "apps[1].map-by: “noinherit” contradicts “inherit” of apps[0].map-by", "whole job" },
+    { "[{'argv': <['a']>}, {'argv': <['b']>, 'map-by': <'slot:OVERSUBSCRIBE'>}]", "{'when-full': <'refuse'>}",
+      "when-full: “refuse” contradicts map-by “oversubscribe”", "" },
+    { "[{'argv': <['a']>}, {'argv': <['b']>, 'map-by': <'rankfile:file=/1'>}]", "{}", "apps[1].map-by: “rankfile”",
+      "apps[0] cannot" },
+    { "[{'argv': <['a']>}, {'argv': <['b']>, 'map-by': <'slot'>}]", "{'map-by': <'rankfile:file=/1'>}",
+      "apps[0].map-by: “rankfile”", "apps[1] cannot" },
+    { "[{'argv': <['a']>}, {'argv': <['b']>, 'bind-to': <'none'>}]", "{'map-by': <'rankfile:file=/1'>}", "“rankfile”",
+      "cannot be placed by other words" },
+    { "[{'argv': <['a']>}, {'argv': <['b']>, 'map-by': <'slot'>}, {'argv': <['c']>}]", "{'map-by': <'seq:file=/1'>}",
+      "apps[2].map-by: “seq:file=/1” is that of apps[0].map-by", "first line" },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (DvmJobSpec) spec = read_spec (cases[i].apps, cases[i].options, &error);
+
+      g_assert_null (spec);
+      g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
+      if (strstr (error->message, cases[i].mention) == NULL || strstr (error->message, cases[i].also) == NULL)
+        g_error ("\"%s\" does not speak of \"%s\" and \"%s\"", error->message, cases[i].mention, cases[i].also);
+    }
+}
+
 /* ---- the file of map-by ---- */
 
 /* mention (nullable): NULL: it is read, and has the text */
@@ -413,7 +534,7 @@ check_file (const char *map_by, const char *text, const char *mention)
     {
       g_assert_true (_dvm_job_spec_load_hosts (spec, "", &error));
       g_assert_no_error (error);
-      g_assert_cmpstr (_dvm_job_spec_get_map_file (spec, &path), ==, text);
+      g_assert_cmpstr (_dvm_placement_get_map_file (spec, &path), ==, text);
       g_assert_true ((path != NULL) == (text != NULL));
       return;
     }
@@ -455,6 +576,8 @@ main (int argc, char **argv)
   g_test_add_func ("/placement/good", test_good);
   g_test_add_func ("/placement/bad", test_bad);
   g_test_add_func ("/placement/when-full", test_when_full);
+  g_test_add_func ("/placement/apps", test_apps);
+  g_test_add_func ("/placement/bad-apps", test_bad_apps);
   g_test_add_func ("/placement/file", test_file);
   return g_test_run ();
 }

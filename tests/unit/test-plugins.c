@@ -177,8 +177,11 @@ test_decline (void)
 static gboolean
 try_check (DvmdPlugins *plugins, const char *by, gboolean *counts, GError **error)
 {
-  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new ();
+  static const char *const argv[] = { "a", NULL };
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (argv);
+  g_autoptr (DvmAppSpec) other = dvm_app_spec_new (argv);
 
+  dvm_job_spec_add_app (spec, other);
   dvm_job_spec_set_map_by (spec, by);
   return dvmd_map_driver_check (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), spec, counts, error);
 }

@@ -156,6 +156,37 @@ test_job (Request *self, gconstpointer data)
   g_assert_cmpstr (dvm_job_spec_get_stdin_target (spec), ==, "all");
 }
 
+/* Words of placement are the application's where they stand with it, and else the job's. */
+static void
+test_placement (Request *self, gconstpointer data)
+{
+  g_autoptr (DvmJobSpec) spec = NULL;
+  DvmAppSpec *app;
+
+  dvmd_pmix_info_add_string (&self->job, PMIX_MAPBY, "numa");
+  dvmd_pmix_info_add_string (&self->job, PMIX_BINDTO, "core");
+  dvmd_pmix_info_add_uint32 (&self->job, PMIX_CPUS_PER_PROC, 4);
+  dvmd_pmix_info_add_string (&self->app, PMIX_RANKBY, "fill");
+  dvmd_pmix_info_add_uint32 (&self->app, PMIX_CPUS_PER_PROC, 2);
+  spec = read_spec (self);
+  app = dvm_job_spec_get_app (spec, 0);
+  g_assert_cmpstr (dvm_job_spec_get_map_by (spec), ==, "numa:PE=4");
+  g_assert_cmpstr (dvm_job_spec_get_bind_to (spec), ==, "core");
+  g_assert_null (dvm_job_spec_get_rank_by (spec));
+  g_assert_cmpstr (dvm_app_spec_get_map_by (app), ==, "numa:PE=2");
+  g_assert_cmpstr (dvm_app_spec_get_rank_by (app), ==, "fill");
+  g_assert_null (dvm_app_spec_get_bind_to (app));
+  dvmd_pmix_info_add_string (&self->app, PMIX_PPR, "1:package");
+  dvmd_pmix_info_add_string (&self->app, PMIX_BINDTO, "hwthread");
+  g_clear_object (&spec);
+  spec = read_spec (self);
+  app = dvm_job_spec_get_app (spec, 0);
+  g_assert_cmpstr (dvm_app_spec_get_map_by (app), ==, "ppr:1:package:PE=2");
+  g_assert_cmpstr (dvm_app_spec_get_bind_to (app), ==, "hwthread");
+  dvmd_pmix_info_add_string (&self->app, PMIX_MAPBY, "slot");
+  assert_refused (self, DVM_ERROR_BAD_PARAM);
+}
+
 static void
 test_sessions (Request *self, gconstpointer data)
 {
@@ -203,8 +234,8 @@ test_refused (Request *self, gconstpointer data)
   self->n_procs = -1;
   assert_refused (self, DVM_ERROR_BAD_PARAM);
   self->n_procs = 1;
-  dvmd_pmix_info_add_string (&self->job, PMIX_MAPBY, "node");
-  dvmd_pmix_info_add_string (&self->app, PMIX_MAPBY, "slot");
+  dvmd_pmix_info_add_string (&self->job, PMIX_RUNTIME_OPTIONS, "recoverable");
+  dvmd_pmix_info_add_string (&self->app, PMIX_RUNTIME_OPTIONS, "recoverable=no");
   assert_refused (self, DVM_ERROR_BAD_PARAM);
   dvmd_pmix_info_clear (&self->app);
   dvmd_pmix_info_add_string (&self->app, PMIX_MAPBY, "\xff");
@@ -268,13 +299,10 @@ main (int argc, char **argv)
     const char *name;
     void (*func) (Request *, gconstpointer);
   } tests[] = {
-    { "/pmix-spawn/app", test_app },
-    { "/pmix-spawn/directory", test_directory },
-    { "/pmix-spawn/job", test_job },
-    { "/pmix-spawn/sessions", test_sessions },
-    { "/pmix-spawn/default-session", test_default_session },
-    { "/pmix-spawn/refused", test_refused },
-    { "/pmix-spawn/control", test_control },
+    { "/pmix-spawn/app", test_app },           { "/pmix-spawn/directory", test_directory },
+    { "/pmix-spawn/job", test_job },           { "/pmix-spawn/placement", test_placement },
+    { "/pmix-spawn/sessions", test_sessions }, { "/pmix-spawn/default-session", test_default_session },
+    { "/pmix-spawn/refused", test_refused },   { "/pmix-spawn/control", test_control },
   };
 
   g_test_init (&argc, &argv, NULL);
