@@ -139,7 +139,7 @@ take_entry (DvmCliDisplay *self, const char *entry, GError **error)
 }
 
 static gboolean
-check_whole (DvmCli *cli, const DvmCliDisplay *self, GError **error)
+check_whole (const DvmCli *cli, const DvmCliDisplay *self, GError **error)
 {
   if (self->physical && (self->what & ~(guint)DVM_CLI_DISPLAY_ALLOCATION) == 0)
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
@@ -177,22 +177,50 @@ asks_for_report (DvmCliArgs *args)
   return FALSE;
 }
 
-gboolean
-dvm_cli_display_parse (DvmCli *cli, DvmCliDisplay *display, GError **error)
+static gboolean
+take_list (DvmCliDisplay *display, const char *text, GError **error)
 {
-  g_autofree char *text = NULL;
-  g_auto (GStrv) entries = NULL;
+  g_auto (GStrv) entries = g_strsplit (text != NULL ? text : "", ",", -1);
 
-  *display = (DvmCliDisplay){ 0 };
-  if (!dvm_cli_old_compose (cli->args, "display", NULL, &text, error))
-    return FALSE;
-  entries = g_strsplit (text != NULL ? text : "", ",", -1);
   for (gsize i = 0; entries[i] != NULL; i++)
     if (!take_entry (display, entries[i], error))
       {
         dvm_cli_display_clear (display);
         return FALSE;
       }
+  return TRUE;
+}
+
+gboolean
+dvm_cli_display_read (const char *text, DvmCliDisplay *display, GError **error)
+{
+  const DvmCli plain = { 0 };
+
+  *display = (DvmCliDisplay){ 0 };
+  if (!take_list (display, text, error))
+    return FALSE;
+  if (check_whole (&plain, display, error))
+    return TRUE;
+  dvm_cli_display_clear (display);
+  return FALSE;
+}
+
+gboolean
+dvm_cli_display_is_given (DvmCli *cli)
+{
+  g_autofree char *text = NULL;
+
+  return dvm_cli_old_compose (cli->args, "display", NULL, &text, NULL) && text != NULL;
+}
+
+gboolean
+dvm_cli_display_parse (DvmCli *cli, DvmCliDisplay *display, GError **error)
+{
+  g_autofree char *text = NULL;
+
+  *display = (DvmCliDisplay){ 0 };
+  if (!dvm_cli_old_compose (cli->args, "display", NULL, &text, error) || !take_list (display, text, error))
+    return FALSE;
   if (asks_for_report (cli->args))
     display->what |= DVM_CLI_DISPLAY_BINDINGS;
   if (check_whole (cli, display, error))

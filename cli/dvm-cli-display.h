@@ -31,6 +31,10 @@ typedef struct
 
 /* Reads "map,bindings:physical" with what other spellings add to it. */
 gboolean dvm_cli_display_parse (DvmCli *cli, DvmCliDisplay *display, GError **error);
+/* The same of a text (nullable) that no option gives. */
+gboolean dvm_cli_display_read (const char *text, DvmCliDisplay *display, GError **error);
+/* Whether somebody has said what is to be shown. */
+gboolean dvm_cli_display_is_given (DvmCli *cli);
 void dvm_cli_display_clear (DvmCliDisplay *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DvmCliDisplay, dvm_cli_display_clear)
 

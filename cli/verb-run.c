@@ -475,14 +475,42 @@ wait_for_end (Run *run, GError **error)
   return FALSE;
 }
 
+/* The DVM may have something that is to be shown where nobody says it. */
+static void
+take_default_display (Run *run)
+{
+  g_autoptr (GVariant) properties = NULL;
+  g_autoptr (GVariant) defaults = NULL;
+  g_auto (DvmCliDisplay) display = { 0 };
+  g_autoptr (GError) error = NULL;
+  const char *text = NULL;
+
+  if (run->cli->json || dvm_cli_display_is_given (run->cli))
+    return;
+  properties = dvm_client_get_info (run->client, NULL, NULL);
+  defaults = properties != NULL ? g_variant_lookup_value (properties, "Defaults", G_VARIANT_TYPE_VARDICT) : NULL;
+  if (defaults == NULL || !g_variant_lookup (defaults, "display", "&s", &text))
+    return;
+  if (dvm_cli_display_read (text, &display, &error))
+    {
+      display.what |= run->display.what;
+      run->display = display;
+      display = (DvmCliDisplay){ 0 };
+    }
+  else
+    dvm_cli_note (run->cli, _ ("the setting display of the DVM is not heeded: %s"), error->message);
+}
+
 static gboolean
 run_job (Run *run, GError **error)
 {
   if (!dvm_cli_display_parse (run->cli, &run->display, error))
     return FALSE;
   run->spec = dvm_cli_spec_choose (run->cli, NULL, error);
-  if (run->spec == NULL || !reach_dvm (run, run->spec, error)
-      || !dvm_cli_spec_find_sessions (run->spec, run->cli->args, run->client, run->connecting, error)
+  if (run->spec == NULL || !reach_dvm (run, run->spec, error))
+    return FALSE;
+  take_default_display (run);
+  if (!dvm_cli_spec_find_sessions (run->spec, run->cli->args, run->client, run->connecting, error)
       || !submit_and_follow (run, run->spec, error) || !wait_for_end (run, error))
     return FALSE;
   if (run->cli->json || dvm_job_spec_get_runtime_options (run->spec) == NULL || !is_map_only (run))

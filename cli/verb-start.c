@@ -21,6 +21,7 @@
 
 #include "dvm-cli-connect.h"
 #include "dvm-cli-daemon.h"
+#include "dvm-cli-display.h"
 #include "dvm-cli-json.h"
 #include "dvm-cli-keeper.h"
 #include "dvm-cli-output.h"
@@ -48,6 +49,13 @@ static const DvmCliOption options[] = {
   { "timeout", 0, NULL, DVM_CLI_ARG_COUNT, N_ ("SECONDS"), NULL,
     N_ ("give up when it is not ready by then (default: 60)") },
   { "set", 0, NULL, DVM_CLI_ARG_STRING, N_ ("NAME=VALUE"), NULL, N_ ("a setting of this DVM") },
+  { "map-by", 0, "--mapby", DVM_CLI_ARG_STRING, N_ ("POLICY"), NULL,
+    N_ ("how processes of jobs are placed that do not say it") },
+  { "rank-by", 0, "--rankby", DVM_CLI_ARG_STRING, N_ ("POLICY"), NULL, N_ ("how ranks of such jobs are given") },
+  { "bind-to", 0, "--bindto", DVM_CLI_ARG_STRING, N_ ("OBJECT"), NULL,
+    N_ ("what processes of such jobs are bound to") },
+  { "output", 0, NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, N_ ("what is done with the output of such jobs") },
+  { "display", 0, NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, N_ ("what run shows of such jobs") },
   { "log", 0, NULL, DVM_CLI_ARG_STRING, N_ ("FILE"), NULL, N_ ("append the messages of the DVM to a file") },
   { NULL },
 };
@@ -71,6 +79,27 @@ take_option (GPtrArray *argv, const char *name, const char *value)
     g_ptr_array_add (argv, g_strdup_printf ("--%s=%s", name, value));
 }
 
+/* Options that are settings of the same name: what jobs get that do not say it. */
+static const char *const defaults[] = { "map-by", "rank-by", "bind-to", "output", "display", NULL };
+
+static gboolean
+gives_defaults (DvmCli *cli)
+{
+  g_autofree const char **settings = dvm_cli_args_get_all (cli->args, "set");
+
+  for (gsize i = 0; defaults[i] != NULL; i++)
+    {
+      g_autofree char *start = g_strconcat (defaults[i], "=", NULL);
+
+      if (dvm_cli_args_has (cli->args, defaults[i]))
+        return TRUE;
+      for (gsize k = 0; settings[k] != NULL; k++)
+        if (g_str_has_prefix (settings[k], start))
+          return TRUE;
+    }
+  return FALSE;
+}
+
 static void
 take_settings (GPtrArray *argv, DvmCli *cli)
 {
@@ -82,6 +111,9 @@ take_settings (GPtrArray *argv, DvmCli *cli)
     g_ptr_array_add (argv, g_strdup ("--elastic"));
   for (gsize i = 0; settings[i] != NULL; i++)
     take_option (argv, "set", settings[i]);
+  for (gsize i = 0; defaults[i] != NULL; i++)
+    if (dvm_cli_args_has (cli->args, defaults[i]))
+      g_ptr_array_add (argv, g_strdup_printf ("--set=%s=%s", defaults[i], dvm_cli_args_get (cli->args, defaults[i])));
 }
 
 /* The nodes that are asked for. The directory of dvmd is another one. */
@@ -121,6 +153,7 @@ check_slots (const char *text, GError **error)
 static gboolean
 check_options (DvmCli *cli, GError **error)
 {
+  g_auto (DvmCliDisplay) display = { 0 };
   const char *launcher = dvm_cli_args_get (cli->args, "launcher");
   gboolean logical = dvm_cli_args_has (cli->args, "nodes");
   g_autofree const char **files = dvm_cli_args_get_all (cli->args, "hostfile");
@@ -137,7 +170,8 @@ check_options (DvmCli *cli, GError **error)
   else if (files[0] != NULL && files[1] != NULL)
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option --hostfile can be given once"));
   else
-    return check_slots (dvm_cli_args_get (cli->args, "slots"), error);
+    return check_slots (dvm_cli_args_get (cli->args, "slots"), error)
+           && dvm_cli_display_read (dvm_cli_args_get (cli->args, "display"), &display, error);
   return FALSE;
 }
 
@@ -360,6 +394,15 @@ explain_end (Start *start, int status, GError **error)
                _ ("dvmd was ended by %s before it was ready; what it said before is in %s"), how, log);
 }
 
+/* The caller has said something that is wrong, and not the machine. */
+static void
+blame_usage (GError **error)
+{
+  g_autoptr (GError) local = g_steal_pointer (error);
+
+  g_set_error_literal (error, DVM_CLI_USAGE_ERROR, 0, local->message);
+}
+
 static int
 run_in_background (Start *start, int ready_end, GError **error)
 {
@@ -385,6 +428,9 @@ run_in_background (Start *start, int ready_end, GError **error)
   else
     {
       end = end_daemon (&keeper, result != DVM_CLI_READY_ANSWERED);
+      /* That is what dvmd says of a setting that is wrong. */
+      if (gives_defaults (start->cli) && WIFEXITED (end) && WEXITSTATUS (end) == DVM_CLI_EXIT_USAGE)
+        blame_usage (error);
       if (result == DVM_CLI_READY_SILENT)
         explain_end (start, end, error);
     }

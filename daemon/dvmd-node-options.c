@@ -136,6 +136,18 @@ check_options (DvmdConfig *config, GError **error)
   return TRUE;
 }
 
+DvmdDefaults
+dvmd_node_options_get_defaults (DvmdConfig *config)
+{
+  return (DvmdDefaults){
+    .map_by = get_text (config, "map-by"),
+    .rank_by = get_text (config, "rank-by"),
+    .bind_to = get_text (config, "bind-to"),
+    .output = get_text (config, "output"),
+    .display = get_text (config, "display"),
+  };
+}
+
 gboolean
 dvmd_node_options_fill (DvmdConfig *config, gboolean alone, DvmdControllerSettings *settings, GError **error)
 {

@@ -30,6 +30,8 @@ void dvmd_node_options_add (DvmdNodeOptions *self, GOptionContext *context);
 gboolean dvmd_node_options_apply (DvmdNodeOptions *self, DvmdConfig *config, GError **error);
 void dvmd_node_options_clear (DvmdNodeOptions *self);
 
+/* Jobs that say nothing get these; the texts are those of the settings. */
+DvmdDefaults dvmd_node_options_get_defaults (DvmdConfig *config);
 /* From the settings; strings are those of config. alone: this machine, whatever is asked for. */
 gboolean dvmd_node_options_fill (DvmdConfig *config, gboolean alone, DvmdControllerSettings *settings, GError **error);
 /* The settings that plugins get: those of dvm.conf that are for them, and plugin-settings. (transfer full) */

@@ -59,6 +59,7 @@ typedef struct
   DvmdConfig *config;
   DvmdRuntimeDir *dir;
   DvmdController *controller;
+  DvmdPlugins *plugins;    /* those of the controller */
   DvmdEmbedding embedding; /* of an agent inside */
   DvmdBusServer *bus;
   DvmdIdle *idle;       /* (nullable): leaves when there is nothing to do */
@@ -70,6 +71,7 @@ typedef struct
   guint notified_reported;
   guint notified_expected;
   gboolean stopping;
+  gboolean wrong_usage;
   gboolean signalled;
   int exit_status;
 } Daemon;
@@ -279,6 +281,14 @@ open_trace_file (DvmdConfig *config, DvmdTraceFile **file, GError **error)
   return *file != NULL || path[0] == '\0';
 }
 
+static gboolean
+check_defaults (Daemon *self, DvmdConfig *config, GError **error)
+{
+  const DvmdDefaults defaults = dvmd_node_options_get_defaults (config);
+
+  return dvmd_controller_check_defaults (self->plugins, &defaults, error);
+}
+
 static void
 limit_log (Daemon *self)
 {
@@ -310,8 +320,10 @@ reload_config (gpointer user_data, GError **error)
   g_autoptr (GPtrArray) waiting = NULL;
   DvmdControllerChanges changes = { 0 };
 
+  if (newer == NULL || !check_defaults (self, newer, error))
+    return FALSE;
   /* The file is opened again in any case: whoever has renamed it wants a new one. */
-  if (newer == NULL || !open_trace_file (newer, &changes.trace_file, error))
+  if (!open_trace_file (newer, &changes.trace_file, error))
     return FALSE;
   changed = dvmd_config_take (self->config, newer, &waiting);
   changes.history_limit = dvmd_config_get_uint (self->config, "history-limit");
@@ -320,6 +332,7 @@ reload_config (gpointer user_data, GError **error)
   changes.keep_output = dvmd_config_get_uint (self->config, "keep-output");
   changes.keep_output_total = dvmd_config_get_uint (self->config, "keep-output-total");
   changes.disabled_plugins = dvmd_config_get_string (self->config, "disabled-plugins");
+  changes.defaults = dvmd_node_options_get_defaults (self->config);
   dvmd_controller_change (self->controller, &changes);
   limit_log (self);
   if (self->idle != NULL)
@@ -521,7 +534,11 @@ start_daemon (Daemon *self, GError **error)
   settings.plugins = load_plugins (self, error);
   if (settings.plugins == NULL)
     return FALSE;
-  if (!open_trace_file (self->config, &settings.trace_file, error))
+  settings.defaults = dvmd_node_options_get_defaults (self->config);
+  self->plugins = settings.plugins;
+  /* A mistake of the one who starts it, as any other wrong setting. */
+  self->wrong_usage = !check_defaults (self, self->config, error);
+  if (self->wrong_usage || !open_trace_file (self->config, &settings.trace_file, error))
     {
       dvmd_plugins_free (settings.plugins);
       return FALSE;
@@ -723,5 +740,5 @@ main (int argc, char **argv)
   else
     fail_start (&self, error->message);
   finish_daemon (&self);
-  return self.exit_status;
+  return self.wrong_usage ? 2 : self.exit_status;
 }

@@ -109,8 +109,8 @@ check_when_full (DvmJobSpec *self, gint8 oversubscribe, const char *place, GErro
   return FALSE;
 }
 
-static gboolean
-check_placement (DvmJobSpec *self, const char *place, GError **error)
+gboolean
+_dvm_job_spec_check_policies (DvmJobSpec *self, const char *place, GError **error)
 {
   gint8 oversubscribe;
 
@@ -127,7 +127,7 @@ check_words (DvmJobSpec *self, const char *place, GError **error)
   gboolean plain;
 
   return _dvm_personality_parse (dvm_job_spec_get_personality (self), place, &plain, error)
-         && check_placement (self, place, error)
+         && _dvm_job_spec_check_policies (self, place, error)
          && _dvm_output_parse (dvm_job_spec_get_output (self), place, &output, error)
          && _dvm_stdin_target_parse (dvm_job_spec_get_stdin_target (self), place, &target, error)
          && _dvm_runtime_options_parse (dvm_job_spec_get_runtime_options (self), place, &options, error)

@@ -66,6 +66,8 @@ DvmPlacementWords _dvm_job_spec_get_placement (DvmJobSpec *self, guint app);
  * oversubscribe (out): what any of them says of it for the whole job, -1: nothing
  */
 gboolean _dvm_job_spec_check_placement (DvmJobSpec *self, const char *place, gint8 *oversubscribe, GError **error);
+/* With when-full, which says a part of it, too. */
+gboolean _dvm_job_spec_check_policies (DvmJobSpec *self, const char *place, GError **error);
 /* The same for a spec that has been validated. */
 gint8 _dvm_job_spec_get_oversubscribe (DvmJobSpec *self);
 

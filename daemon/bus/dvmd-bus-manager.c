@@ -169,6 +169,12 @@ get_tree_repairs (DvmdBusServer *server)
 }
 
 static GVariant *
+get_defaults (DvmdBusServer *server)
+{
+  return dvmd_controller_get_defaults (server->controller);
+}
+
+static GVariant *
 get_statistics (DvmdBusServer *server)
 {
   return dvmd_controller_get_statistics (server->controller);
@@ -182,6 +188,7 @@ static const struct
   { "ApiVersion", get_api_version },
   { "CampaignsRunning", get_campaigns_running },
   { "DefaultSession", get_default_session },
+  { "Defaults", get_defaults },
   { "ElasticMode", get_elastic_mode },
   { "HistoryLimit", get_history_limit },
   { "InstanceId", get_instance_id },

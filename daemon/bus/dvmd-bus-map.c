@@ -224,11 +224,13 @@ make_map (DvmdBusServer *server, DvmdBusCaller *caller, Question *question, Dvmd
 {
   DvmdCore *core = plan != NULL ? dvmd_plan_get_core (plan) : server->core;
   gboolean waits = FALSE;
-  g_autoptr (DvmdMap) map = dvmd_core_map (core, question->spec, &caller->requester, &waits, error);
+  g_autoptr (DvmdMap) map = NULL;
   g_autoptr (DvmdControllerCpus) cpus = NULL;
   g_autoptr (DvmdProcTable) procs = NULL;
   g_autofree char *note = NULL;
 
+  dvmd_controller_apply_defaults (server->controller, question->spec, FALSE);
+  map = dvmd_core_map (core, question->spec, &caller->requester, &waits, error);
   if (map == NULL)
     return NULL;
   note = make_note (map, waits);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "dvm-job-spec-private.h"
+#include "dvmd-requester.h"
 #include "dvmd-services.h"
 #include "dvmd-controller-streams.h"
 
@@ -47,11 +48,16 @@ DvmdSubmission *
 dvmd_controller_prepare_job (DvmdController *self, DvmJobSpec *spec, const DvmdRequester *requester, const int given[3],
                              GError **error)
 {
+  DvmdCore *core = dvmd_controller_get_core (self);
   int fds[3] = { given[0], given[1], given[2] };
-  guint id = dvmd_core_reserve (dvmd_controller_get_core (self), spec, requester, error);
-  g_autofree char *nspace = g_strdup_printf ("%s@%u", dvmd_controller_get_parts (self)->nspace, id);
+  g_autofree char *nspace = NULL;
   DvmdJobStreams *streams = NULL;
   DvmdSubmission *submission;
+  guint id;
+
+  dvmd_controller_apply_defaults (self, spec, dvmd_core_find_requesting_job (core, requester) != NULL);
+  id = dvmd_core_reserve (core, spec, requester, error);
+  nspace = g_strdup_printf ("%s@%u", dvmd_controller_get_parts (self)->nspace, id);
 
   /* The streams first: whether the output can be written is known before the job exists. */
   if (id != 0 && (_dvm_job_spec_has_loaded_hosts (spec) || _dvm_job_spec_load_hosts (spec, "", error)))
@@ -59,11 +65,11 @@ dvmd_controller_prepare_job (DvmdController *self, DvmJobSpec *spec, const DvmdR
   close_fds (fds);
   if (streams == NULL)
     {
-      dvmd_core_unreserve (dvmd_controller_get_core (self), id);
+      dvmd_core_unreserve (core, id);
       return NULL;
     }
   submission = g_new0 (DvmdSubmission, 1);
-  submission->core = dvmd_controller_get_core (self);
+  submission->core = core;
   submission->id = id;
   submission->spec = g_object_ref (spec);
   submission->streams = streams;

@@ -82,6 +82,16 @@ typedef struct
   gsize credit;   /* bytes of a job's output under way from one agent; 0: the usual */
 } DvmdOutputSettings;
 
+/* Jobs that say nothing get these words. All are nullable. */
+typedef struct
+{
+  const char *map_by;
+  const char *rank_by;
+  const char *bind_to;
+  const char *output;
+  const char *display; /* of those who show jobs; it is told and not read */
+} DvmdDefaults;
+
 typedef struct
 {
   const char *runtime_dir; /* private directory of this DVM */
@@ -100,6 +110,7 @@ typedef struct
   DvmdShapeSettings shape;
   DvmdSizeSettings size;
   DvmdOutputSettings output;
+  DvmdDefaults defaults;
 } DvmdControllerSettings;
 
 DvmdController *dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *context);
@@ -114,9 +125,20 @@ typedef struct
   gsize keep_output;         /* of jobs that come */
   guint64 keep_output_total; /* the oldest output goes at once if it is too much */
   const char *disabled_plugins;
+  DvmdDefaults defaults;     /* of jobs that come */
   DvmdTraceFile *trace_file; /* (nullable) (transfer full): instead of the one that there is */
 } DvmdControllerChanges;
 void dvmd_controller_change (DvmdController *self, const DvmdControllerChanges *changes);
+
+/* Whether each job could have them: the library reads the words, and the mappers take them. */
+gboolean dvmd_controller_check_defaults (DvmdPlugins *plugins, const DvmdDefaults *defaults, GError **error);
+/*
+ * A job that is not yet prepared gets those of which it says nothing, as far as they do not contradict what it says.
+ * is_child: a process has spawned it, and its output goes where that of its parent goes.
+ */
+void dvmd_controller_apply_defaults (DvmdController *self, DvmJobSpec *spec, gboolean is_child);
+/* By the names of the settings, for Manager.Defaults: (transfer floating) a{sv} of s, of those that there are */
+GVariant *dvmd_controller_get_defaults (DvmdController *self);
 
 /* Whether the list or the file (both nullable) name another machine than this one. FALSE too for what cannot be read.
  */

@@ -83,7 +83,8 @@ typedef struct
   SERVICE (size_calls)                                                                                                 \
   SERVICE (spawn)                                                                                                      \
   SERVICE (job_control)                                                                                                \
-  SERVICE (log)
+  SERVICE (log)                                                                                                        \
+  SERVICE (defaults)
 
 #define DVMD_SERVICE_DECLARATION(name) extern const DvmdService dvmd_##name##_service;
 DVMD_SERVICES (DVMD_SERVICE_DECLARATION)

@@ -40,6 +40,80 @@ def test_config_sources():
         contains(here.cli("config", "kill-grace").stdout, "Built in: 5\n")
 
 
+MACHINE = ("--topology", "package:2 numa:1 core:4 pu:2")
+
+
+def test_defaults():
+    """what jobs get that say nothing: program before job before DVM before what is built in; it is told, and changes at once"""
+    with place() as here:
+        def started(*args):
+            result = here.cli("start", "--bus", "none", *args)
+            return result.returncode, result.stderr
+
+        def nodes(*args):
+            result = here.cli("map", "--json", *args)
+            equal(result.returncode, 0, result.stderr)
+            return "".join(row["node"][-1] for row in json.loads(result.stdout))
+
+        show = ("sh", "-c", "echo $DVM_NODE")
+        equal(started("--nodes", "3", "--slots", "4", "--map-by", "node", "--bind-to", "none", "--output", "tag", "--display", "map")[0], 0)
+        try:
+            equal(here.json("info")["defaults"], {"map-by": "node", "bind-to": "none", "output": "tag", "display": "map"})
+            equal({one["name"]: one["value"] for one in here.json("config", "--running", "map-by", "output")}, {"map-by": "node", "output": "tag"})
+            equal(nodes("-n", "3", "x"), "123")
+            equal(nodes("-n", "2", "--map-by", "slot", "x"), "11")
+            equal(nodes("-n", "2", "x", ":", "-n", "2", "--map-by", "slot", "y"), "1211")
+            # A job that is told where its output goes and what is shown has that alone.
+            result = here.cli("run", "--personality", "plain", "-n", "2", *show)
+            check(re.search(r"^RANK ", result.stdout, re.MULTILINE), result.stdout)
+            equal(sorted(line.split()[-1] for line in result.stdout.splitlines() if "stdout" in line), ["node1", "node2"])
+            result = here.cli("run", "--personality", "plain", "--display", "allocation", "--output", "rank", "-n", "1", *show)
+            check(not re.search(r"^RANK ", result.stdout, re.MULTILINE), result.stdout)
+            contains(result.stdout, "[0]<stdout>: node1")
+            result = here.cli("run", "--personality", "plain", "--json", "-n", "1", "true")
+            equal(json.loads(result.stdout)["state"], "NOTIFIED", result.stdout)
+            # Of those of the command line the settings that are read again leave the values.
+            write_conf(here, "[dvm]\nrank-by = slow\n")
+            result = here.cli("reload")
+            check(result.returncode != 0, result.stdout)
+            contains(result.stderr, "The settings have a wrong default for jobs: rank-by: ")
+            write_conf(here, "[dvm]\nrank-by = slot\nmap-by = core\n")
+            equal(here.cli("reload").returncode, 0)
+            equal({name: here.json("info")["defaults"][name] for name in ("map-by", "rank-by")}, {"map-by": "node", "rank-by": "slot"})
+        finally:
+            equal(here.cli("stop").returncode, 0)
+        write_conf(here, "[dvm]\n")
+        for words, mention in (
+            (("--map-by", "slow"), "map-by: unknown word “slow”"),
+            (("--map-by", "core", "--bind-to", "numa"), "bind-to: “numa” is above what map-by gives a process, “core”"),
+            (("--set", "map-by=rankfile:file=/x"), "“rankfile” is for one job"),
+            (("--output", "shout"), "output: unknown word “shout”"),
+            (("--display", "shout"), "option --display: unknown word 'shout'"),
+        ):
+            status, told = started(*words)
+            equal(status, 2, told)
+            contains(told, mention)
+            equal(here.cli("status").returncode, 1)
+
+
+def test_defaults_and_job():
+    """a default that contradicts what a job says is not for that job"""
+    with place() as here:
+        def cpus(defaults, *words):
+            env = {**here.env, **{"DVM_" + name: value for name, value in defaults.items()}}
+            result = here.cli("map", *MACHINE, "--json", "-n", "2", *words, "x", env=env)
+            equal(result.returncode, 0, result.stderr)
+            return [row["cpuset"] for row in json.loads(result.stdout)]
+
+        equal(cpus({}), ["0-1", "2-3"])
+        equal(cpus({"MAP_BY": "package"}), ["0-7", "8-15"])
+        equal(cpus({"MAP_BY": "package", "BIND_TO": "core"}), ["0-1", "8-9"])
+        equal(cpus({"MAP_BY": "package", "BIND_TO": "package"}, "--map-by", "core"), ["0-1", "2-3"])
+        equal(cpus({"MAP_BY": "core", "RANK_BY": "fill"}, "--bind-to", "package"), ["0-7", "8-15"])
+        equal(cpus({"MAP_BY": "package:SPAN", "RANK_BY": "span"}, "--map-by", "slot", "--bind-to", "core"), ["0-1", "2-3"])
+        equal(cpus({"MAP_BY": ":OVERSUBSCRIBE"}, "--when-full", "refuse"), ["0-1", "2-3"])
+
+
 def test_config_running():
     """a DVM that runs tells its own settings, and what waits for a restart"""
     with dvm("--slots=2", "--set", "kill-grace=3") as here:

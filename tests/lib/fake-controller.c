@@ -422,6 +422,17 @@ dvmd_submission_free (DvmdSubmission *submission)
   g_free (submission);
 }
 
+void
+dvmd_controller_apply_defaults (DvmdController *self, DvmJobSpec *spec, gboolean is_child)
+{
+}
+
+GVariant *
+dvmd_controller_get_defaults (DvmdController *self)
+{
+  return g_variant_new_array (G_VARIANT_TYPE ("{sv}"), NULL, 0);
+}
+
 DvmdSubmission *
 dvmd_controller_prepare_job (DvmdController *self, DvmJobSpec *spec, const DvmdRequester *requester, const int fds[3],
                              GError **error)

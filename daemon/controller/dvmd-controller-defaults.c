@@ -1,0 +1,155 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The defaults that the DVM has for jobs that do not say how they are placed, and where their output goes.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-controller"
+
+#include "dvm-placement-private.h"
+#include "dvmd-controller.h"
+#include "dvmd-map-driver.h"
+#include "dvmd-services.h"
+
+typedef struct
+{
+  char *map_by;
+  char *rank_by;
+  char *bind_to;
+  char *output;
+  char *display;
+} Defaults;
+
+static void
+set_text (char **text, const char *value)
+{
+  g_free (*text);
+  *text = g_strdup (value);
+}
+
+static void
+take_settings (Defaults *self, const DvmdDefaults *settings)
+{
+  set_text (&self->map_by, settings->map_by);
+  set_text (&self->rank_by, settings->rank_by);
+  set_text (&self->bind_to, settings->bind_to);
+  set_text (&self->output, settings->output);
+  set_text (&self->display, settings->display);
+}
+
+/* ---- whether they are right ---- */
+
+/* Each job would read the file from its beginning, whatever ranks it has. */
+static gboolean
+check_no_file (const char *map_by, GError **error)
+{
+  g_autoptr (DvmPlacement) placement = _dvm_placement_parse (map_by, NULL, NULL, "", error);
+
+  if (placement == NULL)
+    return FALSE;
+  if (g_strcmp0 (placement->word, "seq") != 0 && g_strcmp0 (placement->word, "rankfile") != 0)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               "map-by: “%s” is for one job: its file cannot be a default for all of them", placement->word);
+  return FALSE;
+}
+
+gboolean
+dvmd_controller_check_defaults (DvmdPlugins *plugins, const DvmdDefaults *defaults, GError **error)
+{
+  static const char *const argv[] = { "true", NULL };
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (argv);
+  gboolean counts;
+
+  dvm_job_spec_set_map_by (spec, defaults->map_by);
+  dvm_job_spec_set_rank_by (spec, defaults->rank_by);
+  dvm_job_spec_set_bind_to (spec, defaults->bind_to);
+  dvm_job_spec_set_output (spec, defaults->output);
+  if (check_no_file (defaults->map_by, error) && dvm_job_spec_validate (spec, error)
+      && dvmd_map_driver_check (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), spec, &counts, error))
+    return TRUE;
+  g_prefix_error (error, "The settings have a wrong default for jobs: ");
+  return FALSE;
+}
+
+/* ---- for a job ---- */
+
+static void
+try_default (DvmJobSpec *spec, const char *value, const char *(*get) (DvmJobSpec *spec),
+             void (*set) (DvmJobSpec *spec, const char *value))
+{
+  if (value == NULL || get (spec) != NULL)
+    return;
+  set (spec, value);
+  if (!_dvm_job_spec_check_policies (spec, "", NULL))
+    set (spec, NULL);
+}
+
+void
+dvmd_controller_apply_defaults (DvmdController *controller, DvmJobSpec *spec, gboolean is_child)
+{
+  Defaults *self = dvmd_services_get (controller, &dvmd_defaults_service);
+
+  try_default (spec, self->map_by, dvm_job_spec_get_map_by, dvm_job_spec_set_map_by);
+  try_default (spec, self->bind_to, dvm_job_spec_get_bind_to, dvm_job_spec_set_bind_to);
+  try_default (spec, self->rank_by, dvm_job_spec_get_rank_by, dvm_job_spec_set_rank_by);
+  if (self->output != NULL && !is_child && dvm_job_spec_get_output (spec) == NULL)
+    dvm_job_spec_set_output (spec, self->output);
+}
+
+static void
+add_default (GVariantBuilder *builder, const char *name, const char *value)
+{
+  if (value != NULL)
+    g_variant_builder_add (builder, "{sv}", name, g_variant_new_string (value));
+}
+
+GVariant *
+dvmd_controller_get_defaults (DvmdController *controller)
+{
+  Defaults *self = dvmd_services_get (controller, &dvmd_defaults_service);
+  GVariantBuilder builder;
+
+  g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
+  add_default (&builder, "map-by", self->map_by);
+  add_default (&builder, "rank-by", self->rank_by);
+  add_default (&builder, "bind-to", self->bind_to);
+  add_default (&builder, "output", self->output);
+  add_default (&builder, "display", self->display);
+  return g_variant_builder_end (&builder);
+}
+
+/* ---- the service ---- */
+
+static void
+settings_changed (gpointer service, const DvmdControllerChanges *changes)
+{
+  take_settings (service, &changes->defaults);
+}
+
+static gpointer
+create (DvmdController *controller, const DvmdControllerSettings *settings)
+{
+  Defaults *self = g_new0 (Defaults, 1);
+
+  take_settings (self, &settings->defaults);
+  return self;
+}
+
+static void
+defaults_free (gpointer service)
+{
+  const DvmdDefaults none = { 0 };
+
+  take_settings (service, &none);
+  g_free (service);
+}
+
+const DvmdService dvmd_defaults_service = {
+  .name = "defaults",
+  .create = create,
+  .free = defaults_free,
+  .settings_changed = settings_changed,
+};
