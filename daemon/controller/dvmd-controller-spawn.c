@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-#include "dvm-job-spec-private.h"
+#include "dvm-placement-private.h"
 #include "dvmd-services.h"
 #include "dvmd-controller-streams.h"
 #include "dvmd-reading.h"
@@ -195,7 +195,8 @@ inherit (DvmJobSpec *spec, DvmdJob *job, DvmAppSpec *parent)
   /* map-by may say it too. */
   if (asker != NULL && _dvm_job_spec_get_when_full_policy (asker) == DVM_WHEN_FULL_OVERSUBSCRIBE)
     when_full = "oversubscribe";
-  if (dvm_job_spec_get_when_full (spec) == NULL)
+  /* Its own map-by may say it as well. */
+  if (dvm_job_spec_get_when_full (spec) == NULL && _dvm_job_spec_get_oversubscribe (spec) < 0)
     dvm_job_spec_set_when_full (spec, when_full != NULL ? when_full : "refuse");
   for (guint i = 0; parent != NULL && i < dvm_job_spec_get_n_apps (spec); i++)
     inherit_environment (dvm_job_spec_get_app (spec, i), parent);
@@ -318,6 +319,7 @@ submit (Request *request, GError **error)
   g_autoptr (DvmdRequester) requester = dvmd_call_new_requester (request->call);
   const int fds[3] = { -1, -1, -1 };
 
+  dvmd_controller_apply_defaults (self, request->spec, TRUE);
   inherit (request->spec, dvmd_core_find_job (dvmd_controller_get_core (self), request->call->nspace),
            find_app (self, request->call->nspace, request->call->rank));
   return dvmd_controller_submit (self, request->spec, requester, fds, error);

@@ -111,6 +111,19 @@ test_runs (Fixture *self, gconstpointer data)
   g_assert_cmpuint (engine_count (self->engine.controller, "spawns-open"), ==, 0);
 }
 
+/* map-by of an application says for its job that there may be more processes than slots. */
+static void
+test_oversubscribes (Fixture *self, gconstpointer data)
+{
+  g_assert_cmpint (spawn (self, "([{'argv': <['/bin/true']>, 'np': <uint32 40>, 'map-by': <'slot:OVERSUBSCRIBE'>}, "
+                                "{'argv': <['/bin/true']>, 'np': <uint32 1>, 'bind-to': <'none'>}], "
+                                "{'personality': <'plain'>})"),
+                   ==, DVMD_PMIX_SUCCESS);
+  g_assert_cmpint (spawn (self, "([{'argv': <['/bin/true']>, 'np': <uint32 40>, 'map-by': <'slot'>}], "
+                                "{'personality': <'plain'>})"),
+                   !=, DVMD_PMIX_SUCCESS);
+}
+
 /* Of many at once a few are started at a time, so that others come in between; all are answered, in their order. */
 static void
 test_in_turn (Fixture *self, gconstpointer data)
@@ -787,6 +800,7 @@ main (int argc, char **argv)
     const char *name;
     void (*func) (Fixture *, gconstpointer);
   } tests[] = {
+    { "/engine-spawn/oversubscribes", test_oversubscribes },
     { "/engine-spawn/runs", test_runs },
     { "/engine-spawn/in-turn", test_in_turn },
     { "/engine-spawn/in-turn-and-gone", test_in_turn_and_gone },
