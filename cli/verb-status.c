@@ -34,6 +34,7 @@ static const DvmCliColumn columns[] = {
   { NULL, N_ ("Jobs"), DVM_CLI_KIND_TEXT },
   { "jobs-running", NULL, DVM_CLI_KIND_NUMBER },
   { "jobs-held", NULL, DVM_CLI_KIND_NUMBER },
+  { NULL, N_ ("Defaults"), DVM_CLI_KIND_TEXT },
   { "started-at", N_ ("Started"), DVM_CLI_KIND_TIME },
   { "version", N_ ("Version"), DVM_CLI_KIND_TEXT },
   { "instance-id", N_ ("Instance"), DVM_CLI_KIND_TEXT },
@@ -71,6 +72,23 @@ describe_jobs (GVariant *properties)
 {
   return g_variant_new_take_string (g_strdup_printf (_ ("%u running, %u held"), get_uint (properties, "JobsRunning"),
                                                      get_uint (properties, "JobsHeld")));
+}
+
+/* Jobs that say nothing get these. */
+static GVariant *
+describe_defaults (GVariant *properties)
+{
+  g_autoptr (GVariant) defaults = g_variant_lookup_value (properties, "Defaults", G_VARIANT_TYPE_VARDICT);
+  g_autoptr (GString) text = g_string_new (NULL);
+  GVariantIter iter;
+  const char *name;
+  GVariant *value;
+
+  if (defaults != NULL)
+    g_variant_iter_init (&iter, defaults);
+  while (defaults != NULL && g_variant_iter_loop (&iter, "{&sv}", &name, &value))
+    g_string_append_printf (text, "%s%s %s", text->len > 0 ? ", " : "", name, g_variant_get_string (value, NULL));
+  return g_variant_new_string (text->len > 0 ? text->str : _ ("built in"));
 }
 
 static gboolean
@@ -119,6 +137,7 @@ fill_table (DvmCliTable *table, DvmCli *cli, DvmClient *client, GVariant *proper
       describe_jobs (properties),
       g_variant_new_uint32 (get_uint (properties, "JobsRunning")),
       g_variant_new_uint32 (get_uint (properties, "JobsHeld")),
+      describe_defaults (properties),
       g_variant_new_uint64 (started_at),
       get_text (properties, "Version"),
       get_text (properties, "InstanceId"),

@@ -60,6 +60,7 @@ def test_defaults():
         try:
             equal(here.json("info")["defaults"], {"map-by": "node", "bind-to": "none", "output": "tag", "display": "map"})
             equal({one["name"]: one["value"] for one in here.json("config", "--running", "map-by", "output")}, {"map-by": "node", "output": "tag"})
+            contains(here.cli("status").stdout, "Defaults: map-by node, bind-to none, output tag, display map\n")
             equal(nodes("-n", "3", "x"), "123")
             equal(nodes("-n", "2", "--map-by", "slot", "x"), "11")
             equal(nodes("-n", "2", "x", ":", "-n", "2", "--map-by", "slot", "y"), "1211")
