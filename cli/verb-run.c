@@ -44,7 +44,9 @@ typedef struct
   DvmCliReader *reader;     /* of our standard output */
   guint held_timer;
   DvmCliDisplay display; /* what is to be shown */
-  DvmCliReport *report;  /* that is done when the job has its map */
+  GAsyncResult *info;    /* (nullable): of the question for the defaults of the DVM */
+  gboolean knows_display;
+  DvmCliReport *report; /* that is done when the job has its map */
   gulong map_handler;
   GCancellable *connecting;
   int stdin_fd;    /* what the job gets; ours to close if it is not 0 */
@@ -299,6 +301,41 @@ drop_input_end (Run *run)
   run->stdin_fd = -1;
 }
 
+/* The DVM may have something that is to be shown where nobody says it: it is asked while it takes the job. */
+static void
+ask_for_default_display (Run *run)
+{
+  if (!run->cli->json && !dvm_cli_display_is_given (run->cli))
+    dvm_client_get_info_async (run->client, NULL, dvm_cli_ready, &run->info);
+  else
+    run->knows_display = TRUE;
+}
+
+static void
+take_default_display (Run *run)
+{
+  g_autoptr (GVariant) properties = NULL;
+  g_autoptr (GVariant) defaults = NULL;
+  g_auto (DvmCliDisplay) display = { 0 };
+  g_autoptr (GError) error = NULL;
+  const char *text = NULL;
+
+  if (run->knows_display)
+    return;
+  properties = dvm_client_get_info_finish (run->client, dvm_cli_await (&run->info), NULL);
+  defaults = properties != NULL ? g_variant_lookup_value (properties, "Defaults", G_VARIANT_TYPE_VARDICT) : NULL;
+  if (defaults == NULL || !g_variant_lookup (defaults, "display", "&s", &text))
+    return;
+  if (dvm_cli_display_read (text, &display, &error))
+    {
+      display.what |= run->display.what;
+      run->display = display;
+      display = (DvmCliDisplay){ 0 };
+    }
+  else
+    dvm_cli_note (run->cli, _ ("the setting display of the DVM is not heeded: %s"), error->message);
+}
+
 static gboolean
 submit_job (Run *run, DvmJobSpec *spec, GError **error)
 {
@@ -310,8 +347,10 @@ submit_job (Run *run, DvmJobSpec *spec, GError **error)
   dvm_client_set_jobs_end_with_client (run->client, TRUE);
   dvm_client_submit_with_fds_async (run->client, spec, run->stdin_fd, STDOUT_FILENO, STDERR_FILENO, NULL, dvm_cli_ready,
                                     &result);
+  ask_for_default_display (run);
   run->job = dvm_client_submit_finish (run->client, dvm_cli_await (&result), error);
   drop_input_end (run);
+  take_default_display (run);
   if (run->job == NULL)
     return FALSE;
   dvm_cli_tell (run->cli, _ ("job %u is submitted"), dvm_job_get_id (run->job));
@@ -475,32 +514,6 @@ wait_for_end (Run *run, GError **error)
   return FALSE;
 }
 
-/* The DVM may have something that is to be shown where nobody says it. */
-static void
-take_default_display (Run *run)
-{
-  g_autoptr (GVariant) properties = NULL;
-  g_autoptr (GVariant) defaults = NULL;
-  g_auto (DvmCliDisplay) display = { 0 };
-  g_autoptr (GError) error = NULL;
-  const char *text = NULL;
-
-  if (run->cli->json || dvm_cli_display_is_given (run->cli))
-    return;
-  properties = dvm_client_get_info (run->client, NULL, NULL);
-  defaults = properties != NULL ? g_variant_lookup_value (properties, "Defaults", G_VARIANT_TYPE_VARDICT) : NULL;
-  if (defaults == NULL || !g_variant_lookup (defaults, "display", "&s", &text))
-    return;
-  if (dvm_cli_display_read (text, &display, &error))
-    {
-      display.what |= run->display.what;
-      run->display = display;
-      display = (DvmCliDisplay){ 0 };
-    }
-  else
-    dvm_cli_note (run->cli, _ ("the setting display of the DVM is not heeded: %s"), error->message);
-}
-
 static gboolean
 run_job (Run *run, GError **error)
 {
@@ -509,7 +522,6 @@ run_job (Run *run, GError **error)
   run->spec = dvm_cli_spec_choose (run->cli, NULL, error);
   if (run->spec == NULL || !reach_dvm (run, run->spec, error))
     return FALSE;
-  take_default_display (run);
   if (!dvm_cli_spec_find_sessions (run->spec, run->cli->args, run->client, run->connecting, error)
       || !submit_and_follow (run, run->spec, error) || !wait_for_end (run, error))
     return FALSE;
@@ -537,6 +549,7 @@ clear_run (Run *run)
   g_clear_object (&run->client);
   g_clear_pointer (&run->embedded, dvm_cli_embedded_free);
   g_clear_object (&run->connecting);
+  g_clear_object (&run->info);
   g_clear_pointer (&run->early, g_array_unref);
 }
 
