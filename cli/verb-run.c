@@ -348,9 +348,10 @@ submit_job (Run *run, DvmJobSpec *spec, GError **error)
   dvm_client_submit_with_fds_async (run->client, spec, run->stdin_fd, STDOUT_FILENO, STDERR_FILENO, NULL, dvm_cli_ready,
                                     &result);
   ask_for_default_display (run);
+  /* Before the job is known: signals that come while something is waited for are kept until it is. */
+  take_default_display (run);
   run->job = dvm_client_submit_finish (run->client, dvm_cli_await (&result), error);
   drop_input_end (run);
-  take_default_display (run);
   if (run->job == NULL)
     return FALSE;
   dvm_cli_tell (run->cli, _ ("job %u is submitted"), dvm_job_get_id (run->job));

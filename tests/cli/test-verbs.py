@@ -341,7 +341,8 @@ def test_state_machines():
     with place() as here:
         drawn = here.cli("info", "--state-machines")
         equal(drawn.returncode, 0)
-        equal(re.findall(r'^digraph "(.+)" {$', drawn.stdout, re.MULTILINE), ["dvm", "job", "campaign", "local-daemon", "local-job", "local-process"])
+        names = ["dvm", "job", "campaign", "agent", "local-daemon", "local-job", "local-process"]
+        equal(re.findall(r'^digraph "(.+)" {$', drawn.stdout, re.MULTILINE), names)
         contains(drawn.stdout, '  "RUNNING" -> "TERMINATED" [label="all-terminated"];\n')
         for other in (["--json"], ["--query", "version"]):
             refused = here.cli("info", "--state-machines", *other)
