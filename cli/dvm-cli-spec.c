@@ -559,6 +559,23 @@ read_job_file (const char *path, char **text, gsize *length, GError **error)
   return TRUE;
 }
 
+/* The policies are the job's too; what is of one program alone is said in the file. */
+static gboolean
+check_beside_file (DvmCliArgs *args, const char *path, GError **error)
+{
+  static const char *const of_job[] = { "map-by", "rank-by", "bind-to", NULL };
+
+  for (const DvmCliOption *option = dvm_cli_app_options; option->name != NULL; option++)
+    if (dvm_cli_args_has (args, option->name) && !g_strv_contains (of_job, option->name))
+      {
+        g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
+                     _ ("--%s is of a program, and the programs are those of --file %s: say it there"), option->name,
+                     path);
+        return FALSE;
+      }
+  return TRUE;
+}
+
 DvmJobSpec *
 dvm_cli_spec_new_from_file (DvmCli *cli, const char *path, GError **error)
 {
@@ -567,7 +584,7 @@ dvm_cli_spec_new_from_file (DvmCli *cli, const char *path, GError **error)
   g_autofree char *directory = NULL;
   gsize length;
 
-  if (!read_job_file (path, &text, &length, error))
+  if (!check_beside_file (cli->args, path, error) || !read_job_file (path, &text, &length, error))
     return NULL;
   spec = dvm_job_spec_new_from_json (text, (gssize)length, error);
   if (spec == NULL)

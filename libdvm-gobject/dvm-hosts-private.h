@@ -27,6 +27,7 @@ typedef struct
   guint slots_max;    /* 0: not given */
   gboolean all_slots; /* "node7:*": as many as the node has; slots is 0 */
   gboolean excluded;  /* "^node7": not this one */
+  gboolean was_named; /* it is excluded, and named elsewhere in the same list */
   guint n_mentions;   /* how often it is named, as long as nobody gives a number of slots; then 0 */
   char *place;        /* where it is named first: "hosts:3", "--host" */
 } DvmHost;

@@ -205,6 +205,7 @@ merge (DvmHost *known, const DvmHost *again, gboolean in_file, GError **error)
 {
   gboolean counted = known->n_mentions > 0 && again->n_mentions > 0 && known->slots_max == 0 && again->slots_max == 0;
 
+  known->was_named |= !known->excluded || !again->excluded || again->was_named;
   known->excluded |= again->excluded;
   if (known->excluded)
     return TRUE;
@@ -377,7 +378,7 @@ static gboolean
 names_some (DvmHosts *chosen)
 {
   for (guint i = 0; i < chosen->all->len; i++)
-    if (!_dvm_hosts_get (chosen, i)->excluded)
+    if (!_dvm_hosts_get (chosen, i)->excluded || _dvm_hosts_get (chosen, i)->was_named)
       return TRUE;
   return FALSE;
 }

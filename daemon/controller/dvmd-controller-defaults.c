@@ -56,6 +56,13 @@ check_no_file (const char *map_by, GError **error)
   return FALSE;
 }
 
+/* Without one the words of the mappers that are there do not matter. */
+static gboolean
+has_policy (const DvmdDefaults *defaults)
+{
+  return defaults->map_by != NULL || defaults->rank_by != NULL || defaults->bind_to != NULL;
+}
+
 gboolean
 dvmd_controller_check_defaults (DvmdPlugins *plugins, const DvmdDefaults *defaults, GError **error)
 {
@@ -68,7 +75,8 @@ dvmd_controller_check_defaults (DvmdPlugins *plugins, const DvmdDefaults *defaul
   dvm_job_spec_set_bind_to (spec, defaults->bind_to);
   dvm_job_spec_set_output (spec, defaults->output);
   if (check_no_file (defaults->map_by, error) && dvm_job_spec_validate (spec, error)
-      && dvmd_map_driver_check (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), spec, &counts, error))
+      && (!has_policy (defaults)
+          || dvmd_map_driver_check (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), spec, &counts, error)))
     return TRUE;
   g_prefix_error (error, "The settings have a wrong default for jobs: ");
   return FALSE;

@@ -9,6 +9,7 @@
 #include "dvmd-admission.h"
 
 #include "dvm-job-spec-private.h"
+#include "dvm-placement-private.h"
 #include "dvmd-candidates.h"
 #include "dvmd-job-family.h"
 #include "dvmd-job-parts.h"
@@ -282,10 +283,28 @@ judge_oversubscribed (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candida
   return make_plan (self, job, candidates, DVMD_PLACES_OVERSUBSCRIBE_ALL, error) ? DVMD_ADMIT_WAIT : DVMD_ADMIT_NEVER;
 }
 
+static DvmdAdmit
+refuse_size (DvmdJob *job, DvmdCandidates *candidates, GError **error)
+{
+  set_reason (job, error,
+              _dvm_reason_new (DVM_REASON_TOO_MANY_FOR_SLOTS, claims_of (job)->need,
+                               (guint)(candidates->total + candidates->drained)));
+  return DVMD_ADMIT_NEVER;
+}
+
+/* It says itself that slots are a limit for it. */
+static gboolean
+must_fit (DvmdJob *job)
+{
+  return may_not_wait (job) || _dvm_job_spec_get_oversubscribe (dvmd_job_get_spec (job)) == FALSE;
+}
+
 /* A job that is larger than slots that nobody gave takes all of them when they are free, and oversubscribes. */
 static DvmdAdmit
 judge_not_given (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GError **error)
 {
+  if (must_fit (job) && claims_of (job)->need > candidates->total)
+    return refuse_size (job, candidates, error);
   if (candidates->n_free < candidates->total)
     return DVMD_ADMIT_WAIT;
   return make_plan (self, job, candidates, DVMD_PLACES_OVERSUBSCRIBE, error) ? DVMD_ADMIT : DVMD_ADMIT_NEVER;
@@ -298,10 +317,7 @@ judge_too_many (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, G
     return judge_drained (job, candidates, error);
   if (!candidates->given)
     return judge_not_given (self, job, candidates, error);
-  set_reason (job, error,
-              _dvm_reason_new (DVM_REASON_TOO_MANY_FOR_SLOTS, claims_of (job)->need,
-                               (guint)(candidates->total + candidates->drained)));
-  return DVMD_ADMIT_NEVER;
+  return refuse_size (job, candidates, error);
 }
 
 /* Others may have no slots that the job would get, and cpus all the same. */

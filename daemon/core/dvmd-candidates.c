@@ -84,6 +84,9 @@ choose_named (Choice *self, const DvmHost *host, GError **error)
   /* A host that has left since the job came drops out: no job fails only because the size changes (E10). */
   if (!there && dvmd_node_pool_has_left (self->pool, host->name, past->departures, &past->taken_by))
     return TRUE;
+  /* A list that names it and leaves it out is right without it. */
+  if (!there && host->excluded && host->was_named)
+    return TRUE;
   if (!there)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "%s: “%s” is not a node of this DVM", host->place,
@@ -230,7 +233,7 @@ read_choice (Choice *self, DvmHosts *hosts, GError **error)
 
       if (!choose_host (self, host, error))
         return FALSE;
-      some = some || !host->excluded;
+      some = some || !host->excluded || host->was_named;
     }
   if (!some)
     choose_every (self);
@@ -246,6 +249,15 @@ sum (guint a, guint b)
   return a > G_MAXUINT - b ? G_MAXUINT : a + b;
 }
 
+/* A number behind a host is what a node of which nobody has given the slots has for the job. */
+static guint
+count_slots (const DvmdNode *node, guint chosen)
+{
+  if (chosen == G_MAXUINT32)
+    return node->slots;
+  return node->slots_given ? MIN (chosen, node->slots) : chosen;
+}
+
 /* The slots and processes of one node that the choices of all applications allow together. */
 static void
 count_node (DvmdNode *node, const Choice *choices, guint n_apps, DvmdCandidate *candidate)
@@ -255,12 +267,16 @@ count_node (DvmdNode *node, const Choice *choices, guint n_apps, DvmdCandidate *
 
   for (guint i = 0; i < n_apps; i++)
     {
-      limit = sum (limit, MIN (choices[i].slots[node->rank], node->slots));
+      limit = sum (limit, count_slots (node, choices[i].slots[node->rank]));
+      candidate->given = candidate->given
+                         || (choices[i].slots[node->rank] > 0 && choices[i].slots[node->rank] != G_MAXUINT32);
       if (choices[i].slots[node->rank] > 0)
         most = sum (most, choices[i].most[node->rank]);
     }
   candidate->most_ever = MIN (most, node->slots_max > 0 ? node->slots_max : G_MAXUINT);
-  candidate->limit = MIN (MIN (limit, node->slots), candidate->most_ever);
+  if (!candidate->given || node->slots_given)
+    limit = MIN (limit, node->slots);
+  candidate->limit = MIN (limit, candidate->most_ever);
 }
 
 static gboolean
@@ -284,7 +300,8 @@ add_candidate (DvmdCandidates *into, const DvmdCandidate *candidate)
 {
   DvmdNode *node = candidate->node;
   DvmdCandidate added = *candidate;
-  guint unused = node->slots > node->slots_in_use ? node->slots - node->slots_in_use : 0;
+  guint slots = MAX (node->slots, candidate->limit);
+  guint unused = slots > node->slots_in_use ? slots - node->slots_in_use : 0;
   guint room = G_MAXUINT;
 
   if (node->slots_max > 0)
@@ -320,7 +337,7 @@ add_node (DvmdCandidates *into, DvmdNode *node, const Choice *choices)
   else
     return;
   /* A number behind the host is given too, where it is a limit. */
-  into->given = into->given || node->slots_given || candidate.limit < node->slots;
+  into->given = into->given || node->slots_given || candidate.given || candidate.limit < node->slots;
 }
 
 static void
@@ -448,7 +465,7 @@ would_choose (DvmHosts *hosts, DvmdNodePool *pool, DvmdJob *job, const char *nam
 
       if (host->excluded && is_named (pool, host, name, rank))
         return FALSE;
-      some = some || !host->excluded;
+      some = some || !host->excluded || host->was_named;
       chosen = chosen || host->kind == DVM_HOST_EMPTY
                || (host->kind == DVM_HOST_INDEX && is_index (pool, job, host->number, rank))
                || (host->kind == DVM_HOST_NAMED && !host->excluded && is_named (pool, host, name, rank));

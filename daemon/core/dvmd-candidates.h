@@ -20,6 +20,7 @@ typedef struct
   guint free;      /* of them those that nobody uses */
   guint most;      /* processes that it takes now, when there may be more than slots */
   guint most_ever; /* the same when nobody else is there */
+  gboolean given;  /* by a number behind the host */
   guint order;     /* its place among the hosts that the job names; 0: it names none, or other nodes too */
 } DvmdCandidate;
 

@@ -554,6 +554,23 @@ have_cpus_in_use (const DvmdMapRequest *request)
   return FALSE;
 }
 
+/* A file without a line, or so many for each of an object that no node has, make a job without a process. */
+static gboolean
+check_number (const Question *self, GError **error)
+{
+  const char *file = self->wishes->file_name;
+  gboolean has_file = self->wishes->file != NULL && file != NULL;
+
+  for (guint i = 0; i < self->request.n_apps; i++)
+    if (self->request.app_np[i] == 0)
+      {
+        g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "map-by: “%s” gives the job no process: %s%s", self->word,
+                     has_file ? file : "none of its nodes has what is counted", has_file ? " names none" : "");
+        return FALSE;
+      }
+  return TRUE;
+}
+
 /* others: other jobs have cpus of some node. */
 static DvmdMap *
 map_alike (GPtrArray *mappers, const DvmdMapWishes *wishes, const DvmdMapRequest *request,
@@ -563,8 +580,8 @@ map_alike (GPtrArray *mappers, const DvmdMapWishes *wishes, const DvmdMapRequest
   GError *local = NULL;
   DvmdMap *map = NULL;
 
-  if (question_init (&self, mappers, wishes, request, &local) && leave_out_local (&self, &local)
-      && settle_binding (&self, &local))
+  if (question_init (&self, mappers, wishes, request, &local) && check_number (&self, &local)
+      && leave_out_local (&self, &local) && settle_binding (&self, &local))
     {
       self.topologies = topologies;
       self.others = others;

@@ -3,6 +3,7 @@
 """Where processes go on a DVM of several nodes, real agents: --map-by, --host, --hostfile, --when-full."""
 
 import json
+import os
 import sys
 
 from dvmtest import check, contains, equal, functions, place, run_tests
@@ -252,6 +253,38 @@ def test_launch_message():
             check(sizes[1] <= size + 64, f"{args}: {sizes[1]} bytes, {size} before")
         equal(run("-n", "8")[2], 0, "the same environment")
         check(run("-n", "1", env={"MINE": "yes"})[2] > 0, "another environment")
+
+
+def test_limits():
+    """numbers behind hosts are limits, whatever a node has; what must fit is not oversubscribed; a job has a process"""
+    n = len(os.sched_getaffinity(0))
+    with place() as here:
+        empty = os.path.join(here.path, "empty")
+        with open(empty, "w"):
+            pass
+
+        def run(*words):
+            return here.cli("run", "--personality", "plain", *words, "true", env={"DVM_BUS": "none"})
+
+        for host in (1, n, n + 1):
+            equal(run("-n", str(host), "--host", f"localhost:{host}").returncode, 0)
+            result = run("-n", str(host + 1), "--host", f"localhost:{host}")
+            equal(result.returncode, 125)
+            contains(result.stderr, f"its nodes have {host} slots")
+        equal(run("-n", str(n + 1)).returncode, 0, "slots that nobody gave are no limit")
+        for words in (("--map-by", ":NOOVERSUBSCRIBE"), ("--when-full", "refuse"), ("--when-full", "wait", "--map-by", ":NOOVERSUBSCRIBE")):
+            result = run("-n", str(n + 1), *words)
+            equal(result.returncode, 125, words)
+            contains(result.stderr, f"its nodes have {n} slots")
+        result = run("--map-by", f"seq:FILE={empty}")
+        equal(result.returncode, 125)
+        contains(result.stderr, f"“seq” gives the job no process: {empty} names none")
+        result = here.cli("map", "--topology", "pu:4", "--map-by", "ppr:1:package", "true", env={"DVM_BUS": "none"})
+        contains(result.stderr, "“ppr” gives the job no process")
+        # A list that names a host and leaves it out is neither one of all others nor wrong where the host is not there.
+        equal(run("-n", "1", "--host", "localhost,foo,^foo").returncode, 0)
+        equal(run("-n", "1", "--host", "localhost,^localhost").returncode, 125)
+        equal(run("-n", "1", "--host", "^foo").returncode, 125)
 
 
 if __name__ == "__main__":
