@@ -379,6 +379,7 @@ do_ask (const char *key, const char *value)
       sem_wait (&answered);
       rc = answer;
     }
+  PMIX_QUERY_DESTRUCT (&query);
   printf ("%s: %s\n", key, PMIx_Error_string (rc));
   return 0;
 }
