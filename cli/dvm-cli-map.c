@@ -8,7 +8,9 @@
 
 #include "dvm-cli-map.h"
 
+#include <errno.h>
 #include <glib/gi18n-lib.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "dvm-cli-output.h"
@@ -226,12 +228,31 @@ show_pictures (DvmCli *cli, GPtrArray *pictures, guint n_left, GError **error)
   return dvm_cli_show (cli, text->str, error);
 }
 
+/* In place: g_file_set_contents() would put a file where a device, a pipe or a link is. */
+static gboolean
+write_file (const char *path, const char *text, GError **error)
+{
+  FILE *file = fopen (path, "we");
+  gboolean written = file != NULL && fputs (text, file) >= 0 && fflush (file) == 0;
+  int why = errno;
+
+  if (file != NULL && fclose (file) != 0 && written)
+    {
+      written = FALSE;
+      why = errno;
+    }
+  if (!written)
+    g_set_error (error, G_FILE_ERROR, g_file_error_from_errno (why), _ ("cannot write '%s': %s"), path,
+                 g_strerror (why));
+  return written;
+}
+
 static gboolean
 write_svg (const char *path, GPtrArray *pictures, guint n_left, GError **error)
 {
   g_autofree char *svg = dvm_cli_pictures_to_svg (pictures, n_left);
 
-  return strcmp (path, "-") == 0 ? dvm_cli_print (svg, error) : g_file_set_contents (path, svg, -1, error);
+  return strcmp (path, "-") == 0 ? dvm_cli_print (svg, error) : write_file (path, svg, error);
 }
 
 gboolean

@@ -17,7 +17,7 @@
  * How the processes of the program are placed.
  *
  * Returns: (transfer none) (nullable): the text, %NULL for that of the job
- * Since: 1.0
+ * Since: 0.1
  */
 const char *
 dvm_app_spec_get_map_by (DvmAppSpec *self)
@@ -34,7 +34,7 @@ dvm_app_spec_get_map_by (DvmAppSpec *self)
  *
  * Sets how the processes of the program are placed, in the words of dvm_job_spec_set_map_by().
  *
- * Since: 1.0
+ * Since: 0.1
  */
 void
 dvm_app_spec_set_map_by (DvmAppSpec *self, const char *map_by)
@@ -51,7 +51,7 @@ dvm_app_spec_set_map_by (DvmAppSpec *self, const char *map_by)
  * How the processes of the program get their ranks, which follow those of the programs before it.
  *
  * Returns: (transfer none) (nullable): the text, %NULL for that of the job
- * Since: 1.0
+ * Since: 0.1
  */
 const char *
 dvm_app_spec_get_rank_by (DvmAppSpec *self)
@@ -68,7 +68,7 @@ dvm_app_spec_get_rank_by (DvmAppSpec *self)
  *
  * Sets how the processes of the program get their ranks, in the words of dvm_job_spec_set_rank_by().
  *
- * Since: 1.0
+ * Since: 0.1
  */
 void
 dvm_app_spec_set_rank_by (DvmAppSpec *self, const char *rank_by)
@@ -82,10 +82,10 @@ dvm_app_spec_set_rank_by (DvmAppSpec *self, const char *rank_by)
  * dvm_app_spec_get_bind_to:
  * @self: a program
  *
- * What the processes of the program are bound to.
+ * Gets the object that each process of the program is bound to.
  *
  * Returns: (transfer none) (nullable): the text, %NULL for that of the job
- * Since: 1.0
+ * Since: 0.1
  */
 const char *
 dvm_app_spec_get_bind_to (DvmAppSpec *self)
@@ -102,7 +102,7 @@ dvm_app_spec_get_bind_to (DvmAppSpec *self)
  *
  * Sets what the processes of the program are bound to, in the words of dvm_job_spec_set_bind_to().
  *
- * Since: 1.0
+ * Since: 0.1
  */
 void
 dvm_app_spec_set_bind_to (DvmAppSpec *self, const char *bind_to)

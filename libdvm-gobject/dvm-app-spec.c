@@ -128,7 +128,7 @@ static const DvmRecordField fields[] = {
    *
    * How the processes of this program are placed, %NULL: as #DvmJobSpec:map-by says.
    *
-   * Since: 1.0
+   * Since: 0.1
    */
   { "map-by", "map-by", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmAppSpec, map_by) },
   /**
@@ -136,15 +136,15 @@ static const DvmRecordField fields[] = {
    *
    * How the processes of this program get their ranks, %NULL: as #DvmJobSpec:rank-by says.
    *
-   * Since: 1.0
+   * Since: 0.1
    */
   { "rank-by", "rank-by", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmAppSpec, rank_by) },
   /**
    * DvmAppSpec:bind-to:
    *
-   * What the processes of this program are bound to, %NULL: as #DvmJobSpec:bind-to says.
+   * The object that each process of this program is bound to, %NULL: as #DvmJobSpec:bind-to says.
    *
-   * Since: 1.0
+   * Since: 0.1
    */
   { "bind-to", "bind-to", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmAppSpec, bind_to) },
 };

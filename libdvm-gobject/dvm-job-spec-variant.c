@@ -478,7 +478,7 @@ read_app (DvmAppSpec *app, GVariant *dict, const char *place, GError **error)
   return read_argv (app, dict, place, error) && read_np (app, dict, place, error) && read_cwd (app, dict, place, error);
 }
 
-/* Those of the job stay those of the job. */
+/* The policies that a program leaves out stay those of the job. */
 static gboolean
 read_placement (DvmAppSpec *app, GVariant *dict, const char *place, GError **error)
 {

@@ -10,7 +10,8 @@
 
 #include "dvmd-binding.h"
 
-/* So many answers are kept. */
+/* The binder keeps at most this number of answers; a job on nodes of more kinds than that computes some of them again.
+ */
 #define KEPT_ANSWERS 256
 
 struct _DvmdMapBinder

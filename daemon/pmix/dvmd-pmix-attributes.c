@@ -28,7 +28,7 @@ typedef struct
   void *cbdata;
 } Asked;
 
-/* Those of them that libpmix's thread has not answered yet, in the order in which it does; the callback names none of
+/* Questions that libpmix's thread has not answered yet, in the order in which it does; the callback names none of
  * them. */
 static GMutex mutex;
 static GQueue asked = G_QUEUE_INIT;

@@ -144,6 +144,15 @@ def test_svg():
         equal(ElementTree.fromstring(result.stdout).tag, SVG + "svg")
         for other in ("--json", "--picture"):
             equal(here.cli("map", "--svg", "x.svg", other, "true").returncode, 2)
+        # What the path names is written to, not replaced: a link to a file, a device that is full.
+        target, link, full = (os.path.join(here.path, name) for name in ("target", "link", "full"))
+        os.symlink(target, link)
+        os.symlink("/dev/full", full)
+        equal(here.cli("map", "--svg", link, "--topology", MACHINE, "-n", "1", "true").returncode, 0)
+        equal(ElementTree.parse(target).getroot().tag, SVG + "svg")
+        result = here.cli("map", "--svg", full, "--topology", MACHINE, "-n", "1", "true")
+        equal((result.returncode, result.stderr), (1, f"dvm-cli: cannot write '{full}': No space left on device\n"))
+        check(os.path.islink(link) and os.path.islink(full), "the links are there")
         result = here.cli("map", "--svg", "/no/such/directory/x.svg", "--topology", MACHINE, "-n", "1", "true")
         equal(result.returncode, 1)
         contains(result.stderr, "/no/such/directory")

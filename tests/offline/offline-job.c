@@ -215,3 +215,19 @@ offline_job_show (OfflineJob *self, DvmdMap *map, GPtrArray *cpus)
                             cpus->pdata[rank] != NULL ? (const char *)cpus->pdata[rank] : "-");
   return g_string_free (text, FALSE);
 }
+
+char *
+offline_job_place (OfflineJob *self, const char *map_by, const char *bind_to, const char *file, guint32 np)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmdMap) map = NULL;
+  g_autoptr (GPtrArray) cpus = NULL;
+
+  g_array_append_val (self->app_np, np);
+  self->wishes = (DvmdMapWishes){ .map_by = map_by, .bind_to = bind_to, .binds = TRUE };
+  self->wishes.file = file;
+  self->wishes.file_name = "where";
+  map = offline_job_map (self, &error);
+  cpus = map != NULL ? offline_job_bind (self, map, &error) : NULL;
+  return cpus != NULL ? offline_job_show (self, map, cpus) : g_strdup (error->message);
+}

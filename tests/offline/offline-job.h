@@ -48,4 +48,10 @@ GPtrArray *offline_job_bind (OfflineJob *self, DvmdMap *map, GError **error);
 /* (transfer full): "rank:node:cpus" of each rank, "-": not bound */
 char *offline_job_show (OfflineJob *self, DvmdMap *map, GPtrArray *cpus);
 
+/*
+ * (transfer full): the places of a job of one application, as offline_job_show() has them, or the message of the error.
+ * bind_to, file (nullable); np 0: not given
+ */
+char *offline_job_place (OfflineJob *self, const char *map_by, const char *bind_to, const char *file, guint32 np);
+
 G_END_DECLS

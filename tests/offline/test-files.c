@@ -37,19 +37,10 @@ static char *
 place_case (GPtrArray *mappers, const Case *given)
 {
   g_auto (OfflineJob) job = { 0 };
-  g_autoptr (GError) error = NULL;
-  g_autoptr (DvmdMap) map = NULL;
-  g_autoptr (GPtrArray) cpus = NULL;
 
   offline_job_init (&job, mappers);
   add_nodes (&job);
-  g_array_append_val (job.app_np, given->np);
-  job.wishes = (DvmdMapWishes){ .map_by = given->map_by, .bind_to = given->bind_to, .binds = TRUE };
-  job.wishes.file = given->file;
-  job.wishes.file_name = "where";
-  map = offline_job_map (&job, &error);
-  cpus = map != NULL ? offline_job_bind (&job, map, &error) : NULL;
-  return cpus != NULL ? offline_job_show (&job, map, cpus) : g_strdup (error->message);
+  return offline_job_place (&job, given->map_by, given->bind_to, given->file, given->np);
 }
 
 static void

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the controller knows of the hardware of its nodes: one agent tells it for all nodes that are alike. Processes
- * are bound by it.
+ * The controller knows the hardware of its nodes: one agent tells it for all nodes that are alike, and processes are
+ * bound by that.
  */
 
 #include "config.h"
