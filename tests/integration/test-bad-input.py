@@ -45,6 +45,7 @@ class Programs(dvmtest.Case):
         done = dvm.run(['no-program'], env={'PATH': f'{closed}:{dvm.home}/plain:/usr/bin'})
         self.assertEqual((done.state, done.code), (FAILED_TO_START, 126), done)
         self.assert_success(dvm.run(['true'], env={'PATH': f'{closed}:{dvm.home}/plain:/usr/bin'}))
+        os.chmod(closed, 0o700)
 
     def test_not_executable(self):
         dvm = self.dvm(slots=4)

@@ -150,7 +150,7 @@ class Readers(dvmtest.Case):
         job.wait_state(dvmtest.RUNNING)
         fd = job.attach(stdout=True)['stdout']
         before = dvm.rss()
-        held = self.wait_for_standstill(job.pids()[0])
+        held = self.wait_for_standstill(job)
         with open(progress) as f:
             sent = int(f.read())
         self.assertLess(sent, 8 * MIB, 'bytes under way')
@@ -171,25 +171,32 @@ class Readers(dvmtest.Case):
             self.assertEqual(line[4:14], b'%010d' % (first + i))
         self.assert_growth(dvm, before, 16 * MIB)
 
-    def wait_for_standstill(self, pid):
-        """Until the writer sleeps in write, which it has done much of: its pipe is full and stays full."""
+    def wait_for_standstill(self, job):
+        """Until all writers of the job sleep in write and together have written much: their pipes stay full.
+
+        They share one window: the first of them may fill it before another has ended its first write."""
+        pids = job.pids()
+
         def look():
-            with open(f'/proc/{pid}/io') as f:
-                written = f.read()
-            with open(f'/proc/{pid}/wchan') as f:
-                where = f.read()
-            with open(f'/proc/{pid}/stat') as f:
-                state = f.read().rpartition(')')[2].split()[0]
-            return written, where, state
+            seen = []
+            for pid in pids:
+                with open(f'/proc/{pid}/io') as f:
+                    written = int(re.search(r'wchar: (\d+)', f.read())[1])
+                with open(f'/proc/{pid}/wchan') as f:
+                    where = f.read()
+                with open(f'/proc/{pid}/stat') as f:
+                    state = f.read().rpartition(')')[2].split()[0]
+                seen.append((written, where, state))
+            return seen
         last = [look(), time.monotonic()]
 
         def stands():
             now = look()
             # One that is not let run has another state.
-            if now != last[0] or now[2] != 'S' or int(re.search(r'wchar: (\d+)', now[0])[1]) < 65536:
+            if now != last[0] or any(state != 'S' for _, _, state in now) or sum(written for written, _, _ in now) < 65536:
                 last[:] = [now, time.monotonic()]
             return time.monotonic() - last[1] > 0.5
-        return dvmtest.wait_until(stands, 'the writer to be held up')
+        return dvmtest.wait_until(stands, 'the writers to be held up')
 
     def test_every_byte_of_50_mebibytes(self):
         """The descriptor is given at Submit and not read until the writer stands still."""
@@ -201,7 +208,7 @@ class Readers(dvmtest.Case):
         job = dvm.submit(writer(size), [write_end], np=1, stdout_fd=GLib.Variant('h', 0))
         os.close(write_end)
         job.wait_state(dvmtest.RUNNING)
-        self.wait_for_standstill(job.pids()[0])
+        self.wait_for_standstill(job)
         self.assert_growth(dvm, before, 16 * MIB)
         data = dvmtest.Reader(read_end).finish()
         self.assertEqual(job.wait()['state'], NOTIFIED)
@@ -210,10 +217,11 @@ class Readers(dvmtest.Case):
 
     def test_cancel_of_a_job_whose_reader_does_not_read(self):
         dvm = self.dvm(slots=2, settings=['kill-grace=0.5'])
-        job = dvm.submit(['cat', '/dev/zero'], np=2)
+        # The second rank has the window for itself, as it may have by chance.
+        job = dvm.submit(['sh', '-c', '[ $PMIX_RANK = 1 ] || sleep 0.3; exec cat /dev/zero'], np=2)
         job.wait_state(dvmtest.RUNNING)
         fd = job.attach(stdout=True)['stdout']
-        self.wait_for_standstill(job.pids()[0])
+        self.wait_for_standstill(job)
         job.cancel()
         dvmtest.wait_until(lambda: job.get('Ended'), 'the end of the job')
         self.assert_no_processes(dvm)
@@ -228,7 +236,7 @@ class Readers(dvmtest.Case):
         job = dvm.submit(['cat', '/dev/zero'], np=2)
         job.wait_state(dvmtest.RUNNING)
         fd = job.attach(stdout=True)['stdout']
-        self.wait_for_standstill(job.pids()[0])
+        self.wait_for_standstill(job)
         self.assertEqual(dvm.stop(), 0)
         dvm.check_clean()
         os.close(fd)
