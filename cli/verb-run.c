@@ -43,8 +43,8 @@ typedef struct
   DvmCliInput *input;       /* NULL unless we read a terminal */
   DvmCliReader *reader;     /* of our standard output */
   guint held_timer;
-  DvmCliDisplay display; /* what is to be shown */
-  GAsyncResult *info;    /* (nullable): of the question for the defaults of the DVM */
+  DvmCliDisplay display;  /* what is to be shown */
+  GAsyncResult *defaults; /* (nullable): of the question for the defaults of the DVM */
   gboolean knows_display;
   DvmCliReport *report; /* that is done when the job has its map */
   gulong map_handler;
@@ -306,7 +306,7 @@ static void
 ask_for_default_display (Run *run)
 {
   if (!run->cli->json && !dvm_cli_display_is_given (run->cli))
-    dvm_client_get_info_async (run->client, NULL, dvm_cli_ready, &run->info);
+    dvm_client_get_defaults_async (run->client, NULL, dvm_cli_ready, &run->defaults);
   else
     run->knows_display = TRUE;
 }
@@ -314,7 +314,6 @@ ask_for_default_display (Run *run)
 static void
 take_default_display (Run *run)
 {
-  g_autoptr (GVariant) properties = NULL;
   g_autoptr (GVariant) defaults = NULL;
   g_auto (DvmCliDisplay) display = { 0 };
   g_autoptr (GError) error = NULL;
@@ -322,8 +321,7 @@ take_default_display (Run *run)
 
   if (run->knows_display)
     return;
-  properties = dvm_client_get_info_finish (run->client, dvm_cli_await (&run->info), NULL);
-  defaults = properties != NULL ? g_variant_lookup_value (properties, "Defaults", G_VARIANT_TYPE_VARDICT) : NULL;
+  defaults = dvm_client_get_defaults_finish (run->client, dvm_cli_await (&run->defaults), NULL);
   if (defaults == NULL || !g_variant_lookup (defaults, "display", "&s", &text))
     return;
   if (dvm_cli_display_read (text, &display, &error))
@@ -550,7 +548,7 @@ clear_run (Run *run)
   g_clear_object (&run->client);
   g_clear_pointer (&run->embedded, dvm_cli_embedded_free);
   g_clear_object (&run->connecting);
-  g_clear_object (&run->info);
+  g_clear_object (&run->defaults);
   g_clear_pointer (&run->early, g_array_unref);
 }
 

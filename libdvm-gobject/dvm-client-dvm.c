@@ -149,6 +149,88 @@ dvm_client_get_info (DvmClient *self, GCancellable *cancellable, GError **error)
 }
 
 /**
+ * dvm_client_get_defaults_async:
+ * @self: a client that is connected
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @callback: (scope async): called when it is done
+ * @user_data: for @callback
+ *
+ * Asks for the DVM's defaults of jobs alone, which costs less than all properties of the DVM.
+ *
+ * Since: 0.1
+ */
+void
+dvm_client_get_defaults_async (DvmClient *self, GCancellable *cancellable, GAsyncReadyCallback callback,
+                               gpointer user_data)
+{
+  DvmCall call = { DVM_MANAGER_PATH, DVM_PROPERTIES, "Get", NULL, "(v)", -1, NULL };
+
+  g_return_if_fail (DVM_IS_CLIENT (self));
+
+  call.parameters = g_variant_new ("(ss)", DVM_MANAGER_INTERFACE, "Defaults");
+  _dvm_client_call (self, &call,
+                    _dvm_client_new_task (self, dvm_client_get_defaults_async, cancellable, callback, user_data),
+                    _dvm_client_on_value);
+}
+
+/**
+ * dvm_client_get_defaults_finish:
+ * @self: a client
+ * @result: what the callback got
+ * @error: return location for an error
+ *
+ * Ends dvm_client_get_defaults_async().
+ *
+ * Returns: (transfer full): the defaults by the names of their settings, a dictionary of type a{sv} without those that
+ *   are not set
+ * Since: 0.1
+ */
+GVariant *
+dvm_client_get_defaults_finish (DvmClient *self, GAsyncResult *result, GError **error)
+{
+  g_autoptr (GVariant) boxed = NULL;
+  g_autoptr (GVariant) defaults = NULL;
+
+  g_return_val_if_fail (g_task_is_valid (result, self), NULL);
+
+  boxed = g_task_propagate_pointer (G_TASK (result), error);
+  if (boxed == NULL)
+    return NULL;
+  defaults = g_variant_get_variant (boxed);
+  if (!g_variant_is_of_type (defaults, G_VARIANT_TYPE_VARDICT))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED,
+                   "The DVM answered with defaults of type %s; a DVM of this version answers with a{sv}",
+                   g_variant_get_type_string (defaults));
+      return NULL;
+    }
+  return g_steal_pointer (&defaults);
+}
+
+/**
+ * dvm_client_get_defaults:
+ * @self: a client that is connected
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @error: return location for an error
+ *
+ * What the DVM takes where a job does not say it: map-by, rank-by, bind-to, output and display.
+ *
+ * Returns: (transfer full): the defaults by the names of their settings, a dictionary of type a{sv} without those that
+ *   are not set
+ * Since: 0.1
+ */
+GVariant *
+dvm_client_get_defaults (DvmClient *self, GCancellable *cancellable, GError **error)
+{
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
+
+  g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
+
+  dvm_client_get_defaults_async (self, cancellable, _dvm_sync_done, &sync);
+  return dvm_client_get_defaults_finish (self, _dvm_sync_wait (&sync), error);
+}
+
+/**
  * dvm_client_list_plugins_async:
  * @self: a client that is connected
  * @cancellable: (nullable): a way to stop waiting for the answer

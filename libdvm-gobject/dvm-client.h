@@ -299,6 +299,10 @@ void dvm_client_get_info_async (DvmClient *self, GCancellable *cancellable, GAsy
                                 gpointer user_data);
 GVariant *dvm_client_get_info_finish (DvmClient *self, GAsyncResult *result, GError **error);
 GVariant *dvm_client_get_info (DvmClient *self, GCancellable *cancellable, GError **error);
+void dvm_client_get_defaults_async (DvmClient *self, GCancellable *cancellable, GAsyncReadyCallback callback,
+                                    gpointer user_data);
+GVariant *dvm_client_get_defaults_finish (DvmClient *self, GAsyncResult *result, GError **error);
+GVariant *dvm_client_get_defaults (DvmClient *self, GCancellable *cancellable, GError **error);
 
 /* Before a job is submitted: with it a watch sees the job from its first state on. */
 void dvm_client_subscribe_async (DvmClient *self, GCancellable *cancellable, GAsyncReadyCallback callback,

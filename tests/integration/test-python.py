@@ -138,6 +138,11 @@ class Client(Case):
             client.get_info(cancellable)
         self.assertTrue(caught.exception.matches(Gio.io_error_quark(), Gio.IOErrorEnum.CANCELLED))
 
+    def test_defaults(self):
+        client = self.client(self.dvm(settings=['slots=1', 'map-by=node', 'display=map']))
+        self.assertEqual(client.get_defaults().unpack(), {'map-by': 'node', 'display': 'map'})
+        self.assertEqual(client.get_info().unpack()['Defaults'], client.get_defaults().unpack())
+
     def test_callbacks(self):
         """As in other languages; only a call without a callback is for coroutines."""
         client = self.client(self.dvm(slots=1))
