@@ -48,7 +48,7 @@ class Data(Case):
         self.assertEqual(self.say(dvm, 'lookup', 'port'), ['lookup NOT-FOUND'])
         self.assertEqual(self.say(dvm, 'publish', 'port', 'here', 'persist=0'), ['publish SUCCESS'])
         self.assertEqual(self.say(dvm, 'lookup', 'port', host='node2'), ['lookup SUCCESS port=here:0'])
-        self.assertEqual(self.say(dvm, 'publish', 'port', 'again', host='node2'), ['publish DUPLICATE KEY'])
+        self.assertEqual(self.say(dvm, 'publish', 'port', 'again', host='node2'), ['publish DUPLICATE-KEY'])
         # Nobody else's: of its own it had nothing.
         self.assertEqual(self.say(dvm, 'unpublish', 'port', 'unpublish', 'all', 'lookup', 'port', host='node2'),
                          ['unpublish NOT-FOUND', 'unpublish SUCCESS', 'lookup SUCCESS port=here:0'])

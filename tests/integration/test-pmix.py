@@ -61,6 +61,7 @@ class Clients(dvmtest.Case):
             for line in done.lines:
                 self.assertRegex(line, '^[012]: ')
                 self.assertNotRegex(line, ': SUCCESS')
+            self.assertRegex(done.out.decode(), '(PARTIAL-SUCCESS|LOST-CONNECTION)')
 
     def test_killed_from_outside(self):
         dvm = self.dvm(slots=2, settings=['kill-grace=0.5'])

@@ -51,7 +51,7 @@ class Survivors(dvmtest.Case):
             self.assertEqual((result['state'], result['exit-code']), (NOTIFIED, 0), result)
             text = out.finish().decode()
             for rank in (0, 2):
-                self.assertIn(f'{rank}: all LOST_CONNECTION\n', text)
+                self.assertIn(f'{rank}: all LOST-CONNECTION\n', text)
                 self.assertIn(f'{rank}: without 1\n', text)
                 self.assertIn(f'{rank}: others SUCCESS\n', text)
 

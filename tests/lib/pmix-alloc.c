@@ -39,6 +39,7 @@
 #include <unistd.h>
 
 #include "pmix-spawn.h"
+#include "pmix-words.h"
 
 #define DVM_IS_READY          -195
 #define ERR_DVM_MOD           -196
@@ -66,7 +67,7 @@ check (pmix_status_t status, const char *what, int code)
 {
   if (status >= 0 || status == PMIX_OPERATION_SUCCEEDED)
     return;
-  fprintf (stderr, "%s.%u: %s: %s\n", self.nspace, self.rank, what, PMIx_Error_string (status));
+  fprintf (stderr, "%s.%u: %s: %s\n", self.nspace, self.rank, what, pmix_status_word (status));
   exit (code);
 }
 

@@ -35,6 +35,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "pmix-words.h"
+
 #define MAX_INFO 8
 #define MAX_KEYS 8
 
@@ -46,14 +48,14 @@ check (pmix_status_t status, const char *what, int code)
 {
   if (status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED)
     return;
-  fprintf (stderr, "%s.%u: %s: %s\n", self.nspace, self.rank, what, PMIx_Error_string (status));
+  fprintf (stderr, "%s.%u: %s: %s\n", self.nspace, self.rank, what, pmix_status_word (status));
   exit (code);
 }
 
 static void
 say (const char *what, pmix_status_t status)
 {
-  printf ("%s %s\n", what, PMIx_Error_string (status));
+  printf ("%s %s\n", what, pmix_status_word (status));
   fflush (stdout);
 }
 
@@ -115,7 +117,7 @@ look_up (char **words)
       n_keys++;
     }
   status = PMIx_Lookup (data, n_keys, n > 0 ? info : NULL, n);
-  printf ("lookup %s", PMIx_Error_string (status));
+  printf ("lookup %s", pmix_status_word (status));
   for (size_t i = 0; status == PMIX_SUCCESS && i < n_keys; i++)
     if (data[i].value.type == PMIX_STRING)
       printf (" %s=%s:%u", data[i].key, data[i].value.data.string, data[i].proc.rank);
@@ -219,7 +221,7 @@ get (char **words)
   PMIX_LOAD_PROCID (&proc, find_nspace (words[0]),
                     strcmp (words[1], "all") == 0 ? PMIX_RANK_WILDCARD : (pmix_rank_t)atoi (words[1]));
   status = PMIx_Get (&proc, words[2], n > 0 ? info : NULL, n, &value);
-  printf ("get %s", PMIx_Error_string (status));
+  printf ("get %s", pmix_status_word (status));
   if (value != NULL && value->type == PMIX_STRING)
     printf (" %s", value->data.string);
   else if (value != NULL && value->type == PMIX_UINT32)

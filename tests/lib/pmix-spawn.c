@@ -143,7 +143,8 @@ do_spawn (char **argv, const char *id)
   spawn.app.cmd = strdup (argv[++n]);
   for (; argv[n] != NULL && strcmp (argv[n], ";") != 0; n++)
     PMIX_ARGV_APPEND (status, spawn.app.argv, argv[n] + (argv[n][0] == '\\' ? 1 : 0));
-  status = PMIx_Spawn (spawn.info, spawn.n_info, &spawn.app, 1, nspace);
+  /* libpmix 5 refuses a list without an element. */
+  status = PMIx_Spawn (spawn.n_info > 0 ? spawn.info : NULL, spawn.n_info, &spawn.app, 1, nspace);
   flockfile (stdout);
   printf ("%u spawn %d nspace=%s\n", self->rank, status, nspace);
   fflush (stdout);

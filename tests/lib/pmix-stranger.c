@@ -35,6 +35,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "pmix-words.h"
+
 #define EXPORTED     __attribute__ ((visibility ("default")))
 #define LIMIT        20
 #define RECORD_LIMIT 65536
@@ -227,13 +229,13 @@ ask (bool is_tool, char **argv)
 
   if (status != PMIX_SUCCESS)
     {
-      printf ("out %s\n", PMIx_Error_string (status));
+      printf ("out %s\n", pmix_status_word (status));
       return 0;
     }
   printf ("in as %s.%u\n", self.nspace, self.rank);
   fflush (stdout);
   options.is_asking = true;
-  printf ("%s %s\n", argv[0], PMIx_Error_string (do_operation (argv)));
+  printf ("%s %s\n", argv[0], pmix_status_word (do_operation (argv)));
   return 1;
 }
 
