@@ -161,8 +161,9 @@ def no_agents(here):
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
             with open(f"/proc/{pid}/environ", "rb") as environment, open(f"/proc/{pid}/comm") as name:
-                if f"XDG_RUNTIME_DIR={here.path}\0".encode() in environment.read() and alive(int(pid)):
-                    return name.read() not in ("dvmd\n", "dvm-agent\n", "dvm-guard\n")
+                if (f"XDG_RUNTIME_DIR={here.path}\0".encode() in environment.read() and alive(int(pid))
+                        and name.read() in ("dvmd\n", "dvm-agent\n", "dvm-guard\n")):
+                    return False
         except OSError:
             pass
     return True
@@ -279,7 +280,7 @@ def test_interrupted():
         terminal.write(b"\x03")
         equal(terminal.wait(), 130)
         contains(terminal.output, b"interrupted")
-        check(no_agents(here), "nothing is left running")
+        wait_until(lambda: no_agents(here), "nothing is left running")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -90,8 +91,11 @@ def test_languages():
 
 def test_reason():
     """why a job has failed is said in the language of its user, whatever that of the DVM is; programs get what they had"""
-    german = {"LANGUAGE": "de", "DVM_LOCALE_DIR": os.path.join(os.path.dirname(CLI), os.pardir, "po")}
     with dvm("--nodes=2", "--slots=1") as here:
+        # From glibc 2.40 on C.UTF-8 is never translated. Its data do for a locale of another name, which need not be installed.
+        shutil.copytree("/usr/lib/locale/C.utf8", os.path.join(here.path, "locale", "de_DE.utf8"))
+        german = {"LOCPATH": os.path.join(here.path, "locale"), "LC_ALL": "de_DE.UTF-8",
+                  "DVM_LOCALE_DIR": os.path.join(os.path.dirname(CLI), os.pardir, "po")}
         words = ["--personality", "plain", "-n", "2", "sh", "-c", "test $DVM_RANK = 0 || exit 3; sleep 600"]
         result = here.cli("run", *words, env=german)
         equal((result.returncode, result.stderr), (3, "dvm-cli: Rang 1 auf node2 endete mit Status 3\n"))
