@@ -198,7 +198,7 @@ class Buses(Case):
         dvm, bus = self.dvm_on_bus()
         run = lambda *args: subprocess.run(['busctl', '--user', *args], env=dict(os.environ, **dvm.bus.env), check=True,
                                            capture_output=True, text=True, timeout=LIMIT).stdout
-        out = run('call', '--', NAME, *MANAGER, 'Submit', 'asa{sv}', '2', 'hostname', '-f', '1', 'np', 'u', '4')
+        out = run('call', '--', NAME, *MANAGER, 'Submit', 'asa{sv}', '2', 'uname', '-n', '1', 'np', 'u', '4')
         self.assertEqual(out, 'o "/org/dvm/jobs/1"\n')
         wait_until(lambda: run('get-property', NAME, '/org/dvm/jobs/1', 'org.dvm.Job', 'State') == f'u {NOTIFIED}\n',
                    'the job to end')
