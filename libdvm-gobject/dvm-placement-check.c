@@ -128,14 +128,14 @@ check_qualifiers (const DvmPlacementReader *self, GError **error)
 }
 
 /* Whether there are objects to fill or to go over. Without a word the binding is that of the objects; else it is by
-   core, and by slot for several cpus. */
+   core, and by slot for a number of cpus. */
 static gboolean
 maps_by_object (const DvmPlacementReader *self)
 {
   const DvmPlacement *placement = self->placement;
 
   if (self->word == DVM_MAP_WORD_NONE)
-    return placement->pe <= 1 && !(placement->bind_given && placement->bind_to == DVM_BIND_TO_NONE);
+    return placement->pe == 0 && !(placement->bind_given && placement->bind_to == DVM_BIND_TO_NONE);
   return self->word <= DVM_MAP_WORD_PACKAGE || self->word == DVM_MAP_WORD_PPR;
 }
 
@@ -177,6 +177,20 @@ check_one_cpu (const DvmPlacementReader *self, GError **error)
   return FALSE;
 }
 
+static gboolean
+check_list (const DvmPlacementReader *self, GError **error)
+{
+  const DvmPlacement *placement = self->placement;
+
+  if (self->word != DVM_MAP_WORD_PE_LIST || placement->bind_to <= DVM_BIND_TO_CORE)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               _ ("%sbind-to: “%s” contradicts map-by “pe-list”, which names the cpus: it can be core, hwthread or "
+                  "none"),
+               self->place, bind_names[placement->bind_to]);
+  return FALSE;
+}
+
 /* To bind to hardware threads means that each is a cpu. */
 static gboolean
 check_threads (const DvmPlacementReader *self, GError **error)
@@ -198,7 +212,7 @@ check_binding (const DvmPlacementReader *self, GError **error)
 
   if (!placement->bind_given || self->word == DVM_MAP_WORD_FOREIGN)
     return TRUE;
-  if (!check_one_cpu (self, error))
+  if (!check_one_cpu (self, error) || !check_list (self, error))
     return FALSE;
   if (self->object == DVM_MAP_WORD_NONE || self->object > DVM_MAP_WORD_PACKAGE
       || (int)placement->bind_to <= (int)self->object)

@@ -9,6 +9,7 @@
 #define G_LOG_DOMAIN "dvmd-controller"
 
 #include "dvm-placement-private.h"
+#include "dvmd-controller-map.h"
 #include "dvmd-controller.h"
 #include "dvmd-map-driver.h"
 #include "dvmd-services.h"
@@ -84,14 +85,18 @@ dvmd_controller_check_defaults (DvmdPlugins *plugins, const DvmdDefaults *defaul
 
 /* ---- for a job ---- */
 
+/* What files of the job say may contradict it, too, which the mappers know. */
 static void
-try_default (DvmJobSpec *spec, const char *value, const char *(*get) (DvmJobSpec *spec),
+try_default (DvmdController *controller, DvmJobSpec *spec, const char *value, const char *(*get) (DvmJobSpec *spec),
              void (*set) (DvmJobSpec *spec, const char *value))
 {
+  gboolean counts;
+
   if (value == NULL || get (spec) != NULL)
     return;
   set (spec, value);
-  if (!_dvm_job_spec_check_policies (spec, "", NULL))
+  if (!_dvm_job_spec_check_policies (spec, "", NULL)
+      || !dvmd_controller_check_placement (controller, spec, &counts, NULL))
     set (spec, NULL);
 }
 
@@ -100,9 +105,9 @@ dvmd_controller_apply_defaults (DvmdController *controller, DvmJobSpec *spec, gb
 {
   Defaults *self = dvmd_services_get (controller, &dvmd_defaults_service);
 
-  try_default (spec, self->map_by, dvm_job_spec_get_map_by, dvm_job_spec_set_map_by);
-  try_default (spec, self->bind_to, dvm_job_spec_get_bind_to, dvm_job_spec_set_bind_to);
-  try_default (spec, self->rank_by, dvm_job_spec_get_rank_by, dvm_job_spec_set_rank_by);
+  try_default (controller, spec, self->map_by, dvm_job_spec_get_map_by, dvm_job_spec_set_map_by);
+  try_default (controller, spec, self->bind_to, dvm_job_spec_get_bind_to, dvm_job_spec_set_bind_to);
+  try_default (controller, spec, self->rank_by, dvm_job_spec_get_rank_by, dvm_job_spec_set_rank_by);
   if (self->output != NULL && !is_child && dvm_job_spec_get_output (spec) == NULL)
     dvm_job_spec_set_output (spec, self->output);
 }

@@ -150,12 +150,10 @@ default_binding (const DvmPlacement *placement, const DvmdMapWishes *wishes, con
 {
   DvmdBindTo cpu = policy->cpus == DVMD_CPUS_HWTHREAD ? DVMD_BIND_TO_HWTHREAD : DVMD_BIND_TO_CORE;
 
-  if (placement->pe > 1 || names_cpus (policy->word, wishes))
+  if (placement->pe > 0 || names_cpus (policy->word, wishes))
     return is (policy->word, "rankfile") && np > FEW && !wishes->np_is_counted ? DVMD_BIND_TO_NUMA : cpu;
   if (oversubscribe)
     return DVMD_BIND_TO_NONE;
-  if (placement->pe > 0)
-    return cpu;
   if (policy->map_object != 0)
     return policy->map_object;
   if (!wishes->binds)
@@ -183,7 +181,7 @@ dvmd_map_defaults_settle (const DvmPlacement *placement, const DvmdMapWishes *wi
   else
     policy.bind_to = default_binding (placement, wishes, &policy, oversubscribe, np);
   policy.bind_is_optional = placement->if_supported
-                            || (policy.bind_is_default && placement->pe <= 1 && !names_cpus (policy.word, wishes));
+                            || (policy.bind_is_default && placement->pe == 0 && !names_cpus (policy.word, wishes));
   if (placement->overload)
     policy.bind_flags |= DVMD_BIND_OVERLOAD;
   if (placement->if_supported)

@@ -295,7 +295,7 @@ is_overloaded (const Question *self)
 static gboolean
 is_left_to_us (const Question *self)
 {
-  return self->policy.word_is_default && self->policy.pe <= 1 && self->placement->rank_by < DVM_RANK_BY_FILL;
+  return self->policy.word_is_default && self->placement->pe == 0 && self->placement->rank_by < DVM_RANK_BY_FILL;
 }
 
 /* The job counts processes by nodes and slots, and has said nothing of what is in a node. */
@@ -304,7 +304,7 @@ is_by_nodes (const Question *self)
 {
   char **arguments = self->placement->arguments;
 
-  return self->policy.pe <= 1
+  return self->placement->pe == 0
          && (strcmp (self->word, "slot") == 0 || strcmp (self->word, "node") == 0
              || (strcmp (self->word, "ppr") == 0 && arguments != NULL && g_strcmp0 (arguments[1], "node") == 0));
 }
@@ -357,7 +357,8 @@ settle_binding (Question *self, GError **error)
     }
   else if (n_unfit > 0)
     leave_binding_out (self, reason);
-  if (self->request.bind_to > DVMD_BIND_TO_NONE && policy->bind_is_default && policy->pe <= 1 && is_overloaded (self))
+  if (self->request.bind_to > DVMD_BIND_TO_NONE && policy->bind_is_default && self->placement->pe == 0
+      && is_overloaded (self))
     leave_binding_out (self, "more slots than free cpus");
   return TRUE;
 }

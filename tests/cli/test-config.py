@@ -113,6 +113,10 @@ def test_defaults_and_job():
         equal(cpus({"MAP_BY": "core", "RANK_BY": "fill"}, "--bind-to", "package"), ["0-7", "8-15"])
         equal(cpus({"MAP_BY": "package:SPAN", "RANK_BY": "span"}, "--map-by", "slot", "--bind-to", "core"), ["0-1", "2-3"])
         equal(cpus({"MAP_BY": ":OVERSUBSCRIBE"}, "--when-full", "refuse"), ["0-1", "2-3"])
+        with open(os.path.join(here.path, "ranks"), "w") as file:
+            file.write("rank 0=head slot=3\nrank 1=head slot=1\n")
+        equal(cpus({"BIND_TO": "package"}, "--rankfile", os.path.join(here.path, "ranks")), ["6-7", "2-3"])
+        equal(cpus({"BIND_TO": "package"}, "--cpu-set", "3,1"), ["2-3,6-7", "2-3,6-7"])
 
 
 def test_config_running():

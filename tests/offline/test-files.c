@@ -66,6 +66,10 @@ test_rankfile (gconstpointer mappers)
     { "rankfile:file=/x", "core:overload", "rank 0=n1 slot=1\nrank 1=n1 slot=1", 2, "0:0:1,9 1:0:1,9" },
     { "rankfile:file=/x", "none", "rank 0=n1 slot=1\nrank 1=n1 slot=1", 2, "0:0:- 1:0:-" },
     { "rankfile:file=/x", NULL, "rank 0=localhost slot=1\nrank 1=IB1.cluster slot=0", 2, "0:0:1,9 1:0:0,8" },
+    /* Lines without cpus are bound as any job. */
+    { "rankfile:file=/x", NULL, "rank 0=n1\nrank 1=n2", 2, "0:0:0,8 1:1:1,9" },
+    { "rankfile:file=/x", "package", "rank 0=n1\nrank 1=n2", 2, "0:0:0-3,8-11 1:1:0-3,8-11" },
+    { "rankfile:file=/x", "none", "rank 0=n1\nrank 1=n2 slot=1", 2, "0:0:- 1:1:-" },
   };
   static const Case wrong[] = {
     { "rankfile:file=/x", NULL, "rank 0=n1 slot=1\n\nrank 0=n2 slot=1", 1,
@@ -86,7 +90,10 @@ test_rankfile (gconstpointer mappers)
     { "rankfile:file=/x", NULL,
       "rank 0=n1 slot=0\nrank 1=n1 slot=1\nrank 2=n1 slot=2\nrank 3=n1 slot=3\nrank 4=n1 slot=4", 5,
       "where:5: node n1 takes 4 processes of the job" },
-    { "rankfile:file=/x", NULL, "rank 0=n1 slot=0\n# none\nrank 2=n1\nrank 1=n1 slot=1", 2,
+    { "rankfile:file=/x", "package", "rank 0=n1 slot=1", 1, "bind-to: “package” contradicts “rankfile” at where:1" },
+    { "rankfile:file=/x", "numa", "rank 0=n1 slot=P1", 1, "it can be core, hwthread or none" },
+    { "rankfile:file=/x", NULL, "rank 1=n1 slot=1\nrank 0=n1", 2, "where:2: no cpus are named here, but at where:1" },
+    { "rankfile:file=/x", NULL, "rank 0=n1 slot=0\n# none\nrank 2=n1 slot=2\nrank 1=n1 slot=1", 2,
       "where:3: there is no rank 2: the job has 2 processes" },
   };
 
@@ -103,12 +110,16 @@ test_sequence (gconstpointer mappers)
     { "seq:file=/x", NULL, "n2 3\nn1 0-1\nn2 4,6", 3, "0:1:3,11 1:0:0-1,8-9 2:1:4,6,12,14" },
     /* The lines behind those of the processes are for larger jobs. */
     { "seq:file=/x", NULL, "n1\nn1\nn2", 2, "0:0:0,8 1:0:1,9" },
+    { "seq:file=/x", "package", "n1\nn1\nn2", 2, "0:0:0-3,8-11 1:0:0-3,8-11" },
+    { "seq:file=/x", "core", "n1 2,3\nn1 1", 2, "0:0:2-3,10-11 1:0:1,9" },
   };
   static const Case wrong[] = {
     { "seq:file=/x", NULL, "n1\n", 2, "where has 1 lines, each for one process, and the job has 2 processes" },
     { "seq:file=/x", NULL, "n1\nn9\n", 0, "where:2: “n9” is none of the job's 2 nodes" },
     { "seq:file=/x", NULL, "n1\nn1\nn1\nn1\nn1\n", 0, "where:5: node n1 takes 4 processes" },
     { "seq:file=/x", NULL, "n1 0,x", 1, "where:1: “0,x” is no list of cpus" },
+    { "seq:file=/x", "package", "n1 0", 1, "bind-to: “package” contradicts “seq” at where:1, which names the cpus 0" },
+    { "seq:file=/x", "core", "n1\nn1 0", 2, "where:1: no cpus are named here, but at where:2" },
     { "seq", NULL, NULL, 1, "“seq” is without its file" },
   };
 
@@ -127,10 +138,17 @@ test_list (gconstpointer mappers)
     { "pe-list=1,3", "core", NULL, 3, "0:0:1,9 1:0:3,11 2:1:1,9" },
     { "pe-list=1,3:HWTCPUS:ORDERED", NULL, NULL, 2, "0:0:8 1:0:9" },
     { "pe-list=1,3", "none", NULL, 2, "0:0:- 1:0:-" },
+    /* Those that may share begin with the list again, as long as there are slots. */
+    { "pe-list=1", "core:overload-allowed", NULL, 2, "0:0:1,9 1:0:1,9" },
+    { "pe-list=5,1:ORDERED", ":overload-allowed", NULL, 5, "0:0:5,13 1:0:1,9 2:0:5,13 3:0:1,9 4:1:5,13" },
+    { "pe-list=1", ":overload-allowed", NULL, 3, "0:0:1,9 1:0:1,9 2:0:1,9" },
   };
   static const Case wrong[] = {
     { "pe-list=1,9:ORDERED", NULL, NULL, 1, "node n1 has no core 9" },
     { "pe-list=1,2:ORDERED", NULL, NULL, 5, "1 processes have no place" },
+    { "pe-list=1", NULL, NULL, 3, "or let them share (bind-to core:overload-allowed)" },
+    { "pe-list=1,2", "package", NULL, 1, "bind-to: “package” contradicts map-by “pe-list”" },
+    { "pe-list=1,2:HWTCPUS", "l2cache", NULL, 1, "bind-to: “l2cache” contradicts map-by “pe-list”" },
     { "pe-list=1-3,2:ORDERED", NULL, NULL, 1, "map-by: pe-list: cpu 2 is named twice" },
     { "pe-list=3,4", NULL, NULL, 1, "are of several packages" },
     { "pe-list=0:ORDERED", NULL, NULL, 2, "one of the cpus 0 of node n2.cluster has a process of another job" },
@@ -154,6 +172,36 @@ test_number (gconstpointer mappers)
   check_cases (mappers, right, G_N_ELEMENTS (right), TRUE);
 }
 
+/* A number of cpus that the job has said is heeded or refused, one as well as two. */
+static void
+test_cpus_of_each (gconstpointer mappers)
+{
+  static const Case cases[] = {
+    { "slot:PE=1", NULL, NULL, 2, "0:0:0 1:0:1" },
+    { "slot:PE=1", NULL, NULL, 0, "0:0:0 1:0:1" },
+    { ":PE=1", NULL, NULL, 0, "0:0:0 1:0:1" },
+    { "core:PE=1", NULL, NULL, 0, "0:0:0 1:0:1" },
+    { "slot", NULL, NULL, 2, "0:0:- 1:0:-" },
+    { "slot:PE=1", "core:overload-allowed", NULL, 3, "0:0:0 1:0:1 2:0:0" },
+    { "slot:PE=1", NULL, NULL, 3, "3 processes do not fit onto the job's 1 nodes: each has 1 core of its own" },
+    { ":PE=1", NULL, NULL, 3, "each has 1 core of its own" },
+    { "slot:PE=1:OVERSUBSCRIBE", NULL, NULL, 3, "each has 1 core of its own" },
+    { "slot:PE=2", NULL, NULL, 2, "each has 2 cores of its own" },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_auto (OfflineJob) job = { 0 };
+      g_autofree char *placed = NULL;
+
+      offline_job_init (&job, (GPtrArray *)mappers);
+      offline_job_add_node (&job, "n1", "package:1 core:2 pu:1", 4);
+      placed = offline_job_place (&job, cases[i].map_by, cases[i].bind_to, NULL, cases[i].np);
+      if (strstr (placed, cases[i].expected) == NULL)
+        g_error ("%s is \"%s\", not \"%s\"", cases[i].map_by, placed, cases[i].expected);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -168,5 +216,6 @@ main (int argc, char **argv)
   g_test_add_data_func ("/files/sequence", mappers, test_sequence);
   g_test_add_data_func ("/files/list", mappers, test_list);
   g_test_add_data_func ("/files/number", mappers, test_number);
+  g_test_add_data_func ("/files/cpus-of-each", mappers, test_cpus_of_each);
   return g_test_run ();
 }

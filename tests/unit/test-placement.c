@@ -323,6 +323,8 @@ static const struct
   { "numa:PE=2", NULL, "numa", "“numa” contradicts map-by “pe”, which gives cpus to a process" },
   { ":PE=2", NULL, "none", "“none” contradicts map-by “pe”" },
   { "pe-list=1:ORDERED", NULL, "numa", "“numa” contradicts map-by “ordered”" },
+  { "pe-list=1-2", NULL, "l1cache", "“l1cache” contradicts map-by “pe-list”, which names the cpus" },
+  { ":PE=1", "fill", NULL, "“fill” contradicts map-by “slot”" },
   { NULL, NULL, "core:OVERLOAD:NO-OVERLOAD", "“overload-allowed” and “no-overload” contradict" },
   { NULL, NULL, "core:report:report", "“report” is given twice" },
 };

@@ -10,6 +10,8 @@
 
 #include <string.h>
 
+#include "map-words.h"
+
 /* Besides the last file others are kept while all texts together have so many bytes at most. */
 #define KEPT_BYTES (4 * 1024 * 1024)
 
@@ -113,6 +115,44 @@ keep_lines (DvmdMapFiles *self, const char *text, const char *name, GArray *line
     }
 }
 
+/* (nullable): the first line that names cpus, or names none */
+static const DvmdMapLine *
+find_line (GArray *lines, gboolean with_cpus)
+{
+  for (guint i = 0; i < lines->len; i++)
+    if ((g_array_index (lines, DvmdMapLine, i).cpus != NULL) == with_cpus)
+      return &g_array_index (lines, DvmdMapLine, i);
+  return NULL;
+}
+
+/*
+ * A process whose cpus a line names is bound to these, and to no object around them. One without would be bound to
+ * cpus that another line names.
+ */
+static gboolean
+check_binding (const DvmdMapRequest *request, GArray *lines, GError **error)
+{
+  const DvmdMapLine *with = find_line (lines, TRUE);
+  const DvmdMapLine *without = find_line (lines, FALSE);
+
+  if (with == NULL || request->bind_to <= DVMD_BIND_TO_NONE)
+    return TRUE;
+  if (!request->bind_is_default && request->bind_to > DVMD_BIND_TO_CORE)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                 "bind-to: “%s” contradicts “%s” at %s, which names the cpus %s for a process: it can be core, "
+                 "hwthread or none",
+                 dvmd_map_words_name_kind (dvmd_map_words_kind_of (request->bind_to)), request->word, with->place,
+                 with->text);
+  else if (without != NULL)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                 "%s: no cpus are named here, but at %s there are: let all lines name them, or none, or bind no "
+                 "process (bind-to none)",
+                 without->place, with->place);
+  else
+    return TRUE;
+  return FALSE;
+}
+
 GArray *
 dvmd_map_files_read (DvmdMapFiles *self, const DvmdMapRequest *request, DvmdMapReadLine read, GError **error)
 {
@@ -126,12 +166,16 @@ dvmd_map_files_read (DvmdMapFiles *self, const DvmdMapRequest *request, DvmdMapR
       return NULL;
     }
   lines = find_lines (self, request->file, name);
-  if (lines != NULL)
+  if (lines == NULL)
+    {
+      lines = read_lines (request->file, name, read, error);
+      if (lines != NULL)
+        keep_lines (self, request->file, name, lines);
+    }
+  if (lines == NULL || check_binding (request, lines, error))
     return lines;
-  lines = read_lines (request->file, name, read, error);
-  if (lines != NULL)
-    keep_lines (self, request->file, name, lines);
-  return lines;
+  g_array_unref (lines);
+  return NULL;
 }
 
 gboolean

@@ -10,22 +10,11 @@
 
 #include <string.h>
 
+#include "map-words.h"
+
 #define ANY G_MAXUINT32
 
 /* ---- what the objects take ---- */
-
-static DvmdObjectKind
-kind_of_binding (DvmdBindTo bind_to)
-{
-  static const DvmdObjectKind kinds[] = { DVMD_OBJECT_NODE,    DVMD_OBJECT_HWTHREAD, DVMD_OBJECT_CORE,
-                                          DVMD_OBJECT_L1CACHE, DVMD_OBJECT_L2CACHE,  DVMD_OBJECT_L3CACHE,
-                                          DVMD_OBJECT_NUMA,    DVMD_OBJECT_PACKAGE };
-
-  for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
-    if (bind_to == 1u << i)
-      return kinds[i];
-  return DVMD_OBJECT_NODE;
-}
 
 static guint32
 most_of_object (DvmdMapRoom *room, DvmdObjectKind kind, guint32 place, const DvmdMapRequest *request)
@@ -40,7 +29,7 @@ most_of_object (DvmdMapRoom *room, DvmdObjectKind kind, guint32 place, const Dvm
     return 0;
   if ((request->bind_flags & DVMD_BIND_LIMIT) != 0)
     most = MIN (most, request->bind_limit
-                          * dvmd_map_room_count_inside (room, kind, place, kind_of_binding (request->bind_to)));
+                          * dvmd_map_room_count_inside (room, kind, place, dvmd_map_words_kind_of (request->bind_to)));
   return most;
 }
 

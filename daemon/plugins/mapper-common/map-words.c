@@ -19,6 +19,19 @@ dvmd_map_words_name_kind (DvmdObjectKind kind)
   return names[kind];
 }
 
+DvmdObjectKind
+dvmd_map_words_kind_of (DvmdBindTo bind_to)
+{
+  static const DvmdObjectKind kinds[] = { DVMD_OBJECT_NODE,    DVMD_OBJECT_HWTHREAD, DVMD_OBJECT_CORE,
+                                          DVMD_OBJECT_L1CACHE, DVMD_OBJECT_L2CACHE,  DVMD_OBJECT_L3CACHE,
+                                          DVMD_OBJECT_NUMA,    DVMD_OBJECT_PACKAGE };
+
+  for (guint i = 0; i < G_N_ELEMENTS (kinds); i++)
+    if (bind_to == 1u << i)
+      return kinds[i];
+  return DVMD_OBJECT_NODE;
+}
+
 gboolean
 dvmd_map_words_read_kind (const char *text, DvmdObjectKind *kind, GError **error)
 {
@@ -50,4 +63,10 @@ dvmd_map_words_has_qualifier (const DvmdMapRequest *request, const char *name)
     if (strcmp (request->qualifiers[i], name) == 0)
       return TRUE;
   return FALSE;
+}
+
+gboolean
+dvmd_map_words_has_pe (const DvmdMapRequest *request)
+{
+  return request->pe > 1 || dvmd_map_words_has_qualifier (request, "pe=1");
 }

@@ -17,6 +17,10 @@ G_BEGIN_DECLS
 /* In any case, and as short as it is unambiguous. kind (out). error: DVM_ERROR_BAD_PARAM */
 gboolean dvmd_map_words_read_kind (const char *text, DvmdObjectKind *kind, GError **error);
 const char *dvmd_map_words_name_kind (DvmdObjectKind kind);
+/* The object that processes are bound to */
+DvmdObjectKind dvmd_map_words_kind_of (DvmdBindTo bind_to);
 gboolean dvmd_map_words_has_qualifier (const DvmdMapRequest *request, const char *name);
+/* Whether the job says how many cpus a process has, if only one */
+gboolean dvmd_map_words_has_pe (const DvmdMapRequest *request);
 
 G_END_DECLS

@@ -35,13 +35,13 @@ dvmd_by_object_check (DvmdMapper *mapper, const DvmdMapRequest *request, GError 
   return FALSE;
 }
 
-/* A slot alone does not do for a process of several cpus. */
+/* A slot alone does not do for a process that is to have cpus. */
 static gboolean
 dvmd_by_object_count (DvmdMapper *mapper, const DvmdMapRequest *request, guint32 *app_np)
 {
   DvmdObjectKind kind = DVMD_OBJECT_NODE;
 
-  return request->pe > 1 && dvmd_map_words_read_kind (request->word, &kind, NULL)
+  return dvmd_map_words_has_pe (request) && dvmd_map_words_read_kind (request->word, &kind, NULL)
          && dvmd_map_plan_count (request, kind, app_np);
 }
 

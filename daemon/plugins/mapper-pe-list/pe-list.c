@@ -127,7 +127,7 @@ room_of_node (const Mapping *self, guint app, guint node)
 
   if (limit == 0)
     return 0;
-  if (self->one_each || (request->bind_flags & DVMD_BIND_OVERLOAD) == 0)
+  if ((request->bind_flags & DVMD_BIND_OVERLOAD) == 0)
     most = MIN (most, self->n_cpus);
   most -= MIN (most, self->used[node]);
   return request->oversubscribe ? most : MIN (most, limit);
@@ -194,26 +194,37 @@ check_node (const Mapping *self, guint node, DvmdCpuChoice *choice, GError **err
 
 /* ---- ranks ---- */
 
-/* The processes of a node that come after those that it has are on the next cpus of the list. */
+/* The processes of a node that come after those that it has are on the next cpus of the list. begin: of the list */
+static void
+add_part (const Mapping *self, DvmdPlacementRun run, const Segment *segment, guint32 begin)
+{
+  const DvmdMapRequest *request = self->request;
+  guint32 used = self->used[run.node];
+  guint32 start = begin + segment->offset;
+  guint32 from = MAX (used, start);
+  guint32 end = MIN (used + self->counts[run.node], start + segment->count);
+
+  if (from >= end)
+    return;
+  run.count = end - from;
+  run.first_rank += from - used;
+  run.kind = dvmd_cpu_list_kind (request->nodes[run.node].topology, request->cpus);
+  run.object = segment->first + (from - start) * segment->stride;
+  run.object_stride = segment->stride;
+  dvmd_placement_add_run (self->placement, &run);
+}
+
+/* Those that may share cpus begin with the list again. */
 static void
 add_column (const Mapping *self, guint app, const Segment *segment, guint32 first_rank)
 {
-  const DvmdMapRequest *request = self->request;
-
-  for (guint node = 0; node < request->n_nodes; first_rank += self->counts[node++])
+  for (guint node = 0; node < self->request->n_nodes; first_rank += self->counts[node++])
     {
-      guint32 from = MAX (self->used[node], segment->offset);
-      guint32 end = MIN (self->used[node] + self->counts[node], segment->offset + segment->count);
-      DvmdPlacementRun run = { .node = node, .app = app, .stride = 1, .per_object = 1 };
+      const DvmdPlacementRun run = { .node = node, .app = app, .first_rank = first_rank, .stride = 1, .per_object = 1 };
+      guint32 begin = self->used[node] - self->used[node] % self->n_cpus;
 
-      if (from >= end)
-        continue;
-      run.count = end - from;
-      run.first_rank = first_rank + from - self->used[node];
-      run.kind = dvmd_cpu_list_kind (request->nodes[node].topology, request->cpus);
-      run.object = segment->first + (from - segment->offset) * segment->stride;
-      run.object_stride = segment->stride;
-      dvmd_placement_add_run (self->placement, &run);
+      for (; begin < self->used[node] + self->counts[node]; begin += self->n_cpus)
+        add_part (self, run, segment, begin);
     }
 }
 
@@ -247,19 +258,29 @@ add_nodes (const Mapping *self, guint app, guint32 first_rank, GError **error)
 }
 
 static gboolean
+set_no_place (const Mapping *self, guint32 left, GError **error)
+{
+  const DvmdMapRequest *request = self->request;
+
+  if ((request->bind_flags & DVMD_BIND_OVERLOAD) != 0)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+                 PLACE ": %u processes have no place: the job's %u nodes have not so many slots", left,
+                 request->n_nodes);
+  else
+    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+                 PLACE ": %u processes have no place: each of the job's %u nodes takes one for each of the %u cpus, as "
+                       "far as it has slots; have fewer, or let them share (bind-to %s:overload-allowed)",
+                 left, request->n_nodes, self->n_cpus, request->cpus == DVMD_CPUS_CORE ? "core" : "hwthread");
+  return FALSE;
+}
+
+static gboolean
 place_app (Mapping *self, guint app, guint32 first_rank, GError **error)
 {
   guint32 left = fill_nodes (self, app);
 
   if (left > 0)
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-                   PLACE
-                   ": %u processes have no place: each of the job's %u nodes takes one for each of the %u cpus, as "
-                   "far as it has slots",
-                   left, self->request->n_nodes, self->n_cpus);
-      return FALSE;
-    }
+    return set_no_place (self, left, error);
   if (!add_nodes (self, app, first_rank, error))
     return FALSE;
   for (guint i = 0; self->one_each && i < self->segments->len; i++)

@@ -21,11 +21,11 @@ struct _DvmdRoundRobin
 
 G_DEFINE_FINAL_TYPE (DvmdRoundRobin, dvmd_round_robin, DVMD_TYPE_MAPPER)
 
-/* A slot alone does not do for a process of several cpus. */
+/* A slot alone does not do for a process that is to have cpus. */
 static gboolean
 dvmd_round_robin_count (DvmdMapper *mapper, const DvmdMapRequest *request, guint32 *app_np)
 {
-  return request->pe > 1 && dvmd_map_plan_count (request, DVMD_OBJECT_NODE, app_np);
+  return dvmd_map_words_has_pe (request) && dvmd_map_plan_count (request, DVMD_OBJECT_NODE, app_np);
 }
 
 static DvmdPluginVerdict
