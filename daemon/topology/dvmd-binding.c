@@ -437,10 +437,18 @@ set_no_room (Binder *self, GArray *members, guint index, GError **error)
 
   if (members->len == 0)
     set_no_kind (kind, error);
+  else if (self->policy->limit > 0 || (self->policy->flags & DVMD_BINDING_OVERLOAD) != 0)
+    g_set_error (
+        error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+        "bind-to: %u of the node's %u processes can be bound to a %s with %u cpus%s; the next one cannot: have "
+        "fewer processes, or fewer cpus for each%s",
+        index, self->request->n_places, kinds[kind].name, cpus_per_process (self),
+        self->policy->limit > 0 ? ", as far as its limit lets them" : "",
+        self->policy->limit > 0 ? ", or a higher limit" : "");
   else
     g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
                  "bind-to: %u of the node's %u processes can be bound to a %s with %u free cpus; the next one cannot: "
-                 "have fewer processes, or allow overload (bind-to %s:overload)",
+                 "have fewer processes, or allow overload (bind-to %s:overload-allowed)",
                  index, self->request->n_places, kinds[kind].name, cpus_per_process (self), kinds[kind].name);
   return NULL;
 }

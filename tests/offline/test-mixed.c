@@ -114,6 +114,34 @@ test_passed_over (gconstpointer mappers)
   check_cases (mappers, wrong, G_N_ELEMENTS (wrong), FALSE);
 }
 
+/* What a message advises would be taken. */
+static void
+test_advice (gconstpointer mappers)
+{
+  static const Case right[] = {
+    { "w", "slot:PE=2", "core:overload-allowed", NULL, 3, "0:0:0-1 1:0:2-3 2:0:0-1" },
+    { "w", "package", "package:limit=2", NULL, 3, "0:0:0-1 1:0:0-1 2:0:2-3" },
+    { "w", "package:PE=2", "core:limit=2:overload-allowed", NULL, 3, "0:0:0-1 1:0:0-1 2:0:2-3" },
+  };
+  static const Case wrong[] = {
+    { "w", "slot:PE=2", NULL, NULL, 3,
+      "2 cores of its own, and after those that have a place there is room for 2; have "
+      "fewer, or let them share (bind-to core:overload-allowed)" },
+    { "w", "slot:PE=3", NULL, NULL, 1,
+      "no package of the job's 1 nodes has the 3 cores of a process (PE=3): give each" },
+    { "w", "slot:PE=3", "core:overload-allowed", NULL, 1, "no package of the job's 1 nodes has the 3 cores" },
+    { "ww", "l3cache:PE=3", "core:overload-allowed", NULL, 1, "(PE=3): give each fewer, or map by a larger object" },
+    { "w", "package", "package:limit=1", NULL, 3,
+      "a package takes 1 at most (bind-to limit=1), and after those that have "
+      "a place there is room for 2; have fewer, or a higher limit" },
+    { "w", "package:PE=2", "core:limit=1", NULL, 3,
+      "or a higher limit, and let them share (bind-to core:overload-allowed)" },
+  };
+
+  check_cases (mappers, right, G_N_ELEMENTS (right), TRUE);
+  check_cases (mappers, wrong, G_N_ELEMENTS (wrong), FALSE);
+}
+
 /* Where hardware shows no cores, each hardware thread is one. */
 static void
 test_no_cores (gconstpointer mappers)
@@ -223,6 +251,7 @@ main (int argc, char **argv)
   plugins = dvmd_plugins_new (&none, NULL);
   mappers = dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER);
   g_test_add_data_func ("/mixed/passed-over", mappers, test_passed_over);
+  g_test_add_data_func ("/mixed/advice", mappers, test_advice);
   g_test_add_data_func ("/mixed/no-cores", mappers, test_no_cores);
   g_test_add_data_func ("/mixed/why-unbound", mappers, test_why_unbound);
   g_test_add_data_func ("/mixed/bound-once", mappers, test_bound_once);

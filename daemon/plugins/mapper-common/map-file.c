@@ -332,9 +332,10 @@ dvmd_file_plan_place (DvmdFilePlan *self, guint32 rank, const DvmdMapLine *line,
           && (request->bind_flags & DVMD_BIND_OVERLOAD) == 0)
         {
           g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-                       "%s: one of the cpus %s of node %s has a process already: bind-to core:overload would let them "
-                       "share it",
-                       line->place, line->text, node->name);
+                       "%s: one of the cpus %s of node %s has a process already: bind-to %s:overload-allowed would "
+                       "let them share it",
+                       line->place, line->text, node->name,
+                       dvmd_map_words_name_kind (dvmd_map_words_kind_of (request->bind_to)));
           return FALSE;
         }
       set_cpus (request, &choice, &run);

@@ -16,6 +16,18 @@
 
 /* ---- what the objects take ---- */
 
+/* The limit of the binding counts processes of a cpu, or of a larger object. */
+static guint32
+limit_of_object (DvmdMapRoom *room, DvmdObjectKind kind, guint32 place, const DvmdMapRequest *request)
+{
+  guint32 n;
+
+  if (request->bind_to > DVMD_BIND_TO_CORE)
+    return request->bind_limit
+           * dvmd_map_room_count_inside (room, kind, place, dvmd_map_words_kind_of (request->bind_to));
+  return request->bind_limit * dvmd_map_room_get_objects (room, kind, &n)[place].n_cpus / MAX (request->pe, 1);
+}
+
 static guint32
 most_of_object (DvmdMapRoom *room, DvmdObjectKind kind, guint32 place, const DvmdMapRequest *request)
 {
@@ -28,8 +40,7 @@ most_of_object (DvmdMapRoom *room, DvmdObjectKind kind, guint32 place, const Dvm
   else if (!dvmd_map_room_holds (room, kind, place, request->pe))
     return 0;
   if ((request->bind_flags & DVMD_BIND_LIMIT) != 0)
-    most = MIN (most, request->bind_limit
-                          * dvmd_map_room_count_inside (room, kind, place, dvmd_map_words_kind_of (request->bind_to)));
+    most = MIN (most, limit_of_object (room, kind, place, request));
   return most;
 }
 

@@ -224,72 +224,7 @@ dvmd_map_plan_count (const DvmdMapRequest *request, DvmdObjectKind kind, guint32
   return np > 0;
 }
 
-/* ---- why not ---- */
-
-/* How many processes the limits and the hardware do for. */
-typedef struct
-{
-  guint64 need;
-  guint64 slots;
-  guint64 fits;  /* as far as there are slots */
-  guint without; /* nodes that have no such object */
-} Sums;
-
-static Sums
-sum_up (DvmdMapPlan *self)
-{
-  const DvmdMapRequest *request = self->request;
-  Sums sums = { 0 };
-
-  for (guint i = 0; i < request->n_apps; i++)
-    sums.need += request->app_np[i];
-  for (guint i = 0; i < request->n_nodes; i++)
-    {
-      sums.slots += request->oversubscribe ? request->nodes[i].most : request->nodes[i].limit;
-      sums.without += self->fit[i]->n == 0;
-      sums.fits += MIN (self->left[i] + (guint64)self->beyond[i], self->fit[i]->total);
-    }
-  return sums;
-}
-
-static void
-set_no_cpus (DvmdMapPlan *self, const Sums *sums, const char *apps, GError **error)
-{
-  const DvmdMapRequest *request = self->request;
-  const char *unit = request->cpus == DVMD_CPUS_CORE ? "core" : "hardware thread";
-  guint32 pe = MAX (request->pe, 1);
-  DvmdObjectKind kind = self->fit[0]->kind;
-  gboolean larger = kind != DVMD_OBJECT_NODE && kind < DVMD_OBJECT_CORE;
-  g_autofree char *where = larger ? g_strdup_printf (" of one %s", dvmd_map_words_name_kind (kind)) : g_strdup ("");
-
-  g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-               "%" G_GUINT64_FORMAT
-               " processes do not fit onto the job's %u nodes%s: each has %u %s%s%s of its own, and "
-               "after those that have a place there is room for %" G_GUINT64_FORMAT
-               "; have fewer, or let them share (bind-to %s:overload-allowed)",
-               sums->need, request->n_nodes, apps, pe, unit, pe > 1 ? "s" : "", where, sums->fits,
-               request->cpus == DVMD_CPUS_CORE ? "core" : "hwthread");
-}
-
-static void
-set_no_place (DvmdMapPlan *self, GError **error)
-{
-  const DvmdMapRequest *request = self->request;
-  Sums sums = sum_up (self);
-  const char *apps = request->app_limits != NULL ? ", as far as they are for its applications" : "";
-
-  if (sums.without == request->n_nodes)
-    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-                 "map-by: none of the job's %u nodes has a %s, as far as their hardware is known", request->n_nodes,
-                 dvmd_map_words_name_kind (self->fit[0]->kind));
-  else if (sums.need <= sums.slots && request->bind_to > DVMD_BIND_TO_NONE)
-    set_no_cpus (self, &sums, apps, error);
-  else
-    g_set_error (
-        error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-        "%" G_GUINT64_FORMAT " processes do not fit into the %" G_GUINT64_FORMAT " slots of the job's %u nodes%s%s",
-        sums.need, sums.slots, request->n_nodes, apps, sums.without > 0 ? "; some of these have no such object" : "");
-}
+/* ---- all of them ---- */
 
 DvmdPluginVerdict
 dvmd_map_plan_place_all (DvmdMapPlan *self, DvmdMapPlanSpread spread, GError **error)
@@ -298,7 +233,7 @@ dvmd_map_plan_place_all (DvmdMapPlan *self, DvmdMapPlanSpread spread, GError **e
     {
       if (spread (self, app) > 0)
         {
-          set_no_place (self, error);
+          dvmd_map_plan_refuse (self, error);
           return DVMD_PLUGIN_FAILED;
         }
       dvmd_map_plan_place (self, app);

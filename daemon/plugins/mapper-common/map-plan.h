@@ -52,6 +52,9 @@ void dvmd_map_plan_place (DvmdMapPlan *self, guint app);
 /* Gives one application without a number as many as have room within the limits. FALSE: there is none. */
 gboolean dvmd_map_plan_count (const DvmdMapRequest *request, DvmdObjectKind kind, guint32 *app_np);
 
+/* Sets the error of a job that does not fit: which limit, object or cpu is missing, and what would help. */
+void dvmd_map_plan_refuse (DvmdMapPlan *self, GError **error);
+
 /* G_MAXUINT32: any number */
 guint32 dvmd_map_plan_app_limit (const DvmdMapRequest *request, guint app, guint node);
 

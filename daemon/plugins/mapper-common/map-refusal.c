@@ -1,0 +1,185 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Why a job does not fit: which limit, object or cpu is missing, and what would help.
+ */
+
+#include "config.h"
+
+#include "map-plan.h"
+#include "map-words.h"
+
+/* How many processes the limits and the hardware do for. */
+typedef struct
+{
+  guint64 need;
+  guint64 slots;
+  guint64 fits;  /* as far as there are slots */
+  guint without; /* nodes that have no such object */
+} Sums;
+
+static guint32
+slots_of (const DvmdMapRequest *request, guint node)
+{
+  return request->oversubscribe ? request->nodes[node].most : request->nodes[node].limit;
+}
+
+static Sums
+sum_up (const DvmdMapPlan *self)
+{
+  const DvmdMapRequest *request = self->request;
+  Sums sums = { 0 };
+
+  for (guint i = 0; i < request->n_apps; i++)
+    sums.need += request->app_np[i];
+  for (guint i = 0; i < request->n_nodes; i++)
+    {
+      sums.slots += slots_of (request, i);
+      sums.without += self->fit[i]->n == 0;
+      sums.fits += MIN (self->left[i] + (guint64)self->beyond[i], self->fit[i]->total);
+    }
+  return sums;
+}
+
+/* ---- what would help ---- */
+
+/* Whether all processes would have a place with other flags of the binding. */
+static gboolean
+would_fit (const DvmdMapPlan *self, guint64 need, guint32 flags)
+{
+  DvmdMapRequest other = *self->request;
+  const DvmdMapRoom *last = NULL;
+  guint64 total = 0;
+  guint64 sum = 0;
+
+  other.bind_flags = flags;
+  for (guint i = 0; i < other.n_nodes; i++)
+    {
+      const DvmdMapFit *given = self->fit[i];
+
+      if (i == 0 || given->room == NULL || given->room != last)
+        {
+          DvmdMapFit *fit = dvmd_map_fit_new (given->room, given->kind, given->quota, &other);
+
+          total = fit->total;
+          dvmd_map_fit_free (fit);
+        }
+      last = given->room;
+      sum += MIN (slots_of (&other, i), total);
+    }
+  return sum >= need;
+}
+
+/* (transfer full) */
+static char *
+find_help (const DvmdMapPlan *self, guint64 need)
+{
+  const DvmdMapRequest *request = self->request;
+  const char *bound = dvmd_map_words_name_kind (dvmd_map_words_kind_of (request->bind_to));
+  guint32 shared = request->bind_flags | DVMD_BIND_OVERLOAD;
+  guint32 without = request->bind_flags & ~(guint32)DVMD_BIND_LIMIT;
+
+  if (would_fit (self, need, shared))
+    return g_strdup_printf ("have fewer, or let them share (bind-to %s:overload-allowed)", bound);
+  if ((request->bind_flags & DVMD_BIND_LIMIT) != 0 && would_fit (self, need, without))
+    return g_strdup ("have fewer, or a higher limit");
+  if ((request->bind_flags & DVMD_BIND_LIMIT) != 0 && would_fit (self, need, without | DVMD_BIND_OVERLOAD))
+    return g_strdup_printf ("have fewer, or a higher limit, and let them share (bind-to %s:overload-allowed)", bound);
+  return g_strdup ("have fewer");
+}
+
+/* ---- the cause ---- */
+
+/* Whether some object of a node, or one of its packages, has so many cpus. */
+static gboolean
+holds_one (const DvmdMapPlan *self)
+{
+  for (guint i = 0; i < self->request->n_nodes; i++)
+    {
+      const DvmdMapFit *fit = self->fit[i];
+
+      for (guint32 k = 0; k < fit->n; k++)
+        if (fit->room == NULL || dvmd_map_room_holds (fit->room, fit->kind, k, self->request->pe))
+          return TRUE;
+    }
+  return FALSE;
+}
+
+/* (transfer full): such as "2 cores" */
+static char *
+show_cpus (const DvmdMapRequest *request)
+{
+  guint32 pe = MAX (request->pe, 1);
+
+  return g_strdup_printf ("%u %s%s", pe, request->cpus == DVMD_CPUS_CORE ? "core" : "hardware thread",
+                          pe > 1 ? "s" : "");
+}
+
+static void
+set_too_large (const DvmdMapPlan *self, GError **error)
+{
+  const DvmdMapRequest *request = self->request;
+  DvmdObjectKind kind = MAX (self->fit[0]->kind, DVMD_OBJECT_PACKAGE);
+  g_autofree char *cpus = show_cpus (request);
+
+  g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+               "map-by: no %s of the job's %u nodes has the %s of a process (PE=%u): give each fewer%s",
+               dvmd_map_words_name_kind (kind), request->n_nodes, cpus, request->pe,
+               kind > DVMD_OBJECT_PACKAGE ? ", or map by a larger object" : "");
+}
+
+/* (transfer full): what a process has */
+static char *
+show_share (const DvmdMapPlan *self)
+{
+  const DvmdMapRequest *request = self->request;
+  gboolean overload = (request->bind_flags & DVMD_BIND_OVERLOAD) != 0;
+  DvmdObjectKind kind = self->fit[0]->kind;
+  g_autofree char *cpus = show_cpus (request);
+  GString *text = g_string_new ("each has ");
+
+  g_string_append (text, cpus);
+  if (kind != DVMD_OBJECT_NODE && kind < DVMD_OBJECT_CORE)
+    g_string_append_printf (text, " of one %s", dvmd_map_words_name_kind (kind));
+  if (!overload)
+    g_string_append (text, " of its own");
+  if ((request->bind_flags & DVMD_BIND_LIMIT) != 0)
+    g_string_append_printf (text, ", a %s takes %u at most (bind-to limit=%u)",
+                            dvmd_map_words_name_kind (dvmd_map_words_kind_of (request->bind_to)), request->bind_limit,
+                            request->bind_limit);
+  return g_string_free (text, FALSE);
+}
+
+static void
+set_no_cpus (const DvmdMapPlan *self, const Sums *sums, const char *apps, GError **error)
+{
+  g_autofree char *share = show_share (self);
+  g_autofree char *help = find_help (self, sums->need);
+
+  g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+               "%" G_GUINT64_FORMAT " processes do not fit onto the job's %u nodes%s: %s, and after those that have a "
+               "place there is room for %" G_GUINT64_FORMAT "; %s",
+               sums->need, self->request->n_nodes, apps, share, sums->fits, help);
+}
+
+void
+dvmd_map_plan_refuse (DvmdMapPlan *self, GError **error)
+{
+  const DvmdMapRequest *request = self->request;
+  Sums sums = sum_up (self);
+  const char *apps = request->app_limits != NULL ? ", as far as they are for its applications" : "";
+
+  if (sums.without == request->n_nodes)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+                 "map-by: none of the job's %u nodes has a %s, as far as their hardware is known", request->n_nodes,
+                 dvmd_map_words_name_kind (self->fit[0]->kind));
+  else if (request->bind_to > DVMD_BIND_TO_NONE && !holds_one (self))
+    set_too_large (self, error);
+  else if (sums.need <= sums.slots && request->bind_to > DVMD_BIND_TO_NONE)
+    set_no_cpus (self, &sums, apps, error);
+  else
+    g_set_error (
+        error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+        "%" G_GUINT64_FORMAT " processes do not fit into the %" G_GUINT64_FORMAT " slots of the job's %u nodes%s%s",
+        sums.need, sums.slots, request->n_nodes, apps, sums.without > 0 ? "; some of these have no such object" : "");
+}
