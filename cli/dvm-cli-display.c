@@ -95,6 +95,7 @@ take_word (DvmCliDisplay *self, char *text, GError **error)
   char *equals = strchr (text, '=');
   const Word *word;
   char **nodes;
+  g_autofree char *before = NULL;
 
   if (equals != NULL)
     *equals = '\0';
@@ -112,8 +113,8 @@ take_word (DvmCliDisplay *self, char *text, GError **error)
       return FALSE;
     }
   nodes = word->value == DVM_CLI_DISPLAY_TOPO ? &self->topo : &self->cpus;
-  g_free (*nodes);
-  *nodes = g_strdup (equals + 1);
+  before = *nodes;
+  *nodes = before != NULL ? g_strjoin (";", before, equals + 1, NULL) : g_strdup (equals + 1);
   return TRUE;
 }
 

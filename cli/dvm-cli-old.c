@@ -213,10 +213,13 @@ join_policy (Composer *self, const char *typed)
   return g_string_free (text, FALSE);
 }
 
+/* (transfer full): each that was typed, and those of before */
 static char *
-join_list (Composer *self, const char *typed)
+join_list (Composer *self, const char *base)
 {
-  GString *text = g_string_new (typed);
+  g_autofree const char **typed = dvm_cli_args_get_all (self->args, self->name);
+  g_autofree char *words = g_strjoinv (",", (char **)typed);
+  GString *text = g_string_new (typed[0] != NULL ? words : base);
 
   for (guint i = 0; i < self->added->len; i++)
     g_string_append_printf (text, "%s%s", text->len > 0 ? "," : "", (const char *)self->added->pdata[i]);
@@ -265,7 +268,7 @@ dvm_cli_old_compose (DvmCliArgs *args, const char *name, const char *base, char 
     {
       add_old_list (&self);
       if (typed != NULL || added->len > 0)
-        *text = join_list (&self, typed != NULL ? typed : base);
+        *text = join_list (&self, base);
       return TRUE;
     }
   if (!add_old (&self, error) || (typed != NULL && !check_typed (&self, typed, error)))

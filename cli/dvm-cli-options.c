@@ -260,6 +260,52 @@ check_value (const DvmCliOption *option, const char *spelling, const char *value
     }
 }
 
+static const Given *
+find_given (DvmCliArgs *self, const char *name)
+{
+  for (guint i = self->given->len; i > 0; i--)
+    {
+      const Given *given = &g_array_index (self->given, Given, i - 1);
+
+      if (strcmp (given->option->name, name) == 0)
+        return given;
+    }
+  return NULL;
+}
+
+/* A value may be part of its word: "-N2", "--npernode=2". */
+static char *
+show_given (const Given *self)
+{
+  if (self->value == NULL || (self->value > self->word && self->value <= self->word + strlen (self->word)))
+    return g_strdup (self->word);
+  return g_strdup_printf ("%s %s", self->word, self->value);
+}
+
+/* Words are read in any case, paths are not. */
+static gboolean
+say_the_same (const char *one, const char *other)
+{
+  return strchr (one, '/') != NULL ? strcmp (one, other) == 0 : g_ascii_strcasecmp (one, other) == 0;
+}
+
+/* The last one does not win silently. */
+static gboolean
+check_once (DvmCliArgs *self, const Given *given, GError **error)
+{
+  const Given *other = find_given (self, given->option->name);
+  g_autofree char *first = NULL;
+  g_autofree char *second = NULL;
+
+  if (other == NULL || given->value == NULL || (!given->option->once && given->option->instead == NULL)
+      || say_the_same (other->value, given->value))
+    return TRUE;
+  first = show_given (other);
+  second = show_given (given);
+  g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("'%s' and '%s' cannot stand together: say it once"), first, second);
+  return FALSE;
+}
+
 /* value: what was attached to the option by '=' or directly, or NULL: then the next word is taken */
 static gboolean
 take_option (Parser *parser, const DvmCliOption *option, const char *spelling, const char *value, GError **error)
@@ -282,6 +328,8 @@ take_option (Parser *parser, const DvmCliOption *option, const char *spelling, c
       parser->next++;
     }
   if (given.value != NULL && !check_value (option, spelling, given.value, error))
+    return FALSE;
+  if (!check_once (parser->args, &given, error))
     return FALSE;
   g_array_append_val (parser->args->given, given);
   return TRUE;
@@ -395,19 +443,6 @@ dvm_cli_args_get_n_words (DvmCliArgs *self)
   return self->words->len - 1;
 }
 
-static const Given *
-find_given (DvmCliArgs *self, const char *name)
-{
-  for (guint i = self->given->len; i > 0; i--)
-    {
-      const Given *given = &g_array_index (self->given, Given, i - 1);
-
-      if (strcmp (given->option->name, name) == 0)
-        return given;
-    }
-  return NULL;
-}
-
 gboolean
 dvm_cli_args_has (DvmCliArgs *self, const char *name)
 {
@@ -422,17 +457,12 @@ dvm_cli_args_get (DvmCliArgs *self, const char *name)
   return given != NULL ? given->value : NULL;
 }
 
-/* A value may be part of its word: "-N2", "--npernode=2". */
 char *
 dvm_cli_args_show (DvmCliArgs *self, const char *name)
 {
   const Given *given = find_given (self, name);
 
-  if (given == NULL)
-    return NULL;
-  if (given->value == NULL || (given->value > given->word && given->value <= given->word + strlen (given->word)))
-    return g_strdup (given->word);
-  return g_strdup_printf ("%s %s", given->word, given->value);
+  return given != NULL ? show_given (given) : NULL;
 }
 
 /* The value was checked by the parser. */

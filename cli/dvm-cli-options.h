@@ -32,6 +32,7 @@ typedef struct
   const char *choices; /* "a|b|c" of DVM_CLI_ARG_CHOICE */
   const char *help;    /* one line, marked for translation; NULL where instead is */
   const char *instead; /* of a spelling of before: what it is today, "--map-by ppr:%:node" with its value at "%" */
+  gboolean once;       /* it has one value; two that differ are refused, as are those of a spelling of before */
 } DvmCliOption;
 
 /* Some lists of options, each ended by a row without name; the list of lists ends with NULL. */

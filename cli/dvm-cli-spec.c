@@ -29,7 +29,8 @@ const DvmCliOption dvm_cli_file_options[] = {
 };
 
 const DvmCliOption dvm_cli_app_options[] = {
-  { "np", 'n', "-c -np --n", DVM_CLI_ARG_COUNT, N_ ("N"), NULL, N_ ("number of processes (default: all free slots)") },
+  { "np", 'n', "-c -np --n", DVM_CLI_ARG_COUNT, N_ ("N"), NULL, N_ ("number of processes (default: all free slots)"),
+    NULL, TRUE },
   { "x", 'x', NULL, DVM_CLI_ARG_STRING, N_ ("NAME[=VALUE]"), NULL,
     N_ ("set an environment variable, or check that NAME or PREFIX* is set") },
   { "wdir", 0, "-wd -wdir --wd", DVM_CLI_ARG_STRING, N_ ("DIR"), NULL, N_ ("working directory (default: this one)") },
@@ -41,11 +42,11 @@ const DvmCliOption dvm_cli_app_options[] = {
   { "preload-binary", 's', NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("copy the program there too, and run it there") },
   { "set-cwd-to-session-dir", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("run in the session directory") },
   { "map-by", 0, "--mapby -map-by -mapby", DVM_CLI_ARG_STRING, N_ ("POLICY"), NULL,
-    N_ ("how processes are placed: slot, node, core, ppr:N:node, ...") },
+    N_ ("how processes are placed: slot, node, core, ppr:N:node, ..."), NULL, TRUE },
   { "rank-by", 0, "--rankby -rank-by -rankby", DVM_CLI_ARG_STRING, N_ ("POLICY"), NULL,
-    N_ ("how ranks are given to places: slot, node, fill, span") },
+    N_ ("how ranks are given to places: slot, node, fill, span"), NULL, TRUE },
   { "bind-to", 0, "--bindto -bind-to -bindto", DVM_CLI_ARG_STRING, N_ ("OBJECT"), NULL,
-    N_ ("what processes are bound to: core, none, ...") },
+    N_ ("what processes are bound to: core, none, ..."), NULL, TRUE },
   { NULL },
 };
 

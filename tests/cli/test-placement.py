@@ -119,6 +119,23 @@ def test_programs():
             equal(dvm.apps(("-n", "2"), ("-n", "3", "--map-by", "node"), ("-n", "1", "--map-by", "slot")), "112342")
 
 
+def test_said_twice():
+    """two values of one program's option are refused, both by name; the same one is not, nor those of two programs"""
+    machine = ("--topology", "package:2 core:4 pu:1")
+    with place() as here:
+        for words in ("--bind-to core --bind-to package", "--map-by core --map-by :PE=2", "--rank-by slot --rank-by node", "-n 2 -c 4",
+                      "-N 2 --npernode 4", "--rankfile /x --rankfile /X", "a : -n 1 -n 2"):
+            for verb in (("map", *machine), ("run",)):
+                result = here.cli(*verb, *words.split(), "true")
+                equal(result.returncode, 2, words)
+                one, other = words.replace("a : ", "").replace(" -", "\n-").split("\n")
+                contains(result.stderr, f"'{one}' and '{other}' cannot stand together: say it once")
+        result = here.cli("start", "--map-by", "core", "--map-by", "node")
+        equal(result.returncode, 2)
+        for words in ("-n 2 -c 2 --bind-to core --bind-to CORE a", "-n 1 --map-by core a : -n 1 --map-by node b"):
+            equal(here.cli("map", *machine, *words.split()).returncode, 0, words)
+
+
 def test_old_spellings():
     """words of other launchers place as those of today do, with one line that can be turned off"""
     with place() as here, Started(here) as dvm:

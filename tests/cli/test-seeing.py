@@ -181,6 +181,11 @@ def test_display():
         check("localhost" in shown(here, "map-devel", "-n", "1"), "another name of this machine")
         contains(shown(here, "topo=localhost", "-n", "1"), "─ package 0 ─")
         text = shown(here, "allocation,topo,cpus,map,map-devel,bindings", "-n", "1", "--bind-to", "core")
+        # Words of several options are taken together.
+        result = here.cli("run", "-q", "--display", "allocation,topo", "--display", "cpus,map", "--display-devel-map", "--report-bindings",
+                          "-n", "1", "--bind-to", "core", "true")
+        check(result.returncode == 0 and all(part in result.stdout for part in ("SLOTS  MAX\n", "OBJECT  NOTE\n", "BOUND TO CPUS\n")),
+              result.stdout)
         for part in ("SLOTS  MAX\n", "─ package 0 ─", "HARDWARE THREADS\n", "OBJECT  NOTE\n", "Bind to: core\n",
                      "ON NODE", "BOUND TO CPUS\n"):
             contains(text, part)
