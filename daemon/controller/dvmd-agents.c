@@ -8,23 +8,36 @@
 
 #define G_LOG_DOMAIN "dvmd-controller"
 
+#include "dvmd-address.h"
 #include "dvmd-controller-private.h"
 #include "dvmd-heal.h"
 
 typedef void (*Handler) (DvmdController *self, guint rank, GVariant *body);
 
-/* Every machine is that to itself; to those who give us jobs it is ours. (transfer full): its names are not ours. */
+static void
+add_names (GPtrArray *names, const char *const *added)
+{
+  for (gsize i = 0; added[i] != NULL; i++)
+    if (!g_ptr_array_find_with_equal_func (names, added[i], g_str_equal, NULL))
+      g_ptr_array_add (names, g_strdup (added[i]));
+}
+
+/* Every machine is that to itself; to those who give us jobs it is ours, as are its addresses. (transfer full) */
 static GPtrArray *
 name_localhost (DvmdController *self, const char *host, const char *const *aliases)
 {
-  GPtrArray *names = g_ptr_array_new ();
+  static const char *const localhost[] = { "localhost", "127.0.0.1", "::1", NULL };
+  GPtrArray *names = g_ptr_array_new_with_free_func (g_free);
 
-  for (gsize i = 0; aliases[i] != NULL; i++)
-    if (!g_ptr_array_find_with_equal_func (names, aliases[i], g_str_equal, NULL))
-      g_ptr_array_add (names, (gpointer)aliases[i]);
+  add_names (names, aliases);
   /* Logical nodes have no other names. */
   if (names->len > 0 && g_strcmp0 (host, self->parts.host) == 0)
-    g_ptr_array_add (names, (gpointer) "localhost");
+    {
+      g_auto (GStrv) own = dvmd_address_list_own ();
+
+      add_names (names, localhost);
+      add_names (names, (const char *const *)own);
+    }
   g_ptr_array_add (names, NULL);
   return names;
 }

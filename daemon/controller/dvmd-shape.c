@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "dvm-hosts-private.h"
+#include "dvmd-address.h"
 
 /* The launcher whose nodes are parts of this machine, whatever they are called. */
 #define LOCAL_LAUNCHER "local"
@@ -156,7 +157,7 @@ dvmd_shape_is_this_machine (const char *host, const char *name)
 {
   gsize short_length = strcspn (host, ".");
 
-  return _dvm_host_name_equal (name, host) || _dvm_host_name_equal (name, "localhost")
+  return _dvm_host_name_equal (name, host) || _dvm_host_name_equal (name, "localhost") || dvmd_address_is_own (name)
          || (strlen (name) == short_length && g_ascii_strncasecmp (name, host, short_length) == 0);
 }
 

@@ -18,7 +18,8 @@ typedef struct
   DvmdNodePool *pool;
   DvmdJob *job;
   guint n_ranks;
-  guint32 *slots; /* 0: not that one; G_MAXUINT32: as many as it has */
+  guint32 *slots;   /* 0: not that one; G_MAXUINT32: as many as it has */
+  guint32 *counted; /* what the hosts say that are it, under all its names; 0: nothing that counts */
   guint32 *most;
   guint n_missing;
   gboolean every; /* it names none */
@@ -29,6 +30,7 @@ static void
 choice_clear (Choice *self)
 {
   g_clear_pointer (&self->slots, g_free);
+  g_clear_pointer (&self->counted, g_free);
   g_clear_pointer (&self->most, g_free);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Choice, choice_clear)
@@ -60,18 +62,31 @@ dvmd_candidates_get_taker (DvmdJob *job)
 
 /* ---- hosts ---- */
 
+static guint
+sum (guint a, guint b)
+{
+  return a > G_MAXUINT - b ? G_MAXUINT : a + b;
+}
+
+/* Slots of a node that a list has under several of its names add up, as those of one name do. */
 static void
 choose (Choice *self, DvmdNode *node, const DvmHost *host)
 {
-  guint slots = G_MAXUINT32;
+  guint32 *slots = &self->slots[node->rank];
+  guint32 *counted = &self->counted[node->rank];
+  guint32 *most = &self->most[node->rank];
+  gboolean again = *slots > 0;
+  guint n = MAX (host->slots, host->n_mentions);
+  gboolean numbered = host->slots > 0 || (again && *slots != G_MAXUINT32);
+  gboolean all = host->all_slots || n == 0 || (again && *counted == 0);
 
-  if (host->slots > 0)
-    slots = host->slots;
-  else if (host->n_mentions > 1 && !host->all_slots)
-    slots = host->n_mentions;
+  *counted = all ? 0 : MIN (sum (*counted, n), G_MAXUINT32 - 1);
+  *slots = all || (*counted == 1 && !numbered) ? G_MAXUINT32 : *counted;
+  if (host->slots_max > 0)
+    *most = again && *most != G_MAXUINT32 ? sum (*most, host->slots_max) : host->slots_max;
+  else if (!again)
+    *most = G_MAXUINT32;
   g_array_append_val (self->named, node->rank);
-  self->slots[node->rank] = slots;
-  self->most[node->rank] = host->slots_max > 0 ? host->slots_max : G_MAXUINT32;
 }
 
 static gboolean
@@ -243,12 +258,6 @@ read_choice (Choice *self, DvmHosts *hosts, GError **error)
 
 /* ---- candidates ---- */
 
-static guint
-sum (guint a, guint b)
-{
-  return a > G_MAXUINT - b ? G_MAXUINT : a + b;
-}
-
 /* A number behind a host is what a node of which nobody has given the slots has for the job. */
 static guint
 count_slots (const DvmdNode *node, guint chosen)
@@ -401,6 +410,7 @@ find_chosen (DvmdCandidates *into, DvmdNodePool *pool, DvmdJob *job, GError **er
       choice = &g_array_index (choices, Choice, i);
       *choice = (Choice){ .pool = pool, .job = job, .n_ranks = n_ranks, .named = named };
       choice->slots = g_new0 (guint32, n_ranks);
+      choice->counted = g_new0 (guint32, n_ranks);
       choice->most = g_new0 (guint32, n_ranks);
       if (hosts == NULL)
         choose_every (choice);

@@ -151,6 +151,42 @@ dvmd_address_find_local (const DvmdTcpOptions *options, GError **error)
   return NULL;
 }
 
+GStrv
+dvmd_address_list_own (void)
+{
+  g_autoptr (GStrvBuilder) texts = g_strv_builder_new ();
+  struct ifaddrs *list = NULL;
+
+  if (getifaddrs (&list) < 0)
+    list = NULL;
+  for (const struct ifaddrs *entry = list; entry != NULL; entry = entry->ifa_next)
+    {
+      g_autoptr (GInetAddress) address = address_of (entry);
+      g_autofree char *text = NULL;
+
+      if (address == NULL || g_inet_address_get_is_link_local (address))
+        continue;
+      text = g_inet_address_to_string (address);
+      g_strv_builder_add (texts, text);
+    }
+  if (list != NULL)
+    freeifaddrs (list);
+  return g_strv_builder_end (texts);
+}
+
+gboolean
+dvmd_address_is_own (const char *text)
+{
+  g_autoptr (GInetAddress) address = g_inet_address_new_from_string (text);
+  g_autofree char *usual = address != NULL ? g_inet_address_to_string (address) : NULL;
+  g_auto (GStrv) own = NULL;
+
+  if (address == NULL || g_inet_address_get_is_loopback (address))
+    return address != NULL;
+  own = dvmd_address_list_own ();
+  return g_strv_contains ((const char *const *)own, usual);
+}
+
 /* ---- texts ---- */
 
 char *

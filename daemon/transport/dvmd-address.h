@@ -38,6 +38,10 @@ gboolean dvmd_tcp_options_parse (const char *address, const char *family, const 
  * else; never link-local ones. DVM_ERROR_NOT_FOUND: there is none.
  */
 GPtrArray *dvmd_address_find_local (const DvmdTcpOptions *options, GError **error);
+/* (transfer full): the texts of all addresses of this machine that are not link-local, "127.0.0.1"; none on errors */
+GStrv dvmd_address_list_own (void);
+/* Whether the text is one of these, or another loopback address */
+gboolean dvmd_address_is_own (const char *text);
 char *dvmd_address_to_text (GInetAddress *address, guint16 port);
 /* "10.0.0.1:4711" of the other end of a socket; "a unix socket" */
 char *dvmd_address_dup_peer (int fd);

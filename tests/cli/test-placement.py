@@ -4,6 +4,7 @@
 
 import json
 import os
+import socket
 import sys
 
 from dvmtest import check, contains, equal, functions, place, run_tests
@@ -289,6 +290,11 @@ def test_limits():
             equal(result.returncode, 125)
             contains(result.stderr, f"its nodes have {host} slots")
         equal(run("-n", str(n + 1)).returncode, 0, "slots that nobody gave are no limit")
+        # Names of one node add up, and this machine has several.
+        name = socket.gethostname()
+        for hosts, slots in (("localhost:1,127.0.0.1:1", 2), (f"{name}:2,127.0.0.1", 3), ("127.0.0.1,localhost,127.0.0.1", 3), (f"{name},localhost", 2)):
+            equal(run("-n", str(slots), "--host", hosts).returncode, 0, hosts)
+            contains(run("-n", str(slots + 1), "--host", hosts).stderr, f"its nodes have {slots} slots")
         for words in (("--map-by", ":NOOVERSUBSCRIBE"), ("--when-full", "refuse"), ("--when-full", "wait", "--map-by", ":NOOVERSUBSCRIBE")):
             result = run("-n", str(n + 1), *words)
             equal(result.returncode, 125, words)
