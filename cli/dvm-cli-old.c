@@ -130,12 +130,16 @@ add_part (Composer *self, const char *option, char *part, GError **error)
   return TRUE;
 }
 
+/* A colon in a path would part it from a qualifier. */
 static char *
 fill_in (const char *part, const char *value)
 {
   g_auto (GStrv) pieces = g_strsplit (part, "%", -1);
+  gboolean is_path = g_str_has_suffix (part, "FILE=%");
+  g_auto (GStrv) words = g_strsplit (value != NULL ? value : "", is_path ? ":" : "%", -1);
+  g_autofree char *filled = g_strjoinv (is_path ? "\\:" : "%", words);
 
-  return g_strjoinv (value != NULL ? value : "", pieces);
+  return g_strjoinv (filled, pieces);
 }
 
 static gboolean

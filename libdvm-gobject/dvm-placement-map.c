@@ -212,14 +212,27 @@ set_qualifier (DvmPlacementReader *self, const DvmWord *word, const char *value,
   return TRUE;
 }
 
-static gboolean
-check_moved (const DvmPlacementReader *self, const char *part, gsize length, GError **error)
+/* (nullable): what it is today */
+static const char *
+find_moved (const char *part, gsize length, const char **old)
 {
   for (gsize i = 0; i < G_N_ELEMENTS (moved_qualifiers); i++)
     if (strlen (moved_qualifiers[i].old) == length && g_ascii_strncasecmp (part, moved_qualifiers[i].old, length) == 0)
-      return refuse_map_by (self, error, _ ("“%s” is no qualifier of map-by any more: it is %s"),
-                            moved_qualifiers[i].old, moved_qualifiers[i].today);
-  return TRUE;
+      {
+        *old = moved_qualifiers[i].old;
+        return moved_qualifiers[i].today;
+      }
+  return NULL;
+}
+
+static gboolean
+check_moved (const DvmPlacementReader *self, const char *part, gsize length, GError **error)
+{
+  const char *old;
+  const char *today = find_moved (part, length, &old);
+
+  return today == NULL
+         || refuse_map_by (self, error, _ ("“%s” is no qualifier of map-by any more: it is %s"), old, today);
 }
 
 /* A mapper of its own may have arguments that begin like our qualifiers: these are ours by their whole name alone. */
@@ -233,7 +246,19 @@ find_common (const char *part, gsize length)
   return NULL;
 }
 
-/* "file=/a:b/c" is one path: no qualifier has a slash. parts: joined as far as they belong together */
+/* No qualifier has a slash, and none is written like what no qualifier begins with. */
+static gboolean
+may_be_of_path (const char *part)
+{
+  gsize length = strcspn (part, "=");
+  const char *old;
+
+  return strchr (part, '/') != NULL
+         || (part[0] != '\0' && !_dvm_words_has (map_qualifiers, G_N_ELEMENTS (map_qualifiers), part, length)
+             && find_moved (part, length, &old) == NULL);
+}
+
+/* "file=/a:b/c:1" is one path, and "file=/a\\:span" is, too. parts: joined as far as they belong together */
 static void
 join_paths (char **parts)
 {
@@ -242,11 +267,13 @@ join_paths (char **parts)
   for (gsize i = 1; parts[0] != NULL && parts[i] != NULL; i++)
     {
       g_autofree char *part = g_steal_pointer (&parts[i]);
+      gboolean escaped = g_str_has_suffix (parts[last], "\\");
 
-      if (strchr (part, '/') != NULL && strchr (parts[last], '=') != NULL && strchr (parts[last], '/') != NULL)
+      if (escaped || (may_be_of_path (part) && strchr (parts[last], '=') != NULL && strchr (parts[last], '/') != NULL))
         {
-          g_autofree char *start = parts[last];
+          g_autofree char *start = g_strndup (parts[last], strlen (parts[last]) - escaped);
 
+          g_free (parts[last]);
           parts[last] = g_strconcat (start, ":", part, NULL);
         }
       else

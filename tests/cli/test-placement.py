@@ -137,6 +137,20 @@ def test_said_twice():
             equal(here.cli("map", *machine, *words.split()).returncode, 0, words)
 
 
+def test_colon_in_path():
+    """a path may have colons, whatever stands behind them"""
+    with place() as here:
+        for name in ("12:30", "ranks:c", "a:b:oversubscribe"):
+            with open(os.path.join(here.path, name), "w") as file:
+                file.write("rank 0=head slot=3\n")
+            for words in (("--rankfile", name), ("--rankfile", os.path.join(here.path, name)),
+                          ("--map-by", "rankfile:FILE=" + name.replace(":", "\\:") + ":HWTCPUS=no")):
+                result = here.cli("map", "--topology", "core:4 pu:2", "--json", *words, "true", cwd=here.path)
+                equal([row["cpuset"] for row in json.loads(result.stdout)], ["6-7"], f"{words} {result.stderr}")
+        result = here.cli("map", "--topology", "core:4 pu:2", "--json", "--map-by", "rankfile:FILE=12:30:nolocal=no", "true", cwd=here.path)
+        equal(result.returncode, 0, result.stderr)
+
+
 def test_old_spellings():
     """words of other launchers place as those of today do, with one line that can be turned off"""
     with place() as here, Started(here) as dvm:
