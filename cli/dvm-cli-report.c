@@ -11,6 +11,7 @@
 #include <glib/gi18n-lib.h>
 #include <string.h>
 
+#include "dvm-cli-await.h"
 #include "dvm-cli-map.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-picture.h"
@@ -400,6 +401,63 @@ on_machines (GObject *source, GAsyncResult *result, gpointer user_data)
   self->facts.machines = dvm_cli_ask_machines_finish (DVM_CLIENT (source), result, &error);
   end_call (self, error);
 }
+
+/* ---- nodes that are named ---- */
+
+/* nodes (nullable): names, parted by ';' */
+static gboolean
+check_names (GPtrArray *nodes, const char *names, GError **error)
+{
+  g_auto (GStrv) parts = g_strsplit (names != NULL ? names : "", ";", -1);
+
+  for (gsize i = 0; parts[i] != NULL; i++)
+    {
+      gboolean found = FALSE;
+
+      for (guint k = 0; !found && k < nodes->len; k++)
+        {
+          const char *const *aliases = dvm_node_get_aliases (nodes->pdata[k]);
+
+          found = dvm_node_get_rank (nodes->pdata[k]) > 0
+                  && (strcmp (dvm_node_get_name (nodes->pdata[k]), parts[i]) == 0
+                      || (aliases != NULL && g_strv_contains (aliases, parts[i])));
+        }
+      if (found)
+        continue;
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option --display: '%s' is no node of the DVM"), parts[i]);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+/* A map is answered when there are nodes, whatever it is. */
+static void
+await_nodes (DvmClient *client, DvmJobSpec *spec, GCancellable *cancellable)
+{
+  g_autoptr (GAsyncResult) result = NULL;
+  g_autoptr (GVariant) map = NULL;
+
+  dvm_client_map_async (client, spec, NULL, cancellable, dvm_cli_ready, &result);
+  map = dvm_client_map_finish (client, dvm_cli_await (&result), NULL);
+}
+
+gboolean
+dvm_cli_report_check_nodes (DvmClient *client, const DvmCliDisplay *display, DvmJobSpec *spec,
+                            GCancellable *cancellable, GError **error)
+{
+  g_autoptr (GAsyncResult) result = NULL;
+  g_autoptr (GPtrArray) nodes = NULL;
+
+  if (display->topo == NULL && display->cpus == NULL)
+    return TRUE;
+  if (spec != NULL)
+    await_nodes (client, spec, cancellable);
+  dvm_client_list_nodes_async (client, cancellable, dvm_cli_ready, &result);
+  nodes = dvm_client_list_nodes_finish (client, dvm_cli_await (&result), error);
+  return nodes != NULL && check_names (nodes, display->topo, error) && check_names (nodes, display->cpus, error);
+}
+
+/* ---- all of it ---- */
 
 /* One call more is under way. */
 static DvmCliReport *

@@ -25,6 +25,13 @@ typedef struct
 typedef struct _DvmCliReport DvmCliReport;
 
 /*
+ * Whether the DVM has the nodes that the words name, if they name some. spec (nullable): of the job, of a DVM that may
+ * have no nodes yet: it is waited for. DVM_CLI_USAGE_ERROR
+ */
+gboolean dvm_cli_report_check_nodes (DvmClient *client, const DvmCliDisplay *display, DvmJobSpec *spec,
+                                     GCancellable *cancellable, GError **error);
+
+/*
  * Asks for all that the words need, at once: a private DVM leaves with its job. When all of it is there it is printed,
  * from the main loop. display and spec have to live as long.
  */

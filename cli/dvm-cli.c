@@ -159,11 +159,13 @@ parse_verb (const DvmCliVerb *verb, DvmCliArgs *args, const char *const *argv, c
 static gboolean
 is_wrong_usage (const GError *error)
 {
-  static const char *const options[] = { "map-by: ", "rank-by: ", "bind-to: ", "topology: ", "nodes: ", "slots: " };
+  static const char *const options[] = { "map-by: ", "rank-by: ", "bind-to: ", "topology: ",
+                                         "nodes: ",  "slots: ",   "ranks: " };
 
   if (error->domain == DVM_CLI_USAGE_ERROR)
     return TRUE;
   if (!g_error_matches (error, DVM_ERROR, DVM_ERROR_BAD_PARAM)
+      && !g_error_matches (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED)
       && !g_error_matches (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED))
     return FALSE;
   for (gsize i = 0; i < G_N_ELEMENTS (options); i++)

@@ -56,6 +56,21 @@ check_size (DvmdIdSet *ranks, guint n_ranks, GError **error)
   return FALSE;
 }
 
+/* A page may be longer than what is left of the map, but begins in it. */
+static gboolean
+check_ranks (DvmdIdSet *ranks, guint n_ranks, GError **error)
+{
+  g_autofree char *text = dvmd_id_set_format (ranks);
+  const char *comma = strrchr (text, ',');
+  guint64 first = g_ascii_strtoull (comma != NULL ? comma + 1 : text, NULL, 10);
+
+  if (first < n_ranks)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               "ranks: there is no rank %" G_GUINT64_FORMAT ": the map has %u, and they begin with 0", first, n_ranks);
+  return FALSE;
+}
+
 /* (transfer floating) (nullable): (a(uuussss)) */
 static GVariant *
 describe (DvmdNodePool *nodes, DvmdProcTable *procs, DvmdControllerCpus *cpus, const char *ranks, const char *note,
@@ -64,7 +79,7 @@ describe (DvmdNodePool *nodes, DvmdProcTable *procs, DvmdControllerCpus *cpus, c
   g_autoptr (DvmdIdSet) set = dvmd_id_set_parse (ranks != NULL ? ranks : "", "ranks", error);
   GVariantBuilder rows;
 
-  if (set == NULL || !check_size (set, procs->n_rows, error))
+  if (set == NULL || !check_ranks (set, procs->n_rows, error) || !check_size (set, procs->n_rows, error))
     return NULL;
   g_variant_builder_init (&rows, G_VARIANT_TYPE ("a(uuussss)"));
   for (guint rank = 0; dvmd_id_set_next (set, rank, &rank) && rank < procs->n_rows; rank++)

@@ -158,14 +158,11 @@ def test_svg():
         contains(result.stderr, "/no/such/directory")
 
 
-def shown(here, display, *args, mention=None):
+def shown(here, display, *args):
     """What run --display shows of a job that prints nothing"""
     result = here.cli("run", "--personality", "plain", *args, "--display", display, "true", env={"LC_ALL": "C.UTF-8"})
     equal(result.returncode, 0, f"{display}: {result.stderr}")
-    if mention is None:
-        equal(result.stderr, "", display)
-    else:
-        contains(result.stderr, mention)
+    equal(result.stderr, "", display)
     return result.stdout
 
 
@@ -180,6 +177,8 @@ def test_display():
         # A private DVM leaves with its job; all of it is shown all the same.
         check("localhost" in shown(here, "map-devel", "-n", "1"), "another name of this machine")
         contains(shown(here, "topo=localhost", "-n", "1"), "─ package 0 ─")
+        result = here.cli("run", "-q", "--display", "topo=node9", "touch", here.path + "/touched")
+        equal((result.returncode, os.path.exists(here.path + "/touched")), (2, False), result.stderr)
         text = shown(here, "allocation,topo,cpus,map,map-devel,bindings", "-n", "1", "--bind-to", "core")
         # Words of several options are taken together.
         result = here.cli("run", "-q", "--display", "allocation,topo", "--display", "cpus,map", "--display-devel-map", "--report-bindings",
@@ -203,7 +202,9 @@ def test_display():
         check(re.search(r"^node2 +2 +UP +2 +0 ", text, re.MULTILINE), text)
         check(re.search(r"^ +1 +0 +0 +0 +node2 +\d+ ", text, re.MULTILINE), text)
         for word in ("topo=node1;node9", "cpus=node9", "topo=node9:parseable"):
-            equal(shown(here, word, *node1, mention="'node9' is no node"), "", word)
+            result = here.cli("run", *node1, "--display", word, "touch", here.path + "/touched")
+            equal((result.returncode, result.stdout, os.path.exists(here.path + "/touched")), (2, "", False), word)
+            contains(result.stderr, "option --display: 'node9' is no node of the DVM")
 
         all_words = parsed(shown(here, "map-devel,allocation,topo,cpus,bindings:parseable", *node1))
         equal(set(all_words), {"map", "allocation", "topology", "processors", "bindings"})
@@ -224,6 +225,17 @@ def test_display():
         contains(here.cli("run", "-q", "--personality", "plain", *node1, "--display-topo", "true").stdout, "node1: packages")
         contains(here.cli("run", "-q", "--personality", "plain", *node1, "--display-devel-map", "true").stdout, "ON NODE")
         equal(here.cli("stop").returncode, 0)
+
+
+def test_wrong_ranks():
+    """ranks that are not there, and what is no list of ranks, are wrong usage"""
+    with place() as here:
+        for ranks, mention in (("99", "there is no rank 99: the map has 2"), ("0,2-3", "there is no rank 2"), ("0-x", "no number that fits")):
+            result = here.cli("map", "--topology", "core:4 pu:1", "-n", "2", "--ranks", ranks, "true")
+            equal((result.returncode, result.stdout), (2, ""), ranks)
+            contains(result.stderr, mention)
+        result = here.cli("map", "--json", "--topology", "core:4 pu:1", "-n", "2", "--ranks", "1-99", "true")
+        equal([row["rank"] for row in json.loads(result.stdout)], [1], result.stderr)
 
 
 def test_do_not_launch():
