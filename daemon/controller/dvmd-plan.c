@@ -20,6 +20,7 @@
 #define MOST_SLOTS     G_MAXUINT16
 #define MOST_XML       (16 * 1024 * 1024)
 #define MOST_HWTHREADS 4096
+#define MOST_CHILDREN  512
 #define MOST_KINDS     64
 
 struct _DvmdPlan
@@ -122,28 +123,68 @@ is_xml (const char *text)
   return text[strspn (text, " \t\r\n")] == '<';
 }
 
-/* hwloc takes minutes for what no machine is like: so many hardware threads the text speaks of are counted before. */
 static guint64
-count_hwthreads (const char *text)
+count_in_xml (const char *text)
+{
+  guint64 n = 0;
+
+  while ((text = strstr (text, "type=\"PU\"")) != NULL)
+    {
+      n++;
+      text++;
+    }
+  return n;
+}
+
+/* children (out): the most of one object. Attributes in parentheses do not count. */
+static guint64
+count_in_levels (const char *text, guint64 *children)
 {
   guint64 n = 1;
+  guint depth = 0;
 
-  if (is_xml (text))
-    {
-      for (n = 0; (text = strstr (text, "type=\"PU\"")) != NULL; text++)
-        n++;
-      return n;
-    }
-  for (const char *c = text; *c != '\0' && *c != '(' && n <= MOST_HWTHREADS;)
-    if (g_ascii_isdigit (*c) && (c == text || strchr (": ", c[-1]) != NULL))
+  *children = 1;
+  for (const char *c = text; *c != '\0' && n <= MOST_HWTHREADS;)
+    if (depth == 0 && g_ascii_isdigit (*c) && (c == text || strchr (": ", c[-1]) != NULL))
       {
         guint64 number = g_ascii_strtoull (c, (char **)&c, 10);
 
-        n *= CLAMP (number, 1, MOST_HWTHREADS + 1);
+        number = CLAMP (number, 1, MOST_HWTHREADS + 1);
+        *children = MAX (*children, number);
+        n *= number;
       }
     else
-      c++;
+      {
+        depth += *c == '(';
+        depth -= *c == ')' && depth > 0;
+        c++;
+      }
   return n;
+}
+
+/* hwloc takes minutes for what no machine is like, and its time grows with the square of the children of one object. */
+static gboolean
+check_text (const char *text, GError **error)
+{
+  guint64 children = 1;
+  guint64 n = is_xml (text) ? count_in_xml (text) : count_in_levels (text, &children);
+
+  if (n > MOST_HWTHREADS)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "topology: a node has %d hardware threads at most",
+                 MOST_HWTHREADS);
+  else if (children > MOST_CHILDREN)
+    g_set_error (
+        error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+        "topology: an object is made of %d others at most: describe packages and what is in them, such as “package:8 "
+        "core:64 pu:2”",
+        MOST_CHILDREN);
+  else if (n == 0)
+    g_set_error_literal (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                         "topology: the XML describes no hardware thread (type PU) on which a process could run: write "
+                         "it with “lstopo FILE.xml”, without filters");
+  else
+    return TRUE;
+  return FALSE;
 }
 
 static DvmdTopology *
@@ -154,9 +195,8 @@ read_topology (const char *text, GError **error)
 
   if (strlen (text) > MOST_XML)
     g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "topology: a description has %d bytes at most", MOST_XML);
-  else if (count_hwthreads (text) > MOST_HWTHREADS)
-    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "topology: a node has %d hardware threads at most",
-                 MOST_HWTHREADS);
+  else if (!check_text (text, error))
+    return NULL;
   else if (is_xml (text))
     topology = dvmd_topology_new_from_xml (text, strlen (text), &local);
   else

@@ -170,8 +170,11 @@ def test_map():
         equal([row["rank"] for row in get_map(here, *unbound, "-n", "2", "x")], [0, 1])
         rows = get_map(here, "--topology", "core:2 pu:1", "--slots", "3", "-n", "3", "x")
         equal([row["note"] for row in rows], ["not bound: more processes than cpus"] * 3)
+        with open(os.path.join(here.path, "none.xml"), "w") as file:
+            file.write('<?xml version="1.0"?><topology version="2.0"><object type="Machine" os_index="0" cpuset="0x1"/></topology>')
+        contains(here.cli("map", "--topology", os.path.join(here.path, "none.xml"), "x").stderr, "describes no hardware thread")
         for words in (["package:2,core"], ["pu:2", "--slots", "a"], ["pu:2", "--slots", ""], ["pu:2", "--nodes", "1000000"],
-                      ["pu:4097"], ["<topology>"], ["pu:2", "--bind-to", "crate"]):
+                      ["pu:4097"], ["pu:513"], ["numa:1(memory=1GB) core:64 pu:65"], ["core:4096 pu:1"], ["<topology>"], ["pu:2", "--bind-to", "crate"]):
             result = here.cli("map", "--topology", *words, "x")
             equal(result.returncode, 2, f"{words}: {result.stderr}")
 
