@@ -30,6 +30,7 @@ struct _DvmCliReport
   DvmCliFacts facts;
   GCancellable *cancellable;
   guint n_calls;
+  gboolean early; /* the job was not mapped yet */
 };
 
 static void
@@ -55,6 +56,12 @@ gboolean
 dvm_cli_report_is_done (DvmCliReport *self)
 {
   return self->n_calls == 0;
+}
+
+gboolean
+dvm_cli_report_is_early (DvmCliReport *self)
+{
+  return self->early;
 }
 
 /* ---- tables ---- */
@@ -369,6 +376,9 @@ on_map (GObject *source, GAsyncResult *result, gpointer user_data)
   g_autoptr (GError) error = NULL;
 
   self->facts.map = dvm_client_map_job_finish (DVM_CLIENT (source), result, &error);
+  self->early = g_error_matches (error, DVM_ERROR, DVM_ERROR_NOT_READY);
+  if (self->early)
+    g_cancellable_cancel (self->cancellable);
   end_call (self, error);
 }
 
@@ -479,8 +489,8 @@ dvm_cli_report_new (DvmCli *cli, DvmClient *client, DvmJob *job, DvmJobSpec *spe
   self->cancellable = g_cancellable_new ();
   if ((what & (DVM_CLI_DISPLAY_ALLOCATION | DVM_CLI_DISPLAY_MAP_DEVEL | OF_HARDWARE)) != 0 || display->parseable)
     dvm_client_list_nodes_async (client, self->cancellable, on_nodes, begin_call (self));
-  if ((what & (OF_MAP | OF_HARDWARE)) != 0)
-    dvm_client_map_job_async (client, job, NULL, self->cancellable, on_map, begin_call (self));
+  /* Without a map the job has no nodes yet. */
+  dvm_client_map_job_async (client, job, NULL, self->cancellable, on_map, begin_call (self));
   if ((what & DVM_CLI_DISPLAY_MAP_DEVEL) != 0)
     dvm_client_list_procs_async (client, job, NULL, self->cancellable, on_procs, begin_call (self));
   if ((what & OF_HARDWARE) != 0 || display->parseable)

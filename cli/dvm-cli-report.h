@@ -39,6 +39,8 @@ DvmCliReport *dvm_cli_report_new (DvmCli *cli, DvmClient *client, DvmJob *job, D
                                   const DvmCliDisplay *display);
 void dvm_cli_report_free (DvmCliReport *self);
 gboolean dvm_cli_report_is_done (DvmCliReport *self);
+/* Whether the job had no map when it was asked for: nothing is printed then, and another report has to be made. */
+gboolean dvm_cli_report_is_early (DvmCliReport *self);
 
 /* (transfer full) (nullable): as elements of XML, for programs */
 char *dvm_cli_facts_to_xml (const DvmCliFacts *facts, const DvmCliDisplay *display, GError **error);

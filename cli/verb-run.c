@@ -435,19 +435,44 @@ look_whether_held (gpointer user_data)
 }
 
 static void
+begin_report (Run *run)
+{
+  g_clear_pointer (&run->report, dvm_cli_report_free);
+  run->report = dvm_cli_report_new (run->cli, run->client, run->job, run->spec, &run->display);
+}
+
+static gboolean
+needs_report (Run *run)
+{
+  return run->display.what != 0 && (run->report == NULL || dvm_cli_report_is_early (run->report))
+         && dvm_job_get_num_procs (run->job) > 0;
+}
+
+static void
 on_mapped (DvmJob *job, GParamSpec *pspec, gpointer user_data)
 {
   Run *run = user_data;
 
-  if (run->display.what != 0 && run->report == NULL && dvm_job_get_num_procs (job) > 0)
-    run->report = dvm_cli_report_new (run->cli, run->client, job, run->spec, &run->display);
+  if (needs_report (run))
+    begin_report (run);
 }
 
 static void
-finish_report (Run *run)
+await_report (Run *run)
 {
   while (run->report != NULL && !dvm_cli_report_is_done (run->report))
     g_main_context_iteration (NULL, TRUE);
+}
+
+/* The one that was asked for first may have come before the map, also where that is known since. */
+static void
+finish_report (Run *run)
+{
+  await_report (run);
+  if (!needs_report (run))
+    return;
+  begin_report (run);
+  await_report (run);
 }
 
 /* A job that is not to be launched has nothing but its map. */
@@ -470,6 +495,9 @@ follow (Run *run, GError **error)
     run->map_handler = g_signal_connect (run->job, "notify::num-procs", G_CALLBACK (on_mapped), run);
   if (!run->cli->json && run->display.what == 0)
     return TRUE;
+  /* The processes are about to write: the map is asked for at once, and again if it was not there yet. */
+  if (run->display.what != 0)
+    begin_report (run);
   dvm_client_watch_job_async (run->client, run->job, NULL, dvm_cli_ready, &result);
   return dvm_client_watch_job_finish (run->client, dvm_cli_await (&result), error);
 }
@@ -530,7 +558,6 @@ run_job (Run *run, GError **error)
     return TRUE;
   if (run->display.what == 0)
     run->display.what = DVM_CLI_DISPLAY_MAP;
-  on_mapped (run->job, NULL, run);
   finish_report (run);
   return TRUE;
 }

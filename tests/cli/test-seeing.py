@@ -238,6 +238,21 @@ def test_wrong_ranks():
         equal([row["rank"] for row in json.loads(result.stdout)], [1], result.stderr)
 
 
+def test_display_of_waiting():
+    """a job that waits for slots is shown once, when it is placed, and before its output"""
+    with place() as here:
+        equal(here.cli("start", "--bus", "none", "--slots", "1").returncode, 0)
+        first = here.cli("submit", "--personality", "plain", "sleep", "600").stdout.strip()
+        run = here.popen("run", "--personality", "plain", "--display", "map,allocation", "sh", "-c", "sleep 0.5; echo the output", text=True)
+        wait_until(lambda: any(job["held-at"] == "slots" for job in here.json("jobs")), "the job waits")
+        here.cli("kill", first)
+        out, err = run.communicate(timeout=60)
+        equal(run.returncode, 0, err)
+        titles = [line.split()[0] for line in out.splitlines() if line[0].isupper()]
+        equal((titles, out.splitlines()[-1]), (["NODE", "RANK"], "the output"), out)
+        equal(here.cli("stop").returncode, 0)
+
+
 def test_do_not_launch():
     """--donotlaunch starts nothing, and shows the map or what --display asks for"""
     with place() as here:
