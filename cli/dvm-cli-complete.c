@@ -248,7 +248,7 @@ offer_value (Complete *self, const DvmCliOption *option)
       if (g_strv_contains ((const char *const *)names, option->name))
         return value_kinds[i].kind;
     }
-  if (option->choices != NULL)
+  if (option->arg == DVM_CLI_ARG_CHOICE)
     offer_list (self, option->choices);
   else if (strcmp (option->name, "name") == 0)
     offer_names (self);

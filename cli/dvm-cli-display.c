@@ -49,16 +49,18 @@ static gboolean
 refuse_word (const Word *table, gsize n, const char *text, GError **error)
 {
   const char *names[G_N_ELEMENTS (words) + 1] = { NULL };
+  g_autofree char *list = NULL;
   const char *near;
 
   for (gsize i = 0; i < n; i++)
     names[i] = table[i].name;
+  list = g_strjoinv (", ", (char **)names);
   near = dvm_cli_suggest (text, names);
   if (near != NULL)
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option --display: unknown word '%s'; did you mean '%s'?"), text,
                  near);
   else
-    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option --display: unknown word '%s'"), text);
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option --display: unknown word '%s'; there are: %s"), text, list);
   return FALSE;
 }
 

@@ -52,7 +52,8 @@ dvm_cli_exit_status (DvmJob *job)
 int
 dvm_cli_report_end (DvmCli *cli, DvmJob *job)
 {
-  g_autofree char *reason = dvm_job_dup_translated_reason (job);
+  g_autofree char *told = dvm_job_dup_translated_reason (job);
+  g_autofree char *reason = dvm_cli_name_option (cli, told);
   const char *lost = dvm_job_get_output_error (job);
   gboolean is_plain = !dvm_job_get_failed (job) || dvm_job_get_state (job) == DVM_JOB_STATE_NON_ZERO_TERM;
 

@@ -28,6 +28,7 @@ static const Other others[] = {
   { "enable-recovery", "--recoverable" },
   { "genv env export", "-x NAME=VALUE" },
   { "use-hwthreads-as-cpus", "--map-by :HWTCPUS" },
+  { "cpu-bind cpu_bind", "--bind-to OBJECT" },
   { "hosts H", "--host LIST" },
   { "ntasks nprocs", "-n N" },
   { "chdir", "--wdir DIR" },

@@ -156,14 +156,15 @@ fail_unknown (DvmCliOptionLists lists, const char *spelling, GError **error)
 }
 
 static gboolean
-check_number (const char *spelling, const char *value, guint least, GError **error)
+check_number (const DvmCliOption *option, const char *spelling, const char *value, guint least, GError **error)
 {
+  int most = option->choices != NULL ? (int)g_ascii_strtoull (option->choices, NULL, 10) : G_MAXINT32;
   guint64 number;
 
-  if (g_ascii_string_to_unsigned (value, 10, least, G_MAXINT32, &number, NULL))
+  if (g_ascii_string_to_unsigned (value, 10, least, (guint64)most, &number, NULL))
     return TRUE;
   g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option %s takes a whole number from %u to %d, not '%s'"), spelling,
-               least, G_MAXINT32, value);
+               least, most, value);
   return FALSE;
 }
 
@@ -242,9 +243,9 @@ check_value (const DvmCliOption *option, const char *spelling, const char *value
   switch (option->arg)
     {
     case DVM_CLI_ARG_COUNT:
-      return check_number (spelling, value, 1, error);
+      return check_number (option, spelling, value, 1, error);
     case DVM_CLI_ARG_NUMBER:
-      return check_number (spelling, value, 0, error);
+      return check_number (option, spelling, value, 0, error);
     case DVM_CLI_ARG_TIME:
       return check_time (spelling, value, error);
     case DVM_CLI_ARG_CHOICE:

@@ -167,3 +167,21 @@ dvm_cli_width (const char *text)
     }
   return width;
 }
+
+/* The place of what a program was given: "apps[1].hosts: " of the description is "--host" of the second program. */
+char *
+dvm_cli_name_option (DvmCli *cli, const char *message)
+{
+  guint64 app;
+  char *end;
+
+  if (!g_str_has_prefix (message, "apps[") || dvm_cli_option_find (cli->verb->options, "host") == NULL
+      || dvm_cli_args_has (cli->args, "file"))
+    return g_strdup (message);
+  app = g_ascii_strtoull (message + strlen ("apps["), &end, 10);
+  if (!g_str_has_prefix (end, "].hosts: "))
+    return g_strdup (message);
+  end += strlen ("].hosts: ");
+  return app == 0 ? g_strdup_printf ("--host: %s", end)
+                  : g_strdup_printf (_ ("--host of program %u: %s"), (guint)app + 1, end);
+}

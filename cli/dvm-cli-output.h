@@ -32,4 +32,7 @@ char *dvm_cli_escape (const char *text);
 /* columns that text takes on a screen */
 guint dvm_cli_width (const char *text);
 
+/* (transfer full): the message, with the option that was given where it speaks of the hosts of an application */
+char *dvm_cli_name_option (DvmCli *cli, const char *message);
+
 G_END_DECLS

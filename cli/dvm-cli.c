@@ -178,13 +178,15 @@ static int
 run_verb (DvmCli *cli)
 {
   g_autoptr (GError) error = NULL;
+  g_autofree char *message = NULL;
   int status = cli->verb->run (cli, &error);
 
   if (error == NULL)
     return status;
+  message = dvm_cli_name_option (cli, error->message);
   if (is_wrong_usage (error))
-    return refuse_usage (cli->verb, error->message);
-  dvm_cli_complain ("%s", error->message);
+    return refuse_usage (cli->verb, message);
+  dvm_cli_complain ("%s", message);
   return cli->verb->failure;
 }
 

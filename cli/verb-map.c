@@ -20,7 +20,7 @@ static const DvmCliOption options[] = {
   { "ranks", 'r', NULL, DVM_CLI_ARG_STRING, N_ ("RANKS"), NULL, N_ ("these ranks alone, such as 0-3,7") },
   { "topology", 0, NULL, DVM_CLI_ARG_STRING, N_ ("MACHINE"), NULL,
     N_ ("nodes that are only described: 'package:2 core:8 pu:2', or a file of lstopo; once for each kind") },
-  { "nodes", 0, NULL, DVM_CLI_ARG_COUNT, N_ ("N"), NULL, N_ ("how many of these nodes there are") },
+  { "nodes", 0, NULL, DVM_CLI_ARG_COUNT, N_ ("N"), "100000", N_ ("how many of these nodes there are") },
   { "slots", 0, NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, N_ ("slots of each of them, such as 16 or 16,16,6") },
   { NULL },
 };

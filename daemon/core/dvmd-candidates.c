@@ -236,6 +236,25 @@ leave_out (Choice *self, DvmHosts *hosts)
     }
 }
 
+/* A list that leaves out each node that it has is a mistake, unless nodes have left since the job came. */
+static gboolean
+check_left (Choice *self, DvmHosts *hosts, GError **error)
+{
+  gboolean some = FALSE;
+
+  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (self->pool, node)) != NULL;)
+    {
+      if (is_numbered (self->job, node) && self->slots[node->rank] > 0)
+        return TRUE;
+      some = some || is_numbered (self->job, node);
+    }
+  if (!some || self->n_missing > 0 || dvmd_node_pool_count_departures (self->pool) > past_of (self->job)->departures)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+               "%s: no node is left: the list leaves out all that the job may use", _dvm_hosts_get (hosts, 0)->place);
+  return FALSE;
+}
+
 /* Hosts that are all excluded leave all other nodes. */
 static gboolean
 read_choice (Choice *self, DvmHosts *hosts, GError **error)
@@ -253,7 +272,7 @@ read_choice (Choice *self, DvmHosts *hosts, GError **error)
   if (!some)
     choose_every (self);
   leave_out (self, hosts);
-  return TRUE;
+  return check_left (self, hosts, error);
 }
 
 /* ---- candidates ---- */

@@ -46,8 +46,12 @@ def test_hints():
         ("-mca", "-x OMPI_MCA_NAME=VALUE"),
         ("--allow-run-as-root", "not needed"),
         ("--output-filename=x", "'--output file=FILE'"),
+        ("--cpu-bind=cores", "'--bind-to OBJECT'"),
+        ("--display=foo", "there are: map, map-devel, bindings, allocation, topo, cpus"),
+        ("--display=map:foo", "there are: parseable, parsable, physical"),
     ):
         refuse("run", given, "x", mention=here)
+    refuse("map", "--topology", "pu:2", "--nodes", "100001", "x", mention="from 1 to 100000, not '100001'")
     for given, here in (("ps", "jobs"), ("prun", "run"), ("prte", "start"), ("pterm", "stop"), ("squeue", "jobs"), ("scancel", "kill")):
         refuse(given, "1", mention=f"did you mean '{here}'?")
 
