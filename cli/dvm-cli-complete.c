@@ -259,8 +259,9 @@ offer_value (Complete *self, const DvmCliOption *option)
   else if (strcmp (option->name, "stdin") == 0)
     offer_list (self, "0|all|none");
   else if (strcmp (option->name, "map-by") == 0)
-    offer_list (
-        self, "slot|node|hwthread|core|l1cache|l2cache|l3cache|numa|package|ppr:|seq|rankfile:FILE=|pe-list=|device=");
+    offer_list (self, "slot|node|hwthread|core|l1cache|l2cache|l3cache|numa|package|ppr:|seq|rankfile:FILE=|pe-list=|"
+                      "device=gpu|device=network|"
+                      "device=block");
   else if (strcmp (option->name, "rank-by") == 0)
     offer_list (self, "slot|node|fill|span");
   else if (strcmp (option->name, "bind-to") == 0)

@@ -136,7 +136,7 @@ maps_by_object (const DvmPlacementReader *self)
 
   if (self->word == DVM_MAP_WORD_NONE)
     return placement->pe == 0 && !(placement->bind_given && placement->bind_to == DVM_BIND_TO_NONE);
-  return self->word <= DVM_MAP_WORD_PACKAGE || self->word == DVM_MAP_WORD_PPR;
+  return self->word <= DVM_MAP_WORD_PACKAGE || self->word == DVM_MAP_WORD_PPR || self->word == DVM_MAP_WORD_DEVICE;
 }
 
 static gboolean

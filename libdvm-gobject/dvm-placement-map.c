@@ -316,18 +316,23 @@ read_qualifiers (DvmPlacementReader *self, char **parts, GPtrArray *rest, GError
 
 /* ---- words ---- */
 
+/* Classes of devices; as short as is clear, since no device has such a name. */
+static const struct
+{
+  const char *name;
+  const char *class_name;
+} device_classes[] = {
+  { "gpu", "gpu" },        { "network", "network" },     { "nic", "network" },
+  { "fabric", "network" }, { "openfabrics", "network" }, { "block", "block" },
+};
+
 /* (transfer full): a class by its name; a device as it is written */
 static char *
 name_device (const char *text)
 {
-  static const char *const classes[] = { "gpu", "network", "block", NULL };
-  static const char *const networks[] = { "nic", "fabric", "openfabrics", NULL };
-  g_autofree char *lower = g_ascii_strdown (text, -1);
-
-  if (g_strv_contains (classes, lower))
-    return g_steal_pointer (&lower);
-  if (g_strv_contains (networks, lower))
-    return g_strdup ("network");
+  for (gsize i = 0; i < G_N_ELEMENTS (device_classes); i++)
+    if (g_ascii_strncasecmp (device_classes[i].name, text, strlen (text)) == 0)
+      return g_strdup (device_classes[i].class_name);
   return g_strdup (text);
 }
 

@@ -15,6 +15,8 @@ G_BEGIN_DECLS
 
 #define DVMD_KIND_NODE     0
 #define DVMD_KIND_HWTHREAD 7
+/* The number is that of a group of the devices that the policy wishes for. */
+#define DVMD_KIND_DEVICE 8
 /* No object: the number is an index into the sets of cpus that the map lists. */
 #define DVMD_KIND_CPUS 255
 
@@ -30,6 +32,7 @@ typedef struct
   guint32 flags;   /* DvmdBindingFlags */
   guint32 pe;      /* cpus that each process has; 0 is 1 */
   guint32 limit;   /* processes on one object at most; 0: none */
+  guint32 devices; /* the text of the map that is the wish for devices, plus one; 0: there is none */
 } DvmdBindingPolicy;
 
 /* The object on which the mapper has placed a process. */

@@ -85,7 +85,7 @@ describe (DvmdNodePool *nodes, DvmdProcTable *procs, DvmdControllerCpus *cpus, c
   for (guint rank = 0; dvmd_id_set_next (set, rank, &rank) && rank < procs->n_rows; rank++)
     {
       const DvmdProcRow *row = dvmd_proc_table_row (procs, rank);
-      g_autofree char *object = dvmd_controller_cpus_dup_object (cpus, rank);
+      g_autofree char *object = dvmd_controller_cpus_dup_object (cpus, rank, row->node, row->local_rank);
 
       g_variant_builder_add (&rows, "(uuussss)", rank, row->app, row->local_rank,
                              dvmd_bus_get_node_name (nodes, row->node),

@@ -13,6 +13,7 @@
 #include "dvmd-binding.h"
 #include "dvmd-controller-map.h"
 #include "dvmd-map-binding.h"
+#include "dvmd-map-devices.h"
 
 struct _DvmdControllerCpus
 {
@@ -20,6 +21,8 @@ struct _DvmdControllerCpus
   DvmdPlan *plan;
   DvmdMapBinder *binder; /* (nullable): there is no map, or nothing is bound */
   DvmdMap *map;          /* (nullable) */
+  GHashTable *devices;   /* (nullable): there are none; rank of an agent -> DvmdMapDevices, NULL: not known */
+  gboolean listed;       /* the places are known */
   GArray *places;        /* (nullable): DvmdBindingPlace by rank, when objects are asked for */
   GHashTable *nodes;     /* rank of an agent -> GPtrArray of lists, NULL: not known */
 };
@@ -31,6 +34,13 @@ unref_lists (gpointer lists)
     g_ptr_array_unref (lists);
 }
 
+static void
+free_devices (gpointer devices)
+{
+  if (devices != NULL)
+    dvmd_map_devices_free (devices);
+}
+
 DvmdControllerCpus *
 dvmd_controller_cpus_new (DvmdController *controller, DvmdMap *map)
 {
@@ -40,6 +50,8 @@ dvmd_controller_cpus_new (DvmdController *controller, DvmdMap *map)
   self->map = map;
   if (map != NULL && dvmd_map_binds (map))
     self->binder = dvmd_map_binder_new (map);
+  if (map != NULL && dvmd_map_devices_has (map))
+    self->devices = g_hash_table_new_full (NULL, NULL, NULL, free_devices);
   self->nodes = g_hash_table_new_full (NULL, NULL, NULL, unref_lists);
   return self;
 }
@@ -57,17 +69,24 @@ void
 dvmd_controller_cpus_free (DvmdControllerCpus *self)
 {
   g_hash_table_unref (self->nodes);
+  g_clear_pointer (&self->devices, g_hash_table_unref);
   g_clear_pointer (&self->binder, dvmd_map_binder_free);
   g_clear_pointer (&self->places, g_array_unref);
   g_free (self);
+}
+
+static DvmdTopology *
+find_topology (DvmdControllerCpus *self, guint node)
+{
+  return self->plan != NULL ? dvmd_plan_find_topology (self->plan, node)
+                            : dvmd_controller_find_topology (self->controller, node);
 }
 
 /* (transfer full) (nullable) */
 static GPtrArray *
 bind_node (DvmdControllerCpus *self, guint node)
 {
-  DvmdTopology *topology = self->plan != NULL ? dvmd_plan_find_topology (self->plan, node)
-                                              : dvmd_controller_find_topology (self->controller, node);
+  DvmdTopology *topology = find_topology (self, node);
 
   return topology != NULL ? dvmd_map_binder_bind (self->binder, node, topology, NULL) : NULL;
 }
@@ -90,14 +109,45 @@ dvmd_controller_cpus_get (DvmdControllerCpus *self, guint node, guint local_rank
   return list != NULL ? list : "";
 }
 
-char *
-dvmd_controller_cpus_dup_object (DvmdControllerCpus *self, guint rank)
+/* (transfer none) (nullable) */
+static DvmdMapDevices *
+find_devices (DvmdControllerCpus *self, guint node)
 {
-  if (self->places == NULL && self->map != NULL)
+  DvmdTopology *topology;
+  gpointer devices = NULL;
+
+  if (g_hash_table_lookup_extended (self->devices, GUINT_TO_POINTER (node), NULL, &devices))
+    return devices;
+  topology = find_topology (self, node);
+  if (topology != NULL)
+    devices = dvmd_map_devices_new (self->map, node, topology, NULL);
+  g_hash_table_insert (self->devices, GUINT_TO_POINTER (node), devices);
+  return devices;
+}
+
+/* (transfer full): "device nvml0,nvml1" */
+static char *
+describe_devices (DvmdControllerCpus *self, guint node, guint local_rank)
+{
+  DvmdMapDevices *devices = self->devices != NULL ? find_devices (self, node) : NULL;
+  const DvmdDeviceGroup *group = devices != NULL ? dvmd_map_devices_get (devices, local_rank) : NULL;
+  g_autofree char *name = group != NULL ? dvmd_device_group_name (group) : NULL;
+
+  return name != NULL ? g_strconcat ("device ", name, NULL) : g_strdup ("");
+}
+
+char *
+dvmd_controller_cpus_dup_object (DvmdControllerCpus *self, guint rank, guint node, guint local_rank)
+{
+  const DvmdBindingPlace *place;
+
+  /* Without objects the map is not looked at again. */
+  if (!self->listed && self->map != NULL)
     self->places = dvmd_map_list_places (self->map);
-  /* Without objects it is not looked at again. */
-  self->map = NULL;
-  return self->places != NULL && rank < self->places->len
-             ? dvmd_binding_describe_place (&g_array_index (self->places, DvmdBindingPlace, rank))
-             : g_strdup ("");
+  self->listed = TRUE;
+  if (self->places == NULL || rank >= self->places->len)
+    return g_strdup ("");
+  place = &g_array_index (self->places, DvmdBindingPlace, rank);
+  return place->kind == DVMD_KIND_DEVICE ? describe_devices (self, node, local_rank)
+                                         : dvmd_binding_describe_place (place);
 }

@@ -16,10 +16,10 @@
 
 /* So it is one fixed array in a message. */
 G_STATIC_ASSERT (sizeof (DvmdMapRow) == 12 * sizeof (guint32));
-G_STATIC_ASSERT (sizeof (DvmdMapAppPolicy) == 5 * sizeof (guint32));
+G_STATIC_ASSERT (sizeof (DvmdMapAppPolicy) == 6 * sizeof (guint32));
 
 #define ROW_TYPE    "(uuiuuuuiuuuu)"
-#define POLICY_TYPE "(uuuuu)"
+#define POLICY_TYPE "(uuuuuu)"
 #define MAP_TYPE    "(@a" ROW_TYPE "@a" POLICY_TYPE "@as@a(uu))"
 
 DvmdMap *
@@ -269,6 +269,16 @@ dvmd_map_add_cpuset (DvmdMap *self, const char *cpus)
   return GPOINTER_TO_UINT (g_hash_table_lookup (self->texts, cpus)) - 1;
 }
 
+static void
+append_policy (DvmdMap *self, DvmdMap *other, const DvmdMapAppPolicy *policy, guint32 first_app)
+{
+  DvmdBindingPolicy binding = policy->binding;
+
+  if (binding.devices > 0)
+    binding.devices = dvmd_map_add_cpuset (self, g_ptr_array_index (other->cpusets, binding.devices - 1)) + 1;
+  dvmd_map_set_policy (self, first_app + policy->first_app, &binding);
+}
+
 void
 dvmd_map_append (DvmdMap *self, DvmdMap *other, guint32 first_app)
 {
@@ -283,7 +293,7 @@ dvmd_map_append (DvmdMap *self, DvmdMap *other, guint32 first_app)
       g_array_append_val (self->rows, row);
     }
   for (guint i = 0; i < other->policies->len; i++)
-    dvmd_map_set_policy (self, first_app + DVMD_MAP_POLICY (other, i).first_app, &DVMD_MAP_POLICY (other, i).binding);
+    append_policy (self, other, &DVMD_MAP_POLICY (other, i), first_app);
   if (self->unbound == NULL)
     self->unbound = g_strdup (other->unbound);
   self->num_procs += other->num_procs;
@@ -294,6 +304,14 @@ dvmd_map_exclude (DvmdMap *self, guint node, const char *cpus)
 {
   g_hash_table_insert (self->excluded, GUINT_TO_POINTER (node),
                        GUINT_TO_POINTER (dvmd_map_add_cpuset (self, cpus) + 1));
+}
+
+const char *
+dvmd_map_get_devices (DvmdMap *self, guint32 app)
+{
+  guint32 index = dvmd_map_get_policy (self, app)->devices;
+
+  return index > 0 ? g_ptr_array_index (self->cpusets, index - 1) : NULL;
 }
 
 const char *
@@ -528,6 +546,23 @@ read_cpusets (DvmdMap *self, GVariant *cpusets, GVariant *excluded, GError **err
   return TRUE;
 }
 
+/* Places that are devices have a wish by which these are found. */
+static gboolean
+check_devices (DvmdMap *self, GError **error)
+{
+  gboolean right = TRUE;
+
+  for (guint i = 0; i < self->policies->len; i++)
+    right = right && DVMD_MAP_POLICY (self, i).binding.devices <= self->cpusets->len;
+  for (guint i = 0; right && i < self->rows->len; i++)
+    right = DVMD_MAP_ROW (self, i)->place.kind != DVMD_KIND_DEVICE
+            || dvmd_map_get_devices (self, DVMD_MAP_ROW (self, i)->app) != NULL;
+  if (!right)
+    g_set_error_literal (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED,
+                         "The map places processes by devices, and does not say by which");
+  return right;
+}
+
 static gboolean
 check_cpusets (DvmdMap *self, GError **error)
 {
@@ -556,7 +591,7 @@ dvmd_map_new_from_variant (GVariant *variant, GError **error)
 
   g_variant_get (variant, MAP_TYPE, &rows, &policies, &cpusets, &excluded);
   if (!read_policies (self, policies, error) || !read_rows (self, rows, error)
-      || !read_cpusets (self, cpusets, excluded, error) || !check_cpusets (self, error))
+      || !read_cpusets (self, cpusets, excluded, error) || !check_cpusets (self, error) || !check_devices (self, error))
     return NULL;
   if (!dvmd_map_is_whole (self))
     {

@@ -52,7 +52,7 @@ typedef struct
   guint num_procs;
   GArray *rows;         /* DvmdMapRow */
   GArray *policies;     /* DvmdMapAppPolicy, ascending; there is always one, of application 0 */
-  GPtrArray *cpusets;   /* texts, for places of DVMD_KIND_CPUS and for what is excluded */
+  GPtrArray *cpusets;   /* texts, for places of DVMD_KIND_CPUS, for what is excluded, and wishes for devices */
   GHashTable *texts;    /* the same texts -> their index, plus one */
   GHashTable *excluded; /* rank of an agent -> index of a text, plus one: cpus there that other jobs have */
   char *unbound;        /* (nullable): why processes are not bound that would be, for people; it does not travel */
@@ -83,6 +83,8 @@ guint32 dvmd_map_add_cpuset (DvmdMap *self, const char *cpus);
 void dvmd_map_set_policy (DvmdMap *self, guint32 first_app, const DvmdBindingPolicy *policy);
 /* (transfer none): those of one policy have the same pointer */
 const DvmdBindingPolicy *dvmd_map_get_policy (DvmdMap *self, guint32 app);
+/* (nullable): the wish for devices of an application, as dvmd_devices_choose() takes it */
+const char *dvmd_map_get_devices (DvmdMap *self, guint32 app);
 /* Whether any process is bound. */
 gboolean dvmd_map_binds (DvmdMap *self);
 /*
@@ -98,7 +100,7 @@ const char *dvmd_map_get_excluded (DvmdMap *self, guint node);
 gboolean dvmd_map_is_whole (DvmdMap *self);
 
 /* The rows by the members of DvmdMapRow, the policies likewise, sets of cpus, nodes with the sets that are excluded. */
-#define DVMD_MAP_VARIANT_TYPE "(a(uuiuuuuiuuuu)a(uuuuu)asa(uu))"
+#define DVMD_MAP_VARIANT_TYPE "(a(uuiuuuuiuuuu)a(uuuuuu)asa(uu))"
 GVariant *dvmd_map_to_variant (DvmdMap *self);
 /* NULL with DVM_ERROR_PARSE_FAILED when the map is not whole. */
 DvmdMap *dvmd_map_new_from_variant (GVariant *variant, GError **error);

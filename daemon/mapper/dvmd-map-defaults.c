@@ -63,6 +63,13 @@ object_of_placement (const DvmPlacement *placement, const char *word)
   return object_of_word (is (word, "ppr") ? placement->arguments[1] : word);
 }
 
+gboolean
+dvmd_map_defaults_is_by_device (const DvmPlacement *placement)
+{
+  return is (placement->word, "device")
+         || (is (placement->word, "ppr") && g_str_has_prefix (placement->arguments[1], "device="));
+}
+
 static gboolean
 has (const DvmPlacement *placement, const char *qualifier)
 {
@@ -105,7 +112,7 @@ settle_ranking (const DvmPlacement *placement, const char *word)
     return 1 << placement->rank_by;
   if (is (word, "node"))
     return DVMD_RANK_BY_NODE;
-  if (object_of_word (word) != 0)
+  if (object_of_word (word) != 0 || is (word, "device"))
     return has (placement, "span") ? DVMD_RANK_BY_SPAN : DVMD_RANK_BY_FILL;
   return DVMD_RANK_BY_SLOT;
 }
@@ -154,6 +161,8 @@ default_binding (const DvmPlacement *placement, const DvmdMapWishes *wishes, con
     return is (policy->word, "rankfile") && np > FEW && !wishes->np_is_counted ? DVMD_BIND_TO_NUMA : cpu;
   if (oversubscribe)
     return DVMD_BIND_TO_NONE;
+  if (policy->by_device)
+    return cpu;
   if (policy->map_object != 0)
     return policy->map_object;
   if (!wishes->binds)
@@ -173,6 +182,7 @@ dvmd_map_defaults_settle (const DvmPlacement *placement, const DvmdMapWishes *wi
   if (policy.word_is_default)
     policy.word = default_word (placement, wishes);
   policy.map_object = object_of_placement (placement, policy.word);
+  policy.by_device = dvmd_map_defaults_is_by_device (placement);
   policy.cpus = settle_cpus (placement, policy.word);
   policy.rank_by = settle_ranking (placement, policy.word);
   policy.bind_is_default = !placement->bind_given;

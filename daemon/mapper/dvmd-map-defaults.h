@@ -27,7 +27,8 @@ typedef struct
 {
   const char *word; /* borrowed from the placement, or static */
   gboolean word_is_default;
-  DvmdBindTo map_object; /* of the word, or of ppr; 0: it is by nodes or slots */
+  DvmdBindTo map_object; /* of the word, or of ppr; 0: it is by nodes, slots or devices */
+  gboolean by_device;
   DvmdRankBy rank_by;
   DvmdBindTo bind_to;
   gboolean bind_is_default;
@@ -45,6 +46,8 @@ typedef struct
 DvmdMapPolicy dvmd_map_defaults_settle (const DvmPlacement *placement, const DvmdMapWishes *wishes,
                                         gboolean oversubscribe, guint64 np);
 
+/* By the devices that it names: device=gpu, ppr:2:device=gpu. */
+gboolean dvmd_map_defaults_is_by_device (const DvmPlacement *placement);
 /* "l3cache" */
 const char *dvmd_map_defaults_name_binding (DvmdBindTo bind_to);
 

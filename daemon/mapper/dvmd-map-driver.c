@@ -14,6 +14,7 @@
 #include "dvm-job-spec-private.h"
 #include "dvmd-map-binding.h"
 #include "dvmd-map-check.h"
+#include "dvmd-map-offer.h"
 #include "dvmd-map-words.h"
 
 /* The masks of the interface are the numbers of the library. */
@@ -43,7 +44,8 @@ typedef struct
   gboolean others;                     /* other jobs have cpus of some node */
   DvmPlacement *placement;
   DvmdMapPolicy policy;
-  char *word; /* of the policy, in full */
+  DvmdMapOffer offer; /* of devices */
+  char *word;         /* of the policy, in full */
   DvmdMapRequest request;
   DvmdMapNode *own_nodes; /* (nullable): those of the request, if some are left out */
   guint32 *own_limits;    /* likewise */
@@ -55,6 +57,7 @@ static void
 question_clear (Question *self)
 {
   g_clear_pointer (&self->placement, _dvm_placement_free);
+  dvmd_map_offer_clear (&self->offer);
   g_clear_pointer (&self->word, g_free);
   g_clear_pointer (&self->own_nodes, g_free);
   g_clear_pointer (&self->own_limits, g_free);
@@ -201,6 +204,19 @@ leave_out_local (Question *self, GError **error)
   return FALSE;
 }
 
+/* The nodes have the devices that the job asks for; where none is, nothing is placed. */
+static void
+offer_devices (Question *self)
+{
+  dvmd_map_offer_init (&self->offer, self->placement);
+  if (self->offer.wish == NULL || self->topologies == NULL || self->topologies->get_topology == NULL)
+    return;
+  if (self->own_nodes == NULL)
+    self->own_nodes = g_memdup2 (self->request.nodes, self->request.n_nodes * sizeof (DvmdMapNode));
+  self->request.nodes = self->own_nodes;
+  dvmd_map_offer_devices (&self->offer, self->own_nodes, self->request.n_nodes, self->topologies);
+}
+
 /* (transfer full) (nullable): why no process can be bound there; NULL: some can */
 static char *
 why_not_bound (const DvmdMapRequest *request, const DvmdMapNode *node)
@@ -326,7 +342,8 @@ leave_binding_out (Question *self, const char *why)
 static gboolean
 asks_for_object (const Question *self)
 {
-  return !self->policy.bind_is_optional || (self->policy.map_object != 0 && !self->policy.word_is_default);
+  return !self->policy.bind_is_optional || self->policy.by_device
+         || (self->policy.map_object != 0 && !self->policy.word_is_default);
 }
 
 /*
@@ -366,7 +383,7 @@ settle_binding (Question *self, GError **error)
 /* ---- the answer ---- */
 
 static void
-set_binding (DvmdMap *map, const DvmdMapRequest *request)
+set_binding (DvmdMap *map, const DvmdMapRequest *request, const char *devices)
 {
   DvmdBindingPolicy policy = { .bind_to = dvmd_map_check_kind_of (request->bind_to), .pe = request->pe };
 
@@ -378,6 +395,8 @@ set_binding (DvmdMap *map, const DvmdMapRequest *request)
         policy.flags |= DVMD_BINDING_OVERLOAD;
       policy.limit = request->bind_limit;
     }
+  if (devices != NULL)
+    policy.devices = dvmd_map_add_cpuset (map, devices) + 1;
   dvmd_map_set_policy (map, 0, &policy);
   if (policy.bind_to == DVMD_KIND_NODE)
     return;
@@ -439,7 +458,7 @@ take_answer (const Question *self, DvmdMapper *mapper, const DvmdMapRequest *ask
 
   if (map == NULL)
     return NULL;
-  set_binding (map, asked);
+  set_binding (map, asked, self->offer.wish);
   if (!dvmd_map_binds (map))
     map->unbound = g_strdup (self->unbound);
   return check_binding (self, map, error) ? g_steal_pointer (&map) : NULL;
@@ -524,7 +543,7 @@ answer_question (Question *self, GError **error)
     {
       gboolean others = others_are_in_the_way (self);
 
-      if (others || is_left_to_us (self) || is_by_nodes (self))
+      if (others || is_left_to_us (self) || is_by_nodes (self) || self->policy.by_device)
         map = map_unbound (self, others, &local);
     }
   if (map == NULL)
@@ -572,6 +591,16 @@ check_number (const Question *self, GError **error)
   return TRUE;
 }
 
+static gboolean
+prepare_nodes (Question *self, const DvmdMapTopologies *topologies, GError **error)
+{
+  self->topologies = topologies;
+  if (!leave_out_local (self, error))
+    return FALSE;
+  offer_devices (self);
+  return settle_binding (self, error);
+}
+
 /* others: other jobs have cpus of some node. */
 static DvmdMap *
 map_alike (GPtrArray *mappers, const DvmdMapWishes *wishes, const DvmdMapRequest *request,
@@ -582,14 +611,15 @@ map_alike (GPtrArray *mappers, const DvmdMapWishes *wishes, const DvmdMapRequest
   DvmdMap *map = NULL;
 
   if (question_init (&self, mappers, wishes, request, &local) && check_number (&self, &local)
-      && leave_out_local (&self, &local) && settle_binding (&self, &local))
+      && prepare_nodes (&self, topologies, &local))
     {
-      self.topologies = topologies;
       self.others = others;
       map = answer_question (&self, &local);
     }
   if (map != NULL)
     return map;
+  if (self.offer.reason != NULL && local != NULL)
+    g_prefix_error (&local, "%s; ", self.offer.reason);
   if (self.passed_over != NULL && local != NULL)
     {
       g_autofree char *message = g_steal_pointer (&local->message);
@@ -694,6 +724,9 @@ describe (DvmdJob *job, const DvmdPlaces *places, const DvmdMapTopologies *topol
     (*nodes)[i].is_local = _dvm_host_name_equal ((*nodes)[i].name, topologies->local);
   for (guint i = 0; topologies != NULL && topologies->get_in_use != NULL && !places->alone && i < places->n_nodes; i++)
     (*nodes)[i].in_use = topologies->get_in_use (places->nodes[i]->rank, topologies->user_data);
+  for (guint i = 0;
+       topologies != NULL && topologies->get_devices_in_use != NULL && !places->alone && i < places->n_nodes; i++)
+    (*nodes)[i].devices_in_use = topologies->get_devices_in_use (places->nodes[i]->rank, topologies->user_data);
   request.nodes = *nodes;
   return request;
 }
@@ -800,14 +833,13 @@ dvmd_map_driver_check (GPtrArray *mappers, DvmJobSpec *spec, gboolean *counts, G
 
 gboolean
 dvmd_map_driver_count_procs (GPtrArray *mappers, const DvmdMapWishes *wishes, const DvmdMapRequest *request,
-                             guint32 *np)
+                             const DvmdMapTopologies *topologies, guint32 *np)
 {
   g_auto (Question) self = { 0 };
   g_auto (DvmdMapWords) words = { 0 };
   DvmdMapper *mapper;
 
-  if (!question_init (&self, mappers, wishes, request, NULL) || !leave_out_local (&self, NULL)
-      || !settle_binding (&self, NULL))
+  if (!question_init (&self, mappers, wishes, request, NULL) || !prepare_nodes (&self, topologies, NULL))
     return FALSE;
   mapper = find_mapper (mappers, self.word);
   if (!prepare (&self, mapper, &self.request, &words, NULL))
@@ -841,7 +873,8 @@ dvmd_map_driver_count_apps (GPtrArray *mappers, const DvmdMapApps *apps, const D
   take_counted (&parts, mappers, have_cpus_in_use (request));
   while (dvmd_map_parts_next (&parts))
     if (parts.wishes.np_is_counted
-        && !dvmd_map_driver_count_procs (mappers, &parts.wishes, &parts.request, np + parts.first_app))
+        && !dvmd_map_driver_count_procs (mappers, &parts.wishes, &parts.request, apps->topologies,
+                                         np + parts.first_app))
       all = FALSE;
   return all;
 }

@@ -30,7 +30,7 @@ DvmdMap *dvmd_map_driver_map (GPtrArray *mappers, const DvmdMapWishes *wishes, c
                               const DvmdMapTopologies *topologies, GError **error);
 /* As dvmd_map_driver_count(). */
 gboolean dvmd_map_driver_count_procs (GPtrArray *mappers, const DvmdMapWishes *wishes, const DvmdMapRequest *request,
-                                      guint32 *np);
+                                      const DvmdMapTopologies *topologies, guint32 *np);
 /* Both where the applications are not placed alike. */
 DvmdMap *dvmd_map_driver_map_apps (GPtrArray *mappers, const DvmdMapApps *apps, const DvmdMapRequest *request,
                                    GError **error);

@@ -9,6 +9,7 @@
 #include "dvmd-map-parts.h"
 
 #include "dvmd-map-binding.h"
+#include "dvmd-map-devices.h"
 
 void
 dvmd_map_parts_init (DvmdMapParts *self, const DvmdMapApps *apps, const DvmdMapRequest *whole)
@@ -115,10 +116,37 @@ take_cpus (DvmdMapParts *self, DvmdMapNode *node, DvmdMapBinder *binder, GError 
   return TRUE;
 }
 
+/* The next part does not get the devices of this one. */
+static gboolean
+take_devices (DvmdMapParts *self, DvmdMapNode *node, GError **error)
+{
+  const DvmdMapTopologies *topologies = self->apps->topologies;
+  const DvmdCpuset *others = self->whole->nodes[node - self->nodes].devices_in_use;
+  DvmdTopology *hardware = NULL;
+  g_autoptr (DvmdMapDevices) devices = NULL;
+  g_autofree char *list = NULL;
+  g_autofree char *before = NULL;
+  g_autofree char *all = NULL;
+
+  if (topologies != NULL && topologies->get_topology != NULL)
+    hardware = topologies->get_topology (node->rank, topologies->user_data);
+  if (hardware == NULL)
+    return TRUE;
+  devices = dvmd_map_devices_new (self->map, node->rank, hardware, error);
+  if (devices == NULL)
+    return FALSE;
+  list = dvmd_map_devices_list (devices);
+  before = others != NULL ? dvmd_cpuset_to_list (others) : g_strdup ("");
+  all = g_strconcat (before, before[0] != '\0' && list[0] != '\0' ? "," : "", list, NULL);
+  node->devices_in_use = find_cpuset (self, all);
+  return TRUE;
+}
+
 gboolean
 dvmd_map_parts_take (DvmdMapParts *self, DvmdMap *map, GError **error)
 {
   gboolean binds = dvmd_map_binds (map);
+  gboolean devices = dvmd_map_devices_has (map);
   g_autoptr (DvmdMapBinder) binder = NULL;
 
   dvmd_map_append (self->map, map, self->first_app);
@@ -137,6 +165,8 @@ dvmd_map_parts_take (DvmdMapParts *self, DvmdMap *map, GError **error)
           dvmd_map_exclude (self->map, node->rank, cpus);
         }
       if (binds && count > 0 && !take_cpus (self, node, binder, error))
+        return FALSE;
+      if (devices && count > 0 && !take_devices (self, node, error))
         return FALSE;
     }
   return TRUE;

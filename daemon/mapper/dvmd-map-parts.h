@@ -19,6 +19,8 @@ typedef struct
   const DvmdCpuset *(*get_in_use) (guint rank, gpointer user_data);
   /* (nullable): the hardware of the node by which its processes are bound; (transfer none) (nullable) */
   DvmdTopology *(*get_topology) (guint rank, gpointer user_data);
+  /* (nullable): the devices of the node that other jobs have, by their numbers on it; (transfer none) (nullable) */
+  const DvmdCpuset *(*get_devices_in_use) (guint rank, gpointer user_data);
   const char *local; /* (nullable): the name of this machine, which "nolocal" leaves out */
   gboolean binds;    /* processes of parallel programs are bound unless the job says otherwise */
   gpointer user_data;

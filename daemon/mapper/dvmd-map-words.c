@@ -12,7 +12,7 @@
 
 #include "dvm-words-private.h"
 
-/* Of the peers: no mapper of the program has them yet, and they are no slip of the finger. */
+/* Of the peers: where a mapper does not have them, they are no slip of the finger. */
 static const char *const later_words[] = { "device", NULL };
 static const char *const later_qualifiers[] = { "pe", "span", "file", "ordered", "interleave", "shared", "ndev", NULL };
 

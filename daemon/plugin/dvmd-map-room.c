@@ -15,10 +15,13 @@
 
 #define NO_PLACE G_MAXUINT16
 
+/* A cpu is in one object of each of these kinds; devices lie beside them. */
+#define N_KINDS DVMD_OBJECT_DEVICE
+
 /* One cpu: a core, or a hardware thread, that may be used. */
 typedef struct
 {
-  guint16 place[DVMD_N_OBJECT_KINDS]; /* in which object of each kind it is, NO_PLACE: in none */
+  guint16 place[N_KINDS]; /* in which object of each kind it is, NO_PLACE: in none */
   gboolean is_free;
 } Unit;
 
@@ -27,6 +30,7 @@ struct _DvmdMapRoom
   gatomicrefcount ref_count;
   GArray *objects[DVMD_N_OBJECT_KINDS]; /* DvmdMapObject */
   GArray *units;                        /* Unit */
+  guint8 *near;                         /* for each device a row over the units: 1, it is near */
 };
 
 /* ---- sets ---- */
@@ -82,7 +86,7 @@ typedef struct
   const DvmdCpuset *allowed; /* never NULL */
   const DvmdCpuset *in_use;  /* (nullable) */
   guint n_cpus;
-  guint16 *owner[DVMD_N_OBJECT_KINDS];
+  guint16 *owner[N_KINDS];
 } Survey;
 
 static void
@@ -114,7 +118,7 @@ static void
 survey_init (Survey *self)
 {
   self->n_cpus = 64 * self->allowed->n_words;
-  for (guint kind = 0; kind < DVMD_N_OBJECT_KINDS; kind++)
+  for (guint kind = 0; kind < N_KINDS; kind++)
     {
       guint n = dvmd_map_topology_get_n_objects (self->topology, kind);
 
@@ -130,7 +134,7 @@ survey_init (Survey *self)
 static void
 survey_clear (Survey *self)
 {
-  for (guint kind = 0; kind < DVMD_N_OBJECT_KINDS; kind++)
+  for (guint kind = 0; kind < N_KINDS; kind++)
     g_free (self->owner[kind]);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Survey, survey_clear)
@@ -162,7 +166,7 @@ add_unit (DvmdMapRoom *self, Survey *survey, const DvmdCpuset *cpus)
 
   if (cpu < 0)
     return;
-  for (guint kind = 0; kind < DVMD_N_OBJECT_KINDS; kind++)
+  for (guint kind = 0; kind < N_KINDS; kind++)
     {
       unit.place[kind] = survey->owner[kind][cpu];
       if (unit.place[kind] != NO_PLACE)
@@ -188,6 +192,54 @@ find_places (DvmdMapRoom *self, DvmdObjectKind kind, guint n_objects)
     }
 }
 
+/* A unit that the job may use in part is near, if that part is. */
+static gboolean
+is_near (const Survey *survey, const DvmdCpuset *cpus, const DvmdCpuset *device)
+{
+  gboolean near = FALSE;
+
+  for (guint i = 0; i < cpus->n_words; i++)
+    {
+      guint64 word = allowed_word (cpus, survey->allowed, i);
+
+      if ((word & ~word_of (device, i)) != 0)
+        return FALSE;
+      near = near || word != 0;
+    }
+  return near;
+}
+
+/* The cpus that may be used, in the order of the units. */
+static void
+add_devices (DvmdMapRoom *self, Survey *survey, DvmdObjectKind units)
+{
+  guint n_devices = dvmd_map_topology_get_n_objects (survey->topology, DVMD_OBJECT_DEVICE);
+  guint n_units = dvmd_map_topology_get_n_objects (survey->topology, units);
+
+  self->near = g_malloc0 ((gsize)n_devices * self->units->len + 1);
+  for (guint device = 0; device < n_devices; device++)
+    {
+      const DvmdCpuset *around = dvmd_map_topology_get_cpus (survey->topology, DVMD_OBJECT_DEVICE, device);
+      guint8 *row = self->near + (gsize)self->objects[DVMD_OBJECT_DEVICE]->len * self->units->len;
+      DvmdMapObject object = { .index = device };
+      guint place = 0;
+
+      for (guint i = 0; i < n_units; i++)
+        {
+          const DvmdCpuset *cpus = dvmd_map_topology_get_cpus (survey->topology, units, i);
+
+          if (first_cpu (cpus, survey->allowed) < 0)
+            continue;
+          row[place] = is_near (survey, cpus, around);
+          object.n_cpus += row[place];
+          object.n_free += row[place] && g_array_index (self->units, Unit, place).is_free;
+          place++;
+        }
+      if (object.n_cpus > 0)
+        g_array_append_val (self->objects[DVMD_OBJECT_DEVICE], object);
+    }
+}
+
 static DvmdObjectKind
 kind_of_units (DvmdMapTopology *topology, DvmdCpuKind cpus)
 {
@@ -210,8 +262,9 @@ make_room (Survey *survey, DvmdCpuKind cpus)
   survey_init (survey);
   for (guint i = 0; i < n_units; i++)
     add_unit (self, survey, dvmd_map_topology_get_cpus (survey->topology, units, i));
-  for (guint kind = 0; kind < DVMD_N_OBJECT_KINDS; kind++)
+  for (guint kind = 0; kind < N_KINDS; kind++)
     find_places (self, kind, dvmd_map_topology_get_n_objects (survey->topology, kind));
+  add_devices (self, survey, units);
   return self;
 }
 
@@ -275,6 +328,7 @@ dvmd_map_room_unref (DvmdMapRoom *self)
   for (guint kind = 0; kind < DVMD_N_OBJECT_KINDS; kind++)
     g_array_unref (self->objects[kind]);
   g_array_unref (self->units);
+  g_free (self->near);
   g_free (self);
 }
 
@@ -290,6 +344,14 @@ dvmd_map_room_get_objects (DvmdMapRoom *self, DvmdObjectKind kind, guint32 *n_ob
   return (const DvmdMapObject *)self->objects[kind]->data;
 }
 
+static gboolean
+is_in (DvmdMapRoom *self, guint unit, DvmdObjectKind kind, guint32 place)
+{
+  if (kind == DVMD_OBJECT_DEVICE)
+    return self->near[(gsize)place * self->units->len + unit] != 0;
+  return g_array_index (self->units, Unit, unit).place[kind] == place;
+}
+
 /* (transfer full): how many cpus of the object each package has, those without one in the end */
 static guint32 *
 count_by_package (DvmdMapRoom *self, DvmdObjectKind kind, guint32 place, gboolean free_alone)
@@ -301,7 +363,7 @@ count_by_package (DvmdMapRoom *self, DvmdObjectKind kind, guint32 place, gboolea
     {
       const Unit *unit = &g_array_index (self->units, Unit, i);
 
-      if (unit->place[kind] == place && (unit->is_free || !free_alone))
+      if (is_in (self, i, kind, place) && (unit->is_free || !free_alone))
         of_package[MIN (unit->place[DVMD_OBJECT_PACKAGE], n_packages)]++;
     }
   return of_package;
@@ -350,7 +412,7 @@ dvmd_map_room_count_inside (DvmdMapRoom *self, DvmdObjectKind kind, guint32 plac
   g_autofree guint8 *seen = NULL;
   guint32 count = 0;
 
-  g_return_val_if_fail ((guint)kind < DVMD_N_OBJECT_KINDS && (guint)inner < DVMD_N_OBJECT_KINDS, 0);
+  g_return_val_if_fail ((guint)kind < DVMD_N_OBJECT_KINDS && (guint)inner < N_KINDS, 0);
 
   seen = g_malloc0 (self->objects[inner]->len + 1);
   for (guint i = 0; i < self->units->len; i++)
@@ -360,7 +422,7 @@ dvmd_map_room_count_inside (DvmdMapRoom *self, DvmdObjectKind kind, guint32 plac
       if (unit->place[inner] == NO_PLACE || seen[unit->place[inner]])
         continue;
       seen[unit->place[inner]] = TRUE;
-      count += unit->place[kind] == place;
+      count += is_in (self, i, kind, place);
     }
   return count;
 }

@@ -57,6 +57,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdCpuset, dvmd_cpuset_free)
  * @DVMD_OBJECT_L1CACHE: of the first
  * @DVMD_OBJECT_CORE: cores
  * @DVMD_OBJECT_HWTHREAD: hardware threads
+ * @DVMD_OBJECT_DEVICE: devices, or groups of them, of the kind that the job asks for, in the order in which they are
+ *   taken, each with the cpus near it; several may have the same cpus. There are some only if it asks for devices
  * @DVMD_N_OBJECT_KINDS: how many kinds there are
  *
  * What a node is made of.
@@ -73,6 +75,7 @@ typedef enum
   DVMD_OBJECT_L1CACHE,
   DVMD_OBJECT_CORE,
   DVMD_OBJECT_HWTHREAD,
+  DVMD_OBJECT_DEVICE,
   DVMD_N_OBJECT_KINDS
 } DvmdObjectKind;
 

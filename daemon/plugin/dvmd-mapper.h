@@ -83,6 +83,7 @@ typedef enum
  * @in_use: (nullable): the cpus to which processes are bound; %NULL: none is known
  * @is_local: whether it is the machine from which the DVM is led
  * @aliases: (nullable) (array zero-terminated=1): what else it is called, as far as its agent has said
+ * @devices_in_use: (nullable): the devices that others have, by their numbers on the node; none of them is in @topology
  *
  * A node that may be used.
  *
@@ -104,7 +105,8 @@ typedef struct
   const DvmdCpuset *in_use;
   gboolean is_local;
   const char *const *aliases;
-  gpointer reserved[4];
+  const DvmdCpuset *devices_in_use;
+  gpointer reserved[3];
 } DvmdMapNode;
 
 /**

@@ -13,6 +13,7 @@
 #include <hwloc.h>
 
 #include "dvm.h"
+#include "dvmd-devices.h"
 
 #define NO_REGION G_MAXUINT
 
@@ -60,6 +61,7 @@ typedef struct
   hwloc_topology_t topology;
   GArray *units;       /* Unit, in logical order */
   GArray *regions;     /* Region, in logical order */
+  GPtrArray *devices;  /* (nullable): hwloc_bitmap_t of each group of devices, when a place was one */
   GHashTable *members; /* kind and object -> GArray of the indexes of its units */
   gboolean by_unit;    /* bound to the cpus that are taken, not to the whole region */
 } Binder;
@@ -190,6 +192,7 @@ binder_init (Binder *self, const DvmdBindingRequest *request, const DvmdBindingP
 static void
 binder_clear (Binder *self)
 {
+  g_clear_pointer (&self->devices, g_ptr_array_unref);
   g_clear_pointer (&self->members, g_hash_table_unref);
   g_clear_pointer (&self->units, g_array_unref);
   g_clear_pointer (&self->regions, g_array_unref);
@@ -198,11 +201,68 @@ G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Binder, binder_clear)
 
 /* ---- the objects on which processes are placed ---- */
 
+/* Near a device is what the job asks for: an object around what is near is not. */
+static gboolean
+check_near (Binder *self, hwloc_const_bitmap_t near, GError **error)
+{
+  g_autofree char *list = NULL;
+  char *text = NULL;
+
+  for (guint i = 0; !self->by_unit && i < self->regions->len; i++)
+    {
+      const Region *region = &g_array_index (self->regions, Region, i);
+
+      if (!hwloc_bitmap_intersects (region->cpus, near) || hwloc_bitmap_isincluded (region->cpus, near))
+        continue;
+      if (hwloc_bitmap_list_asprintf (&text, near) >= 0)
+        list = g_strdup (text);
+      free (text);
+      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+                   "bind-to: a %s has cpus that are not near the device, which are %s: bind to something in them, such "
+                   "as core",
+                   kinds[self->policy->bind_to].name, list);
+      return FALSE;
+    }
+  return TRUE;
+}
+
+static gboolean
+list_devices (Binder *self, GError **error)
+{
+  const DvmdBindingRequest *request = self->request;
+  guint32 index = self->policy->devices;
+  const char *wish = index > 0 && index <= request->n_cpusets ? request->cpusets[index - 1] : "";
+  g_autoptr (GPtrArray) groups = dvmd_devices_choose (request->topology, wish, error);
+
+  if (groups == NULL)
+    return FALSE;
+  self->devices = g_ptr_array_new_with_free_func ((GDestroyNotify)hwloc_bitmap_free);
+  for (guint i = 0; i < groups->len; i++)
+    g_ptr_array_add (self->devices, read_cpus (((const DvmdDeviceGroup *)groups->pdata[i])->cpus));
+  return TRUE;
+}
+
+/* (transfer none) (nullable): NULL with an error */
+static hwloc_const_bitmap_t
+get_device_cpus (Binder *self, guint32 group, GError **error)
+{
+  if (self->devices == NULL && !list_devices (self, error))
+    return NULL;
+  if (group < self->devices->len)
+    return check_near (self, self->devices->pdata[group], error) ? self->devices->pdata[group] : NULL;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+               "The node has %u such devices, or groups of them: none has the number %u", self->devices->len, group);
+  return NULL;
+}
+
 /* (transfer none) (nullable): NULL with an error, there is no such object */
 static hwloc_const_bitmap_t
 get_object_cpus (Binder *self, const DvmdBindingPlace *place, GError **error)
 {
   hwloc_obj_t object;
+
+  if (place->kind == DVMD_KIND_DEVICE)
+    return get_device_cpus (self, place->object, error);
 
   if (place->kind == DVMD_KIND_NODE)
     return hwloc_topology_get_topology_cpuset (self->topology);

@@ -24,7 +24,7 @@ typedef struct
   const DvmdBindingPlace *places;
   const DvmdBindingPolicy *const *policies; /* (nullable): of each place; NULL: policy is that of all of them */
   guint n_places;
-  const char *const *cpusets; /* (nullable): those that places of DVMD_KIND_CPUS mean */
+  const char *const *cpusets; /* (nullable): those that places of DVMD_KIND_CPUS mean, and wishes for devices */
   guint n_cpusets;
 } DvmdBindingRequest;
 

@@ -15,11 +15,13 @@
 #include <sys/utsname.h>
 
 #include "dvm.h"
+#include "dvmd-devices.h"
 
 struct _DvmdTopology
 {
   gatomicrefcount ref_count;
   hwloc_topology_t topology;
+  GPtrArray *devices; /* DvmdDevice */
   guint n_pus;
   char *signature;
   char *cpuset;
@@ -39,7 +41,7 @@ static const struct
 
 #define PLUGINS_PATH "HWLOC_PLUGINS_PATH"
 
-/* Components that find only devices. */
+/* Components that find only devices: an XML has those that it has. */
 static const char *const blacklist[] = { "pci", "opencl", "cuda", "nvml", "rsmi", "levelzero", "gl" };
 
 void
@@ -67,13 +69,14 @@ init_without_plugins (hwloc_topology_t *topology)
 }
 
 static int
-init_topology (hwloc_topology_t *topology)
+init_topology (hwloc_topology_t *topology, gboolean devices)
 {
   if (init_without_plugins (topology) != 0)
     return -1;
   for (gsize i = 0; i < G_N_ELEMENTS (blacklist); i++)
     hwloc_topology_set_components (*topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, blacklist[i]);
-  hwloc_topology_set_io_types_filter (*topology, HWLOC_TYPE_FILTER_KEEP_NONE);
+  hwloc_topology_set_io_types_filter (*topology,
+                                      devices ? HWLOC_TYPE_FILTER_KEEP_IMPORTANT : HWLOC_TYPE_FILTER_KEEP_NONE);
   hwloc_topology_set_type_filter (*topology, HWLOC_OBJ_MISC, HWLOC_TYPE_FILTER_KEEP_NONE);
   return 0;
 }
@@ -96,9 +99,32 @@ list_objects (hwloc_topology_t topology, hwloc_obj_type_t type)
   return g_strv_builder_end (lists);
 }
 
+static void
+hash_text (GChecksum *checksum, const char *text)
+{
+  g_checksum_update (checksum, (const guchar *)text, -1);
+  g_checksum_update (checksum, (const guchar *)";", 1);
+}
+
+/* A device of another uuid, or at another place on the bus, is alike all the same. */
+static void
+hash_devices (GChecksum *checksum, GPtrArray *devices)
+{
+  for (guint i = 0; i < devices->len; i++)
+    {
+      const DvmdDevice *device = devices->pdata[i];
+
+      hash_text (checksum, device->vendor);
+      hash_text (checksum, device->uuid[0] != '\0' ? "named" : "");
+      hash_text (checksum, device->cpus);
+      for (gsize k = 0; device->names[k] != NULL; k++)
+        hash_text (checksum, device->names[k]);
+    }
+}
+
 /* Where the objects are, not only how many: two packages of 2 and 6 cores are not two of 4. */
 static guint32
-hash_shape (hwloc_topology_t topology)
+hash_shape (hwloc_topology_t topology, GPtrArray *devices)
 {
   g_autoptr (GChecksum) checksum = g_checksum_new (G_CHECKSUM_SHA1);
   guint32 hash;
@@ -108,12 +134,10 @@ hash_shape (hwloc_topology_t topology)
       g_auto (GStrv) lists = list_objects (topology, kinds[i].type);
 
       for (gsize k = 0; lists[k] != NULL; k++)
-        {
-          g_checksum_update (checksum, (const guchar *)lists[k], -1);
-          g_checksum_update (checksum, (const guchar *)";", 1);
-        }
+        hash_text (checksum, lists[k]);
       g_checksum_update (checksum, (const guchar *)"|", 1);
     }
+  hash_devices (checksum, devices);
   hash = (guint32)g_ascii_strtoull (g_checksum_get_string (checksum) + 32, NULL, 16);
   return hash;
 }
@@ -129,7 +153,7 @@ get_architecture (hwloc_topology_t topology, struct utsname *buffer)
 }
 
 static char *
-make_signature (hwloc_topology_t topology)
+make_signature (hwloc_topology_t topology, GPtrArray *devices)
 {
   GString *text = g_string_new (NULL);
   struct utsname buffer;
@@ -138,13 +162,30 @@ make_signature (hwloc_topology_t topology)
     g_string_append_printf (text, "%d%s:", MAX (hwloc_get_nbobjs_by_type (topology, kinds[i].type), 0),
                             kinds[i].suffix);
   g_string_append_printf (text, "%s:%s:%08x", get_architecture (topology, &buffer),
-                          G_BYTE_ORDER == G_LITTLE_ENDIAN ? "le" : "be", hash_shape (topology));
+                          G_BYTE_ORDER == G_LITTLE_ENDIAN ? "le" : "be", hash_shape (topology, devices));
   return g_string_free (text, FALSE);
 }
 
-/* Takes the loaded topology. */
+/*
+ * hwloc reads from the devices of this machine themselves, which takes 5 ms each in some virtual machines, and does not
+ * know GPUs by name without its plugins: we ask the kernel, and leave a remark of it for those who read the XML.
+ */
+static GPtrArray *
+find_devices (hwloc_topology_t topology, const char *root)
+{
+  GPtrArray *devices;
+
+  if (root == NULL)
+    return dvmd_devices_new_from_hwloc (topology);
+  devices = dvmd_devices_new_from_kernel (root);
+  dvmd_devices_note (devices, topology);
+  dvmd_devices_finish (devices, topology);
+  return devices;
+}
+
+/* Takes the loaded topology. root (nullable): the files of the kernel are below */
 static DvmdTopology *
-wrap (hwloc_topology_t topology)
+wrap (hwloc_topology_t topology, const char *root)
 {
   DvmdTopology *self = g_new0 (DvmdTopology, 1);
   char *list = NULL;
@@ -156,7 +197,8 @@ wrap (hwloc_topology_t topology)
   if (hwloc_bitmap_list_asprintf (&list, hwloc_topology_get_allowed_cpuset (topology)) >= 0)
     self->cpuset = g_strdup (list);
   free (list);
-  self->signature = make_signature (topology);
+  self->devices = find_devices (topology, root);
+  self->signature = make_signature (topology, self->devices);
   return self;
 }
 
@@ -175,12 +217,12 @@ check_numbers (hwloc_topology_t topology, const char *what, GError **error)
 }
 
 static DvmdTopology *
-load (hwloc_topology_t topology, const char *what, GError **error)
+load (hwloc_topology_t topology, const char *what, const char *root, GError **error)
 {
   if (hwloc_topology_load (topology) == 0)
     {
       if (check_numbers (topology, what, error))
-        return wrap (topology);
+        return wrap (topology, root);
       hwloc_topology_destroy (topology);
       return NULL;
     }
@@ -190,9 +232,9 @@ load (hwloc_topology_t topology, const char *what, GError **error)
 }
 
 static gboolean
-create_topology (hwloc_topology_t *topology, GError **error)
+create_topology (hwloc_topology_t *topology, gboolean devices, GError **error)
 {
-  if (init_topology (topology) == 0)
+  if (init_topology (topology, devices) == 0)
     return TRUE;
   g_set_error_literal (error, DVM_ERROR, DVM_ERROR_FAILED, "hwloc could not be initialized");
   return FALSE;
@@ -201,11 +243,13 @@ create_topology (hwloc_topology_t *topology, GError **error)
 DvmdTopology *
 dvmd_topology_new_local (GError **error)
 {
+  /* hwloc is told to take another machine for this one. */
+  gboolean other = g_getenv ("HWLOC_XMLFILE") != NULL || g_getenv ("HWLOC_SYNTHETIC") != NULL;
   hwloc_topology_t topology;
 
-  if (!create_topology (&topology, error))
+  if (!create_topology (&topology, other, error))
     return NULL;
-  return load (topology, "this machine", error);
+  return load (topology, "this machine", other ? NULL : "/", error);
 }
 
 static DvmdTopology *
@@ -214,7 +258,7 @@ new_from_xml (const char *xml, gsize length, gboolean this_machine, GError **err
   hwloc_topology_t topology;
   g_autofree char *copy = g_strndup (xml, length);
 
-  if (!create_topology (&topology, error))
+  if (!create_topology (&topology, TRUE, error))
     return NULL;
   if (this_machine)
     hwloc_topology_set_flags (topology, HWLOC_TOPOLOGY_FLAG_IS_THISSYSTEM);
@@ -226,7 +270,7 @@ new_from_xml (const char *xml, gsize length, gboolean this_machine, GError **err
                            "The text is not the XML of an hwloc topology, as “lstopo --of xml” writes it");
       return NULL;
     }
-  return load (topology, "the XML", error);
+  return load (topology, "the XML", NULL, error);
 }
 
 DvmdTopology *
@@ -247,7 +291,7 @@ dvmd_topology_new_from_synthetic (const char *text, GError **error)
   hwloc_topology_t topology;
   g_autofree char *what = g_strdup_printf ("“%s”", text);
 
-  if (!create_topology (&topology, error))
+  if (!create_topology (&topology, FALSE, error))
     return NULL;
   if (hwloc_topology_set_synthetic (topology, text) != 0)
     {
@@ -258,7 +302,7 @@ dvmd_topology_new_from_synthetic (const char *text, GError **error)
                    text);
       return NULL;
     }
-  return load (topology, what, error);
+  return load (topology, what, NULL, error);
 }
 
 DvmdTopology *
@@ -273,10 +317,17 @@ dvmd_topology_unref (DvmdTopology *self)
 {
   if (!g_atomic_ref_count_dec (&self->ref_count))
     return;
+  g_ptr_array_unref (self->devices);
   hwloc_topology_destroy (self->topology);
   g_free (self->signature);
   g_free (self->cpuset);
   g_free (self);
+}
+
+GPtrArray *
+dvmd_topology_get_devices (DvmdTopology *self)
+{
+  return self->devices;
 }
 
 guint

@@ -39,7 +39,8 @@ typedef enum
 /* Else the environment is changed for a moment by each new topology: not good where there are threads. */
 void dvmd_topology_prepare_environment (void);
 
-/* This machine, without its I/O devices; what the process may not use (cgroup, affinity) is left out. */
+/* This machine; what the process may not use (cgroup, affinity) is left out. Its devices are a list beside the objects.
+ */
 DvmdTopology *dvmd_topology_new_local (GError **error);
 /* The text of dvmd_topology_dup_xml(), or lstopo's: another machine. */
 DvmdTopology *dvmd_topology_new_from_xml (const char *xml, gsize length, GError **error);

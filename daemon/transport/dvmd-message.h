@@ -84,7 +84,7 @@ typedef enum
  * environment itself where the digest is empty
  */
 #define DVMD_LAUNCH_APPS_TYPE "a(aayaybasayaay)"
-#define DVMD_LAUNCH_MAP_TYPE  "(a(uuiuuuuiuuuu)a(uuuuu)asa(uu))"
+#define DVMD_LAUNCH_MAP_TYPE  "(a(uuiuuuuiuuuu)a(uuuuuu)asa(uu))"
 #define DVMD_LAUNCH_TYPE      "(usuua{sv}" DVMD_LAUNCH_APPS_TYPE DVMD_LAUNCH_MAP_TYPE ")"
 
 /* (nspace, processes, universe size, session, how mapped or "", applications, map); of one: (argv, directory) */

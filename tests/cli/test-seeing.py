@@ -57,6 +57,20 @@ def test_objects():
         equal(here.cli("stop").returncode, 0)
 
 
+def test_devices():
+    """a map says which devices each rank has; a message says what would be right"""
+    gpus = os.path.join(os.path.dirname(__file__), "..", "offline", "machines", "gpus.xml")
+    with place() as here:
+        equal(objects(map_rows(here, "--map-by", "device=gpu", topology=gpus)), [f"device nvml{n}" for n in range(4)])
+        equal(objects(map_rows(here, "-n", "2", "--map-by", "dev=g:interleave", topology=gpus)), ["device nvml0", "device nvml2"])
+        equal(objects(map_rows(here, "--map-by", "device=gpu:NDEV=2", topology=gpus)), ["device nvml0,nvml1", "device nvml2,nvml3"])
+        for policy, message in (("device=gpu:ndev=3", "1, 2, 4 do"), ("device=gpu:interleave=node", "unknown word"),
+                                ("core:shared", "it is for device"), ("device=nvml9", "has a device")):
+            result = here.cli("map", "--topology", gpus, "-n", "1", "--map-by", policy, "true")
+            check(result.returncode != 0, policy)
+            contains(result.stderr, message)
+
+
 def draw(here, *args, env=None, topology=MACHINE):
     """What map draws, in UTF-8"""
     result = here.cli("map", "--picture", "--topology", topology, *args, "true", env={"LC_ALL": "C.UTF-8", **(env or {})})

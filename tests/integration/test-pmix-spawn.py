@@ -158,7 +158,7 @@ class Failures:
         missing = os.path.join(dvm.place, 'missing')
         self.assertEqual(self.spawn_all(dvm, ['--', '/no/such/program'], ['--', '/etc/passwd'], ['cwd=' + missing, '--', 'true'],
                                         ['host=nowhere', '--', 'true'], ['np=9', '--', 'true'], ['cwd=relative', '--', 'true'],
-                                        ['map=device=gpu', '--', 'true'], ['require=pmix.something', '--', 'true'],
+                                        ['map=colocate', '--', 'true'], ['require=pmix.something', '--', 'true'],
                                         ['session=77', '--', 'true'], ['id=nobodys', '--', 'true'], ['target=nobodys', '--', 'true']),
                          [NOT_FOUND, NOT_EXECUTABLE, NOT_LAUNCHED, MAP_FAILED, MAP_FAILED, BAD_PARAM, NOT_SUPPORTED, NOT_SUPPORTED, NO_SUCH,
                           NO_SUCH, NO_SUCH, 0])

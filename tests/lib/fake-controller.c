@@ -349,7 +349,7 @@ dvmd_controller_cpus_get (DvmdControllerCpus *self, guint node, guint local_rank
 }
 
 char *
-dvmd_controller_cpus_dup_object (DvmdControllerCpus *self, guint rank)
+dvmd_controller_cpus_dup_object (DvmdControllerCpus *self, guint rank, guint node, guint local_rank)
 {
   return g_strdup ("");
 }

@@ -20,6 +20,7 @@ node_clear (gpointer data)
   g_clear_pointer (&self->objects, dvmd_map_topology_free);
   g_clear_pointer (&self->topology, dvmd_topology_unref);
   g_clear_pointer (&self->in_use, dvmd_cpuset_free);
+  g_clear_pointer (&self->devices_in_use, dvmd_cpuset_free);
 }
 
 void
@@ -52,6 +53,25 @@ get_machines (void)
   return machines;
 }
 
+/* "gpus.xml" is one of the folder machines. */
+static DvmdTopology *
+load_machine (const char *text)
+{
+  g_autofree char *path = g_test_build_filename (G_TEST_DIST, "machines", text, NULL);
+  g_autofree char *xml = NULL;
+  g_autoptr (GError) error = NULL;
+  DvmdTopology *topology;
+  gsize length = 0;
+
+  if (g_str_has_suffix (text, ".xml"))
+    g_file_get_contents (path, &xml, &length, &error);
+  g_assert_no_error (error);
+  topology = xml != NULL ? dvmd_topology_new_from_xml (xml, length, &error)
+                         : dvmd_topology_new_from_synthetic (text, &error);
+  g_assert_no_error (error);
+  return topology;
+}
+
 static void
 load_objects (DvmdMapTopology *into, gpointer topology)
 {
@@ -63,12 +83,10 @@ offline_job_add_node (OfflineJob *self, const char *name, const char *synthetic,
 {
   DvmdTopology *topology = g_hash_table_lookup (get_machines (), synthetic);
   OfflineNode node = { .name = g_strdup (name), .slots = slots };
-  g_autoptr (GError) error = NULL;
 
   if (topology == NULL)
     {
-      topology = dvmd_topology_new_from_synthetic (synthetic, &error);
-      g_assert_no_error (error);
+      topology = load_machine (synthetic);
       g_hash_table_insert (get_machines (), g_strdup (synthetic), topology);
     }
   node.topology = dvmd_topology_ref (topology);
@@ -99,6 +117,7 @@ offer_nodes (OfflineJob *self)
         .signature = dvmd_topology_get_signature (node->topology),
         .topology = node->objects,
         .in_use = node->in_use,
+        .devices_in_use = node->devices_in_use,
         .is_local = node->is_local,
         .aliases = node->aliases,
       };

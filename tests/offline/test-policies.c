@@ -122,9 +122,9 @@ draw_way (Trial *self, GRand *random)
   self->kind = DVMD_OBJECT_NODE;
   self->per_object = (guint)g_rand_int_range (random, 1, 4);
   if (self->way == BY_OBJECT)
-    self->kind = (DvmdObjectKind)g_rand_int_range (random, DVMD_OBJECT_PACKAGE, DVMD_N_OBJECT_KINDS);
+    self->kind = (DvmdObjectKind)g_rand_int_range (random, DVMD_OBJECT_PACKAGE, DVMD_OBJECT_DEVICE);
   else if (self->way == BY_PPR)
-    self->kind = (DvmdObjectKind)g_rand_int_range (random, DVMD_OBJECT_NODE, DVMD_N_OBJECT_KINDS);
+    self->kind = (DvmdObjectKind)g_rand_int_range (random, DVMD_OBJECT_NODE, DVMD_OBJECT_DEVICE);
   if (self->way == BY_PPR)
     g_string_printf (self->map_by, "ppr:%u:%s", self->per_object, kind_names[self->kind]);
   else
@@ -140,7 +140,7 @@ draw_binding (Trial *self, GRand *random)
   if (self->pe > 1)
     self->bind = self->hwthreads ? DVMD_OBJECT_HWTHREAD : DVMD_OBJECT_CORE;
   else if (g_rand_int_range (random, 0, 4) > 0)
-    self->bind = (DvmdObjectKind)g_rand_int_range (random, MAX (self->kind, DVMD_OBJECT_PACKAGE), DVMD_N_OBJECT_KINDS);
+    self->bind = (DvmdObjectKind)g_rand_int_range (random, MAX (self->kind, DVMD_OBJECT_PACKAGE), DVMD_OBJECT_DEVICE);
   self->hwthreads = self->hwthreads || self->bind == DVMD_OBJECT_HWTHREAD;
   g_string_assign (self->bind_to, self->bind == DVMD_OBJECT_NODE ? "none" : kind_names[self->bind]);
   self->overload = self->bind != DVMD_OBJECT_NODE && g_rand_int_range (random, 0, 4) == 0;

@@ -207,7 +207,7 @@ test_failures (Fixture *self, gconstpointer data)
     { "([{'argv': <['true']>, 'hosts': <['nowhere']>}], @a{sv} {})", DVMD_PMIX_ERR_JOB_FAILED_TO_MAP },
     { "([{'argv': <['true']>, 'np': <uint32 3>}], @a{sv} {})", DVMD_PMIX_ERR_JOB_FAILED_TO_MAP },
     { "([{'argv': <['true']>}], {'what': <'ever'>})", DVMD_PMIX_ERR_BAD_PARAM },
-    { "([{'argv': <['true']>}], {'map-by': <'device=gpu'>})", DVMD_PMIX_ERR_NOT_SUPPORTED },
+    { "([{'argv': <['true']>}], {'map-by': <'colocate'>})", DVMD_PMIX_ERR_NOT_SUPPORTED },
     { "([{'argv': <@as []>}], @a{sv} {})", DVMD_PMIX_ERR_BAD_PARAM },
     { "(@aa{sv} [], @a{sv} {})", DVMD_PMIX_ERR_BAD_PARAM },
   };
@@ -298,8 +298,8 @@ test_says_why (Fixture *self, gconstpointer data)
       has_read (fds[2], text, ": what rank 1 wanted to spawn was not started: Rank 0 on two could not be started"));
   spawn (self, "([{'argv': <['true']>, 'np': <uint32 3>}], @a{sv} {})");
   wait_until (has_read (fds[2], text, "was not started: The job asks for 3 processes, but only 2 of 4 slots are free"));
-  spawn (self, "([{'argv': <['true']>}], {'map-by': <'device=gpu'>})");
-  wait_until (has_read (fds[2], text, "device"));
+  spawn (self, "([{'argv': <['true']>}], {'map-by': <'colocate'>})");
+  wait_until (has_read (fds[2], text, "colocate"));
   close (fds[2]);
 }
 

@@ -195,13 +195,11 @@ test_words (void)
     int code;
     const char *mention;
   } wrong[] = {
-    { "device=gpu", DVM_ERROR_NOT_SUPPORTED, "“device” is not supported yet" },
     { "colocate", DVM_ERROR_NOT_SUPPORTED, "“colocate”" },
     { "ppr", DVM_ERROR_BAD_PARAM, "it is written ppr:N:OBJECT" },
     { "ppr:2", DVM_ERROR_BAD_PARAM, "it is written ppr:N:OBJECT" },
     { "ppr:0:node", DVM_ERROR_BAD_PARAM, "“ppr:0”" },
     { "ppr:65537:node", DVM_ERROR_BAD_PARAM, "“ppr:65537”" },
-    { "ppr:2:device=gpu", DVM_ERROR_NOT_SUPPORTED, "“device”" },
     { "ppr:2:nodes", DVM_ERROR_BAD_PARAM, "“node”" },
     { "ppr:2:node=3", DVM_ERROR_BAD_PARAM, "“node=3”" },
     { "slot:ORDERED", DVM_ERROR_BAD_PARAM, "“ordered” makes no sense with “slot”" },

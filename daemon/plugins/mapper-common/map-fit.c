@@ -44,6 +44,17 @@ most_of_object (DvmdMapRoom *room, DvmdObjectKind kind, guint32 place, const Dvm
   return most;
 }
 
+/* A device is for one process, unless the job says that it is shared, or how many each has. */
+static guint32
+most_of_device (DvmdMapFit *self, guint32 place, const DvmdMapRequest *request)
+{
+  guint32 most = most_of_object (self->room, self->kind, place, request);
+
+  if (self->quota > 0 || dvmd_map_words_has_qualifier (request, "shared=true"))
+    return most;
+  return MIN (most, 1);
+}
+
 static guint32
 share_of_object (DvmdMapFit *self, guint32 place)
 {
@@ -58,6 +69,7 @@ sum_up (DvmdMapFit *self)
   self->total = 0;
   for (guint32 i = 0; i < self->n; i++)
     self->total += share_of_object (self, i);
+  self->total = MIN (self->total, self->cpus);
 }
 
 static void
@@ -79,6 +91,7 @@ make_fit (DvmdMapRoom *room, DvmdObjectKind kind, guint32 quota)
   self->room = room != NULL ? dvmd_map_room_ref (room) : NULL;
   self->kind = kind;
   self->quota = quota;
+  self->cpus = G_MAXUINT64;
   if (room != NULL)
     self->objects = dvmd_map_room_get_objects (room, kind, &self->n);
   else if (kind == DVMD_OBJECT_NODE)
@@ -94,7 +107,13 @@ dvmd_map_fit_new (DvmdMapRoom *room, DvmdObjectKind kind, guint32 quota, const D
   DvmdMapFit *self = make_fit (room, kind, quota);
 
   for (guint32 i = 0; i < self->n; i++)
-    self->most[i] = room != NULL ? most_of_object (room, kind, i, request) : ANY;
+    if (kind == DVMD_OBJECT_DEVICE)
+      self->most[i] = most_of_device (self, i, request);
+    else
+      self->most[i] = room != NULL ? most_of_object (room, kind, i, request) : ANY;
+  if (kind == DVMD_OBJECT_DEVICE && self->n > 0 && request->bind_to > DVMD_BIND_TO_NONE
+      && (request->bind_flags & DVMD_BIND_OVERLOAD) == 0)
+    self->cpus = dvmd_map_room_count (room, DVMD_OBJECT_NODE, 0, request->pe);
   sum_up (self);
   return self;
 }
@@ -210,8 +229,13 @@ take_away (DvmdMapFit *self, const DvmdMapPattern *pattern)
 {
   DvmdMapFit *rest = make_fit (self->room, self->kind, self->quota);
 
+  rest->cpus = self->cpus;
   for (guint32 i = 0; i < self->n; i++)
-    rest->most[i] = self->most[i] == ANY ? ANY : self->most[i] - pattern->of_object[i];
+    {
+      rest->most[i] = self->most[i] == ANY ? ANY : self->most[i] - pattern->of_object[i];
+      if (self->cpus != G_MAXUINT64)
+        rest->cpus -= pattern->of_object[i];
+    }
   sum_up (rest);
   return rest;
 }

@@ -39,6 +39,7 @@ struct _DvmdMapFit
   guint32 n;
   const DvmdMapObject *objects;
   guint32 *most;        /* per object; G_MAXUINT32: any number */
+  guint64 cpus;         /* for so many processes the free cpus of the node do: those near two devices are the same */
   guint64 total;        /* of one application */
   GHashTable *patterns; /* number -> DvmdMapPattern */
 };

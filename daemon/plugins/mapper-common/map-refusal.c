@@ -162,6 +162,33 @@ set_no_cpus (const DvmdMapPlan *self, const Sums *sums, const char *apps, GError
                sums->need, self->request->n_nodes, apps, share, sums->fits, help);
 }
 
+/* How many processes the devices of all nodes are for, if each has its own; G_MAXUINT64: they are no devices, or shared
+ */
+static guint64
+count_devices (const DvmdMapPlan *self)
+{
+  guint64 n = 0;
+
+  if (self->fit[0]->kind != DVMD_OBJECT_DEVICE || dvmd_map_words_has_qualifier (self->request, "shared=true"))
+    return G_MAXUINT64;
+  for (guint i = 0; i < self->request->n_nodes; i++)
+    n += self->fit[i]->n;
+  return n;
+}
+
+static void
+set_no_devices (const DvmdMapPlan *self, guint64 need, guint64 n_devices, GError **error)
+{
+  const char *name = self->request->value;
+
+  g_set_error (
+      error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+      "map-by: %" G_GUINT64_FORMAT " processes do not fit onto the %" G_GUINT64_FORMAT
+      " devices “%s”, or groups of them, of the job's %u nodes: each has its own; have fewer processes, or let "
+      "them share (map-by device=%s:shared)",
+      need, n_devices, name, self->request->n_nodes, name);
+}
+
 void
 dvmd_map_plan_refuse (DvmdMapPlan *self, GError **error)
 {
@@ -173,6 +200,8 @@ dvmd_map_plan_refuse (DvmdMapPlan *self, GError **error)
     g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
                  "map-by: none of the job's %u nodes has a %s, as far as their hardware is known", request->n_nodes,
                  dvmd_map_words_name_kind (self->fit[0]->kind));
+  else if (sums.need > count_devices (self))
+    set_no_devices (self, sums.need, count_devices (self), error);
   else if (request->bind_to > DVMD_BIND_TO_NONE && !holds_one (self))
     set_too_large (self, error);
   else if (sums.need <= sums.slots && request->bind_to > DVMD_BIND_TO_NONE)

@@ -10,8 +10,8 @@
 
 #include <string.h>
 
-static const char *const names[DVMD_N_OBJECT_KINDS] = { "node",    "package", "numa", "l3cache",
-                                                        "l2cache", "l1cache", "core", "hwthread" };
+static const char *const names[DVMD_N_OBJECT_KINDS] = { "node",    "package", "numa",     "l3cache", "l2cache",
+                                                        "l1cache", "core",    "hwthread", "device" };
 
 const char *
 dvmd_map_words_name_kind (DvmdObjectKind kind)

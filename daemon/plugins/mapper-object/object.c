@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * By an object: one process on each of a node in turn until it is full, then the next node. With SPAN on each of all
- * nodes in turn.
+ * By an object, or by a device: one process on each of a node in turn until it is full, then the next node. With SPAN
+ * on each of all nodes in turn.
  */
 
 #include "config.h"
@@ -27,7 +27,8 @@ dvmd_by_object_check (DvmdMapper *mapper, const DvmdMapRequest *request, GError 
 
   if (!dvmd_map_words_read_kind (request->word, &kind, error))
     return FALSE;
-  if (request->pe <= 1 || kind < DVMD_OBJECT_CORE || (kind == DVMD_OBJECT_CORE && request->cpus == DVMD_CPUS_HWTHREAD))
+  if (request->pe <= 1 || kind < DVMD_OBJECT_CORE || kind == DVMD_OBJECT_DEVICE
+      || (kind == DVMD_OBJECT_CORE && request->cpus == DVMD_CPUS_HWTHREAD))
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
                "map-by: a process of %u cpus (PE=%u) does not fit onto a %s, which is one cpu: map by a larger object",
@@ -35,13 +36,14 @@ dvmd_by_object_check (DvmdMapper *mapper, const DvmdMapRequest *request, GError 
   return FALSE;
 }
 
-/* A slot alone does not do for a process that is to have cpus. */
+/* A slot alone does not do for a process that is to have cpus or a device. */
 static gboolean
 dvmd_by_object_count (DvmdMapper *mapper, const DvmdMapRequest *request, guint32 *app_np)
 {
   DvmdObjectKind kind = DVMD_OBJECT_NODE;
 
-  return dvmd_map_words_has_pe (request) && dvmd_map_words_read_kind (request->word, &kind, NULL)
+  return dvmd_map_words_read_kind (request->word, &kind, NULL)
+         && (dvmd_map_words_has_pe (request) || kind == DVMD_OBJECT_DEVICE)
          && dvmd_map_plan_count (request, kind, app_np);
 }
 
@@ -73,15 +75,16 @@ dvmd_by_object_init (DvmdByObject *self)
 {
 }
 
-static const char *const words[] = { "hwthread", "core", "l1cache", "l2cache", "l3cache", "numa", "package", NULL };
-static const char *const qualifiers[] = { "pe=N", "span", NULL };
+static const char *const words[] = { "hwthread", "core",    "l1cache",       "l2cache", "l3cache",
+                                     "numa",     "package", "device=DEVICE", NULL };
+static const char *const qualifiers[] = { "pe=N", "span", "ndev=N", "shared[=BOOL]", "interleave[=LEVEL]", NULL };
 
 const DvmdPluginInfo dvmd_plugin_info = {
   .abi = DVMD_PLUGIN_ABI,
   .size = sizeof (DvmdPluginInfo),
   .kind = DVMD_PLUGIN_MAPPER,
   .name = "object",
-  .description = "places ranks on the packages, NUMA nodes, caches, cores or hardware threads of each node",
+  .description = "places ranks on the packages, NUMA nodes, caches, cores, hardware threads or devices of each node",
   .get_type = dvmd_by_object_get_type,
   .words = words,
   .qualifiers = qualifiers,

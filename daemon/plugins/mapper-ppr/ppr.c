@@ -45,26 +45,16 @@ typedef struct
 /* ---- what is wanted ---- */
 
 static gboolean
-read_object (const char *object, DvmdObjectKind *kind, GError **error)
-{
-  gsize length = strcspn (object, "=");
-
-  if (length > 0 && g_ascii_strncasecmp (object, "device", length) == 0)
-    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "map-by: ppr: “device” is not supported yet");
-  else
-    return dvmd_map_words_read_kind (object, kind, error);
-  return FALSE;
-}
-
-static gboolean
 read_wish (const DvmdMapRequest *request, Wish *wish, GError **error)
 {
   guint64 number = 0;
 
   if (g_ascii_string_to_unsigned (request->arguments[0], 10, 1, MOST_PER_OBJECT, &number, NULL))
     {
+      g_autofree char *object = g_strndup (request->arguments[1], strcspn (request->arguments[1], "="));
+
       wish->number = (guint32)number;
-      return read_object (request->arguments[1], &wish->kind, error);
+      return dvmd_map_words_read_kind (object, &wish->kind, error);
     }
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
                "map-by: ppr: “%s” is no number of processes on each object, from 1 to %d", request->arguments[0],
