@@ -10,6 +10,7 @@
 #include "dvmd-agent-environment.h"
 
 #include "dvmd-agent-binding.h"
+#include "dvmd-agent-devices.h"
 
 #include <unistd.h>
 
@@ -238,13 +239,25 @@ dvmd_agent_prepare_app_environment (DvmdAgentJob *job, DvmdAgentApp *app)
   app->base = environment_steal (&environment);
 }
 
+/* (transfer full) (nullable) */
+static GStrv
+dup_device_variables (DvmdAgentJob *job, const DvmdLocalProc *proc, GError **error)
+{
+  const DvmdAgentApp *app = g_ptr_array_index (job->apps, proc->app);
+
+  return dvmd_agent_dup_device_variables (job, proc->local_rank, (const char *const *)app->environment->strings, error);
+}
+
 char **
 dvmd_agent_build_environment (DvmdAgentJob *job, DvmdLocalProc *proc, GError **error)
 {
   DvmdAgentApp *app = g_ptr_array_index (job->apps, proc->app);
   g_auto (GStrv) pmix = NULL;
+  g_auto (GStrv) devices = dup_device_variables (job, proc, error);
   Environment environment;
 
+  if (devices == NULL)
+    return NULL;
   if (job->registered)
     {
       pmix = dvmd_pmix_dup_environment (dvmd_agent_get_pmix (job->agent), job->local->nspace, proc->rank, error);
@@ -253,6 +266,8 @@ dvmd_agent_build_environment (DvmdAgentJob *job, DvmdLocalProc *proc, GError **e
     }
   environment_init (&environment);
   environment_put_all (&environment, (const char *const *)app->base);
+  /* A daemon that was started with some of these has all devices of its node. */
+  environment_put_all (&environment, (const char *const *)devices);
   environment_put_all (&environment, (const char *const *)pmix);
   environment_printf (&environment, "DVM_RANK=%u", proc->rank);
   environment_printf (&environment, "DVM_LOCAL_RANK=%u", proc->local_rank);
@@ -263,7 +278,7 @@ dvmd_agent_build_environment (DvmdAgentJob *job, DvmdLocalProc *proc, GError **e
 }
 
 static GVariant *
-strip_app (GVariant *app, const char *const *entries)
+strip_app (GVariant *app, const char *const *entries, const char *const *devices)
 {
   g_autoptr (GVariant) env = g_variant_lookup_value (app, "env-bytes", G_VARIANT_TYPE_BYTESTRING_ARRAY);
   g_autofree const char **strings = env != NULL ? g_variant_get_bytestring_array (env, NULL) : NULL;
@@ -271,7 +286,7 @@ strip_app (GVariant *app, const char *const *entries)
   g_auto (GVariantDict) dict;
 
   for (gsize i = 0; strings != NULL && strings[i] != NULL; i++)
-    if (!g_strv_contains (entries, strings[i]))
+    if (!g_strv_contains (entries, strings[i]) && !g_strv_contains (devices, strings[i]))
       g_ptr_array_add (left, (gpointer)strings[i]);
   g_variant_dict_init (&dict, app);
   if (left->len > 0)
@@ -286,16 +301,18 @@ GVariant *
 dvmd_agent_strip_defaults (DvmdAgentJob *job, const DvmdLocalProc *proc, GVariant *apps)
 {
   const DvmdAgentApp *app = g_ptr_array_index (job->apps, proc->app);
+  g_auto (GStrv) devices = dup_device_variables (job, proc, NULL);
   GVariantBuilder builder;
 
-  if (app->defaults == NULL)
+  if (app->defaults == NULL || devices == NULL)
     return g_variant_ref (apps);
   g_variant_builder_init (&builder, G_VARIANT_TYPE ("aa{sv}"));
   for (gsize i = 0; i < g_variant_n_children (apps); i++)
     {
       g_autoptr (GVariant) one = g_variant_get_child_value (apps, i);
 
-      g_variant_builder_add_value (&builder, strip_app (one, (const char *const *)app->defaults));
+      g_variant_builder_add_value (&builder,
+                                   strip_app (one, (const char *const *)app->defaults, (const char *const *)devices));
     }
   return g_variant_ref_sink (g_variant_builder_end (&builder));
 }

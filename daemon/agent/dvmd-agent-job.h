@@ -8,7 +8,7 @@
 #include "dvmd-agent-services.h"
 #include "dvmd-environments.h"
 #include "dvmd-launch-options.h"
-#include "dvmd-map.h"
+#include "dvmd-map-devices.h"
 #include "dvmd-pipes.h"
 
 G_BEGIN_DECLS
@@ -54,8 +54,9 @@ struct _DvmdAgentJob
   DvmdCredit *credit;
   DvmdAgentRun *run;
   gboolean killed;
-  GPtrArray *cpus;  /* (nullable): by local rank: what the process is bound to */
-  gboolean went_on; /* ranks that wait for a debugger need not any more */
+  GPtrArray *cpus;         /* (nullable): by local rank: what the process is bound to */
+  DvmdMapDevices *devices; /* (nullable): processes have none */
+  gboolean went_on;        /* ranks that wait for a debugger need not any more */
 };
 
 /* dvmd-agent-launch.c */

@@ -9,6 +9,7 @@
 #define G_LOG_DOMAIN "dvmd-agent"
 
 #include "dvmd-agent-binding.h"
+#include "dvmd-agent-devices.h"
 #include "dvmd-agent-fences.h"
 #include "dvmd-agent-pmix.h"
 #include "dvmd-agent-procs.h"
@@ -64,6 +65,7 @@ dvmd_agent_job_free (DvmdAgentJob *self)
   g_clear_pointer (&self->run, dvmd_agent_run_free);
   dvmd_fields_clear (dvmd_launch_fields, &self->options);
   g_clear_pointer (&self->cpus, g_ptr_array_unref);
+  g_clear_pointer (&self->devices, dvmd_map_devices_free);
   g_free (self->lost_reason);
   g_free (self->session_dir);
   g_free (self);
@@ -266,7 +268,7 @@ begin (DvmdAgent *self, DvmdAgentJob *job)
 {
   g_autoptr (GError) error = NULL;
 
-  if (!dvmd_agent_bind_procs (job, &error))
+  if (!dvmd_agent_bind_procs (job, &error) || !dvmd_agent_find_devices (job, &error))
     dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, error->message);
   else if (job->pmix)
     register_job (self, job);

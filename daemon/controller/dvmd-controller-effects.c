@@ -13,12 +13,27 @@
 #include "dvmd-controller-private.h"
 
 #include "dvmd-cpu-claims.h"
+#include "dvmd-device-claims.h"
 #include "dvmd-controller-allocators.h"
 #include "dvmd-controller-jobs.h"
 #include "dvmd-controller-map.h"
 #include "dvmd-controller-streams.h"
 
 /* ---- effects ---- */
+
+static void
+claim_hardware (gpointer user_data, DvmdJob *job, DvmdMap *map)
+{
+  dvmd_controller_claim_cpus (user_data, job, map);
+  dvmd_controller_claim_devices (user_data, job, map);
+}
+
+static void
+give_hardware_back (gpointer user_data, DvmdJob *job, DvmdNode *node)
+{
+  dvmd_controller_give_cpus_back (user_data, job, node);
+  dvmd_controller_give_devices_back (user_data, job, node);
+}
 
 static const DvmdEffects controller_effects = {
   .allocate = dvmd_controller_allocate,
@@ -28,8 +43,8 @@ static const DvmdEffects controller_effects = {
   .placement.check = dvmd_controller_check_placement,
   .placement.count = dvmd_controller_count_procs,
   .placement.map = dvmd_controller_map,
-  .placement.claimed = dvmd_controller_claim_cpus,
-  .placement.given_back = dvmd_controller_give_cpus_back,
+  .placement.claimed = claim_hardware,
+  .placement.given_back = give_hardware_back,
   .stage_files = dvmd_controller_stage_files,
   .send_launch = dvmd_controller_send_launch,
   .kill = dvmd_controller_kill,

@@ -13,6 +13,7 @@
 
 #include "dvmd-controller-map.h"
 #include "dvmd-cpu-claims.h"
+#include "dvmd-device-claims.h"
 #include "dvmd-map-objects.h"
 #include "dvmd-services.h"
 #include "dvmd-topology.h"
@@ -213,6 +214,12 @@ get_in_use (guint rank, gpointer user_data)
   return dvmd_controller_get_cpus_in_use (((Topologies *)user_data)->controller, rank);
 }
 
+static const DvmdCpuset *
+get_devices_in_use (guint rank, gpointer user_data)
+{
+  return dvmd_controller_get_devices_in_use (((Topologies *)user_data)->controller, rank);
+}
+
 static DvmdTopology *
 get_topology (guint rank, gpointer user_data)
 {
@@ -238,6 +245,7 @@ dvmd_controller_get_map_topologies (DvmdController *self)
     .local = own != NULL ? dvm_node_get_name (own->record) : NULL,
     .find = find_for_mappers,
     .get_in_use = get_in_use,
+    .get_devices_in_use = get_devices_in_use,
     .get_topology = get_topology,
     .binds = have_cpus_of_their_own (self),
     .user_data = dvmd_services_get (self, &dvmd_topology_service),

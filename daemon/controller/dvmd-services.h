@@ -75,6 +75,7 @@ typedef struct
   SERVICE (stage)                                                                                                      \
   SERVICE (topology)                                                                                                   \
   SERVICE (cpu_claims)                                                                                                 \
+  SERVICE (device_claims)                                                                                              \
   SERVICE (tree_fences)                                                                                                \
   SERVICE (collectives)                                                                                                \
   SERVICE (modex)                                                                                                      \

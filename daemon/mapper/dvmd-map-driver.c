@@ -888,6 +888,9 @@ dvmd_map_driver_count (GPtrArray *mappers, DvmdJob *job, const DvmdPlaces *place
   g_autofree DvmdMapNode *nodes = NULL;
   const DvmdMapRequest request = describe (job, places, topologies, &nodes);
 
+  /* A job that has no number waits for all devices rather than being as large as those that are free just now. */
+  for (guint i = 0; i < places->n_nodes; i++)
+    nodes[i].devices_in_use = NULL;
   return dvmd_map_driver_count_apps (mappers, &apps, &request, np);
 }
 
