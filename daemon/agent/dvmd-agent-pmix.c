@@ -9,6 +9,7 @@
 #define G_LOG_DOMAIN "dvmd-agent"
 
 #include "dvmd-agent-binding.h"
+#include "dvmd-agent-devices.h"
 #include "dvmd-agent-fences.h"
 #include "dvmd-agent-host.h"
 #include "dvmd-agent-pmix.h"
@@ -100,10 +101,14 @@ dvmd_agent_describe_ranks (DvmdPmixJob *description, DvmdMap *map, const DvmdAge
   for (guint rank = 0; rank < table->n_rows; rank++)
     {
       DvmdProcRow *row = dvmd_proc_table_row (table, rank);
+      g_autofree char *devices = NULL;
 
       dvmd_pmix_job_add_rank (
           description, GPOINTER_TO_UINT (g_hash_table_lookup (positions, GUINT_TO_POINTER (row->node))),
           row->local_rank, row->node_rank, is_here (job, row) ? dvmd_agent_get_cpus (job, row->local_rank) : NULL);
+      devices = is_here (job, row) ? dvmd_agent_dup_devices (job, row->local_rank) : NULL;
+      if (devices != NULL)
+        dvmd_pmix_job_set_devices (description, rank, devices);
     }
 }
 

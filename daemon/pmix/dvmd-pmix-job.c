@@ -35,6 +35,7 @@ rank_clear (gpointer data)
   DvmdPmixRank *rank = data;
 
   g_free (rank->cpuset);
+  g_free (rank->devices);
 }
 
 DvmdPmixJob *
@@ -127,6 +128,17 @@ dvmd_pmix_job_add_rank (DvmdPmixJob *self, guint32 node, guint16 local_rank, gui
   if (row.app < self->apps->len)
     row.app_rank = rank - ((DvmdPmixApp *)g_ptr_array_index (self->apps, row.app))->first_rank;
   g_array_append_val (self->ranks, row);
+}
+
+void
+dvmd_pmix_job_set_devices (DvmdPmixJob *self, guint32 rank, const char *devices)
+{
+  DvmdPmixRank *row = &g_array_index (self->ranks, DvmdPmixRank, rank);
+
+  g_return_if_fail (rank < self->ranks->len);
+
+  g_free (row->devices);
+  row->devices = g_strdup (devices);
 }
 
 guint32

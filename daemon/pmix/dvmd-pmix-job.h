@@ -30,6 +30,7 @@ typedef struct
   guint16 node_rank;  /* among all ranks of all jobs on its node */
   guint32 app_rank;   /* within its application */
   char *cpuset;       /* (nullable): hardware threads as "0-3,8"; NULL: not bound */
+  char *devices;      /* (nullable): "mlx5_0", those that it was given; NULL: none, or the rank is elsewhere */
 } DvmdPmixRank;
 
 #define DVMD_TYPE_PMIX_JOB (dvmd_pmix_job_get_type ())
@@ -79,6 +80,8 @@ void dvmd_pmix_job_add_app (DvmdPmixJob *self, const char *const *argv, const ch
  */
 void dvmd_pmix_job_add_rank (DvmdPmixJob *self, guint32 node, guint16 local_rank, guint16 node_rank,
                              const char *cpuset);
+/* devices: of a rank that was added, "nvml0,nvml1" */
+void dvmd_pmix_job_set_devices (DvmdPmixJob *self, guint32 rank, const char *devices);
 
 guint32 dvmd_pmix_job_get_size (DvmdPmixJob *self);
 const DvmdPmixRank *dvmd_pmix_job_get_rank (DvmdPmixJob *self, guint32 rank);

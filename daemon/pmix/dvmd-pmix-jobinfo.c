@@ -287,6 +287,8 @@ add_local_rank (Builder *b, DvmdPmixInfo *array, guint32 rank, const DvmdPmixRan
   const DvmdPmixPlace *place = dvmd_pmix_places_lookup (b->places, row->cpuset);
 
   dvmd_pmix_info_add_string (array, PMIX_PROCDIR, dir);
+  if (row->devices != NULL)
+    dvmd_pmix_info_add_string (array, PMIX_DEVICE_ID, row->devices);
   if (place == NULL)
     return;
   dvmd_pmix_info_add_string (array, PMIX_CPUSET, place->cpuset);

@@ -19,11 +19,11 @@
 #define DONE  "(tis"
 
 /*
- * (nspace, applications, nodes, our node, ranks, cpusets of those that are bound, universe size, most processes,
- * session, node size, mapped by, ranked by, bound to, parent, its rank, offset, stop, uid, gid)
- * of an application: (argv, directory, processes); of a rank: (node, local rank, node rank)
+ * (nspace, applications, nodes, our node, ranks, cpusets of those that are bound, devices of those that have some,
+ * universe size, most processes, session, node size, mapped by, ranked by, bound to, parent, its rank, offset, stop,
+ * uid, gid) of an application: (argv, directory, processes); of a rank: (node, local rank, node rank)
  */
-#define JOB "(sa(aayayu)asua(uqq)a{us}uuuussssuuuuu)"
+#define JOB "(sa(aayayu)asua(uqq)a{us}a{us}uuuussssuuuuu)"
 
 typedef struct
 {
@@ -187,6 +187,18 @@ cpusets_to_variant (DvmdPmixJob *job)
   return g_variant_builder_end (&cpusets);
 }
 
+static GVariant *
+devices_to_variant (DvmdPmixJob *job)
+{
+  GVariantBuilder devices;
+
+  g_variant_builder_init (&devices, G_VARIANT_TYPE ("a{us}"));
+  for (guint32 rank = 0; rank < dvmd_pmix_job_get_size (job); rank++)
+    if (dvmd_pmix_job_get_rank (job, rank)->devices != NULL)
+      g_variant_builder_add (&devices, "{us}", rank, dvmd_pmix_job_get_rank (job, rank)->devices);
+  return g_variant_builder_end (&devices);
+}
+
 /* As a(uqq) lies in memory: a job may have very many. */
 typedef struct
 {
@@ -213,12 +225,12 @@ ranks_to_variant (DvmdPmixJob *job)
 GVariant *
 dvmd_pmix_job_to_variant (DvmdPmixJob *job, gboolean guest)
 {
-  return g_variant_new ("(s@a(aayayu)^asu@a(uqq)@a{us}uuuussssuuuuu)", job->nspace, apps_to_variant (job), job->nodes,
-                        guest ? G_MAXUINT32 : job->my_node, ranks_to_variant (job), cpusets_to_variant (job),
-                        job->universe_size, job->max_procs, job->session_id, job->node_size,
-                        text_or_nothing (job->map_by), text_or_nothing (job->rank_by), text_or_nothing (job->bind_to),
-                        text_or_nothing (job->parent_nspace), job->parent_rank, job->offset, (guint32)job->stop,
-                        job->uid, job->gid);
+  return g_variant_new ("(s@a(aayayu)^asu@a(uqq)@a{us}@a{us}uuuussssuuuuu)", job->nspace, apps_to_variant (job),
+                        job->nodes, guest ? G_MAXUINT32 : job->my_node, ranks_to_variant (job),
+                        cpusets_to_variant (job), devices_to_variant (job), job->universe_size, job->max_procs,
+                        job->session_id, job->node_size, text_or_nothing (job->map_by), text_or_nothing (job->rank_by),
+                        text_or_nothing (job->bind_to), text_or_nothing (job->parent_nspace), job->parent_rank,
+                        job->offset, (guint32)job->stop, job->uid, job->gid);
 }
 
 static void
@@ -238,7 +250,7 @@ read_apps (DvmdPmixJob *job, GVariant *apps)
 }
 
 static void
-read_ranks (DvmdPmixJob *job, GVariant *ranks, GVariant *cpusets)
+read_ranks (DvmdPmixJob *job, GVariant *ranks, GVariant *cpusets, GVariant *devices)
 {
   gsize n;
   const RankRow *rows = g_variant_get_fixed_array (ranks, &n, sizeof (RankRow));
@@ -257,6 +269,10 @@ read_ranks (DvmdPmixJob *job, GVariant *ranks, GVariant *cpusets)
         g_free (row->cpuset);
         row->cpuset = g_strdup (text);
       }
+  g_variant_iter_init (&iter, devices);
+  while (g_variant_iter_next (&iter, "{u&s}", &rank, &text))
+    if (rank < n)
+      dvmd_pmix_job_set_devices (job, rank, text);
 }
 
 DvmdPmixJob *
@@ -265,6 +281,7 @@ dvmd_pmix_job_new_from_variant (GVariant *variant)
   g_autoptr (GVariant) apps = NULL;
   g_autoptr (GVariant) ranks = NULL;
   g_autoptr (GVariant) cpusets = NULL;
+  g_autoptr (GVariant) devices = NULL;
   g_autofree const char **nodes = NULL;
   const char *nspace;
   const char *map_by;
@@ -277,9 +294,9 @@ dvmd_pmix_job_new_from_variant (GVariant *variant)
   guint32 rest[4];
   DvmdPmixJob *job;
 
-  g_variant_get (variant, "(&s@a(aayayu)^a&su@a(uqq)@a{us}uuuu&s&s&s&suuuuu)", &nspace, &apps, &nodes, &my_node, &ranks,
-                 &cpusets, &numbers[0], &numbers[1], &numbers[2], &numbers[3], &map_by, &rank_by, &bind_to, &parent,
-                 &rest[0], &rest[1], &stop, &rest[2], &rest[3]);
+  g_variant_get (variant, "(&s@a(aayayu)^a&su@a(uqq)@a{us}@a{us}uuuu&s&s&s&suuuuu)", &nspace, &apps, &nodes, &my_node,
+                 &ranks, &cpusets, &devices, &numbers[0], &numbers[1], &numbers[2], &numbers[3], &map_by, &rank_by,
+                 &bind_to, &parent, &rest[0], &rest[1], &stop, &rest[2], &rest[3]);
   job = dvmd_pmix_job_new (nspace, nodes, my_node);
   job->universe_size = numbers[0];
   job->max_procs = numbers[1];
@@ -295,7 +312,7 @@ dvmd_pmix_job_new_from_variant (GVariant *variant)
   job->uid = rest[2];
   job->gid = rest[3];
   read_apps (job, apps);
-  read_ranks (job, ranks, cpusets);
+  read_ranks (job, ranks, cpusets, devices);
   return job;
 }
 

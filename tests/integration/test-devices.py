@@ -67,6 +67,13 @@ class Devices(dvmtest.Case):
                           {'DVM_DEVICES': 'mlx5_1', 'NCCL_IB_HCA': '=mlx5_1', 'UCX_NET_DEVICES': 'mlx5_1:1'},
                           {'DVM_DEVICES': 'eno6', 'UCX_NET_DEVICES': 'eno6'}])
 
+    def test_pmix(self):
+        """A rank asks its PMIx server, also one of its own process."""
+        dvm = self.start('gpus.xml')
+        done = dvm.run([os.environ['DVM_TEST_PMIX_CLIENT'], 'keys', 'pmix.dev.id'], np=2, map_by='device=gpu:ndev=2', bind_to='none')
+        self.assert_success(done)
+        self.assertEqual(sorted(done.lines), ['pmix.dev.id=nvml0,nvml1', 'pmix.dev.id=nvml2,nvml3'])
+
     @unittest.skipIf(CPUS[:2] != [0, 1], 'the first two cpus may not be used')
     def test_vendors(self):
         """Each library by its own variable, and processes are bound near the device, as the kernel says."""

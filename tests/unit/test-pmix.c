@@ -153,13 +153,17 @@ static void
 test_keys (gconstpointer data)
 {
   PmixFixture *fixture = (PmixFixture *)data;
-  const char *first[] = { get_client (),     "keys",           "pmix.job.size!",
-                          "pmix.univ.size!", "pmix.max.size!", "pmix.num.nodes!",
-                          "pmix.job.napps!", "pmix.lrank",     "pmix.nrank",
-                          "pmix.apprank",    "pmix.appnum",    "pmix.hname",
-                          "pmix.nodeid",     "pmix.lpeers!",   "pmix.local.size!",
-                          "pmix.pdir",       "pmix.nsdir!",    "pmix.cpuset",
-                          "pmix.pkgrank",    "pmix.lcpus!",    NULL };
+  const char *first[] = { get_client (),      "keys",
+                          "pmix.job.size!",   "pmix.univ.size!",
+                          "pmix.max.size!",   "pmix.num.nodes!",
+                          "pmix.job.napps!",  "pmix.lrank",
+                          "pmix.nrank",       "pmix.apprank",
+                          "pmix.appnum",      "pmix.hname",
+                          "pmix.nodeid",      "pmix.lpeers!",
+                          "pmix.local.size!", "pmix.pdir",
+                          "pmix.nsdir!",      "pmix.cpuset",
+                          "pmix.pkgrank",     "pmix.lcpus!",
+                          "pmix.dev.id",      NULL };
   const char *second[] = { get_client (), "nothing", NULL };
   const char *nodes[] = { g_get_host_name (), NULL };
   g_autoptr (DvmdPmixJob) job = dvmd_pmix_job_new ("keys-1", nodes, 0);
@@ -173,6 +177,7 @@ test_keys (gconstpointer data)
   dvmd_pmix_job_add_app (job, first, "/", 2);
   for (guint16 i = 0; i < 3; i++)
     dvmd_pmix_job_add_rank (job, 0, i, i + 10, i == 1 ? NULL : "0");
+  dvmd_pmix_job_set_devices (job, 2, "nvml0,nvml1");
   job->universe_size = 17;
   g_assert_true (pmix_fixture_register (fixture, job, NULL));
   run = pmix_fixture_start (fixture, job);
@@ -181,7 +186,7 @@ test_keys (gconstpointer data)
                               "pmix.job.napps=2\npmix.lrank=2\npmix.nrank=12\npmix.apprank=1\npmix.appnum=1\n"
                               "pmix.hname=%s\npmix.nodeid=0\npmix.lpeers=0,1,2\npmix.local.size=3\n"
                               "pmix.pdir=%s/sessions/keys-1/2\npmix.nsdir=%s/sessions/keys-1\npmix.cpuset=hwloc:0\n"
-                              "pmix.pkgrank=%u\npmix.lcpus=0:%s:0\n",
+                              "pmix.pkgrank=%u\npmix.lcpus=0:%s:0\npmix.dev.id=nvml0,nvml1\n",
                               g_get_host_name (), fixture->runtime_dir, fixture->runtime_dir, package_rank, all);
   g_assert_cmpstr (pmix_run_get_output (run, 2), ==, expected);
   pmix_fixture_deregister (fixture, "keys-1");
