@@ -121,15 +121,40 @@ find_view (DvmdMapOffer *self, const DvmdMapNode *node, DvmdTopology *topology)
   return map;
 }
 
+/* The hardware of nodes that are alike is told by one of them: nobody knows whose uuids these are. */
+static gboolean
+check_uuid (DvmdMapOffer *self, const DvmdMapNode *nodes, DvmdTopology *const *topologies, guint n_nodes)
+{
+  DvmdTopology *found = NULL;
+
+  for (guint i = 0; i < n_nodes; i++)
+    {
+      if (topologies[i] == NULL || !dvmd_devices_is_by_uuid (topologies[i], self->wish))
+        continue;
+      if (found == topologies[i])
+        {
+          self->reason = g_strdup_printf (
+              "node %s: map-by: it is like another node of the job, and which of them has the "
+              "device of that uuid is not known: choose the node (--host), or name the device",
+              nodes[i].name);
+          return FALSE;
+        }
+      found = topologies[i];
+    }
+  return TRUE;
+}
+
 void
 dvmd_map_offer_devices (DvmdMapOffer *self, DvmdMapNode *nodes, guint n_nodes, const DvmdMapTopologies *topologies)
 {
+  g_autofree DvmdTopology **own = g_new0 (DvmdTopology *, n_nodes + 1);
+  gboolean known;
+
   self->views = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)dvmd_map_topology_free);
   for (guint i = 0; i < n_nodes; i++)
-    {
-      DvmdTopology *topology = topologies->get_topology (nodes[i].rank, topologies->user_data);
-
-      if (topology != NULL)
-        nodes[i].topology = find_view (self, &nodes[i], topology);
-    }
+    own[i] = topologies->get_topology (nodes[i].rank, topologies->user_data);
+  known = check_uuid (self, nodes, own, n_nodes);
+  for (guint i = 0; known && i < n_nodes; i++)
+    if (own[i] != NULL)
+      nodes[i].topology = find_view (self, &nodes[i], own[i]);
 }

@@ -364,6 +364,22 @@ dvmd_devices_choose (DvmdTopology *topology, const char *wish, GError **error)
   return make_groups (topology, devices, wished.number);
 }
 
+gboolean
+dvmd_devices_is_by_uuid (DvmdTopology *topology, const char *wish)
+{
+  GPtrArray *all = dvmd_topology_get_devices (topology);
+  g_autofree char *name = NULL;
+  Wish wished = { 0 };
+
+  if (!read_wish (wish, &wished, NULL))
+    return FALSE;
+  name = wished.name;
+  for (guint i = 0; i < all->len; i++)
+    if (g_ascii_strcasecmp (((const DvmdDevice *)all->pdata[i])->uuid, name) == 0)
+      return TRUE;
+  return FALSE;
+}
+
 char *
 dvmd_device_group_name (const DvmdDeviceGroup *self)
 {

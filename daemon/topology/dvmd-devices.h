@@ -54,6 +54,8 @@ typedef struct
  * the library of its vendor takes; or DVM_ERROR_PARSE_FAILED: that is no wish
  */
 GPtrArray *dvmd_devices_choose (DvmdTopology *topology, const char *wish, GError **error);
+/* The wish names a device by its uuid, which another node of the same signature does not have. */
+gboolean dvmd_devices_is_by_uuid (DvmdTopology *topology, const char *wish);
 /* (transfer full): "nvml0,nvml1" */
 char *dvmd_device_group_name (const DvmdDeviceGroup *self);
 

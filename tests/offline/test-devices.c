@@ -137,6 +137,8 @@ test_classes (gconstpointer mappers)
     { "package:2 core:4 pu:1", "device=gpu", NULL, 1, "none of the job's 1 nodes has a device" },
     { GPUS, "device=mlx5_7", NULL, 1, "none of the job's 1 nodes has a device" },
     { GPUS, "device=gpu", NULL, 5, "5 processes do not fit onto the 4 devices “gpu”" },
+    { GPUS "|" GPUS, "device=GPU-00000001-aaaa-bbbb-cccc-000000000001", NULL, 1,
+      "node n1: map-by: it is like another node" },
     { "nameless.xml", "device=gpu", NULL, 1, "node n0: map-by: the GPU renderD128 (0000:01:00.0) has no name" },
   };
 
