@@ -48,6 +48,7 @@ picture_free (gpointer data)
 
   g_free (self->title);
   g_free (self->unbound);
+  g_free (self->devices);
   g_clear_pointer (&self->boxes, g_ptr_array_unref);
   g_ptr_array_unref (self->cells);
   g_free (self);
@@ -153,6 +154,7 @@ picture_new (const char *names, DvmCliMachine *machine)
   self->machine = machine;
   self->cells = g_ptr_array_new_with_free_func (cell_free);
   self->unbound = g_strdup ("");
+  self->devices = g_strdup ("");
   if (machine == NULL)
     {
       self->title = g_strdup_printf (_ ("%s: what it is made of is not known"), names);
@@ -275,6 +277,19 @@ ranks_finish (Ranks *self)
   picture->unbound = dvm_cli_list_numbers (self->unbound);
 }
 
+/* object: "device nvml0", as a map has it */
+static void
+add_devices (DvmCliPicture *picture, guint rank, const char *object)
+{
+  char *before = picture->devices;
+
+  if (!g_str_has_prefix (object, "device "))
+    return;
+  picture->devices = g_strdup_printf ("%s%s[%u] %s", before, before[0] != '\0' ? " " : "", rank,
+                                      object + strlen ("device "));
+  g_free (before);
+}
+
 GPtrArray *
 dvm_cli_pictures_new (GVariant *map, GPtrArray *machines, guint limit, guint *n_left)
 {
@@ -286,10 +301,11 @@ dvm_cli_pictures_new (GVariant *map, GPtrArray *machines, guint limit, guint *n_
     {
       const char *name;
       const char *cpus;
+      const char *object;
       guint rank;
       gpointer found;
 
-      g_variant_get_child (map, i, "(uuu&s&s&s&s)", &rank, NULL, NULL, &name, &cpus, NULL, NULL);
+      g_variant_get_child (map, i, "(uuu&s&s&s&s)", &rank, NULL, NULL, &name, &cpus, &object, NULL);
       if (!g_hash_table_lookup_extended (by_name, name, NULL, &found))
         {
           found = NULL;
@@ -301,8 +317,10 @@ dvm_cli_pictures_new (GVariant *map, GPtrArray *machines, guint limit, guint *n_
             }
           g_hash_table_insert (by_name, (gpointer)name, found);
         }
-      if (found != NULL)
-        ranks_add (found, rank, cpus);
+      if (found == NULL)
+        continue;
+      ranks_add (found, rank, cpus);
+      add_devices (((Ranks *)found)->picture, rank, object);
     }
   g_ptr_array_foreach (nodes, (GFunc)ranks_finish, NULL);
   *n_left = g_hash_table_size (by_name) - pictures->len;
@@ -551,6 +569,11 @@ dvm_cli_picture_to_text (DvmCliPicture *self, const DvmCliStyle *style)
   if (self->unbound[0] != '\0')
     {
       g_string_append_printf (text, _ ("not bound: ranks %s"), self->unbound);
+      g_string_append_c (text, '\n');
+    }
+  if (self->devices[0] != '\0')
+    {
+      g_string_append_printf (text, _ ("devices: %s"), self->devices);
       g_string_append_c (text, '\n');
     }
   return g_string_free (text, FALSE);

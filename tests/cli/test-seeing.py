@@ -64,6 +64,8 @@ def test_devices():
         equal(objects(map_rows(here, "--map-by", "device=gpu", topology=gpus)), [f"device nvml{n}" for n in range(4)])
         equal(objects(map_rows(here, "-n", "2", "--map-by", "dev=g:interleave", topology=gpus)), ["device nvml0", "device nvml2"])
         equal(objects(map_rows(here, "--map-by", "device=gpu:NDEV=2", topology=gpus)), ["device nvml0,nvml1", "device nvml2,nvml3"])
+        text = here.cli("map", "--picture", "--topology", gpus, "-n", "2", "--map-by", "device=gpu", "true").stdout
+        contains(text, "devices: [0] nvml0 [1] nvml1\n")
         for policy, message in (("device=gpu:ndev=3", "1, 2, 4 do"), ("device=gpu:interleave=node", "unknown word"),
                                 ("core:shared", "it is for device"), ("device=nvml9", "has a device")):
             result = here.cli("map", "--topology", gpus, "-n", "1", "--map-by", policy, "true")
