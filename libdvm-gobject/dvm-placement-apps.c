@@ -98,7 +98,8 @@ typedef struct
   Switch inherit;
   guint n_parts;         /* applications that follow each other and are alike are one */
   guint first_of_last;   /* the first application of the last one */
-  gboolean has_ranks;    /* it has a rankfile */
+  gboolean beside;       /* the job is to be beside another one */
+  const char *whole;     /* (nullable): its word, if that leaves no place for others */
   GHashTable *sequences; /* map-by -> where it stands */
 } Survey;
 
@@ -129,24 +130,67 @@ turn (Switch *self, gint8 value, const char *where, GError **error)
   return TRUE;
 }
 
-/* A file for all ranks leaves none for other words. */
+/* A file for all ranks leaves none for other words, and a job has slots or is beside another one. */
 static gboolean
-add_part (Survey *self, guint index, gboolean has_ranks, GError **error)
+add_part (Survey *self, guint index, const char *word, GError **error)
 {
+  static const char *const whole[] = { "rankfile", "colocate", NULL };
   guint other = self->first_of_last;
+  const char *last = self->whole;
 
   self->n_parts++;
   self->first_of_last = index;
-  if (self->n_parts > 1 && (has_ranks || self->has_ranks))
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                   _ ("%sapps[%u].map-by: “rankfile” gives a place to each rank of the job, so that apps[%u] cannot be "
-                      "placed by other words"),
-                   self->place, has_ranks ? index : other, has_ranks ? other : index);
-      return FALSE;
-    }
-  self->has_ranks = has_ranks;
-  return TRUE;
+  self->whole = NULL;
+  for (gsize i = 0; whole[i] != NULL; i++)
+    if (g_strcmp0 (word, whole[i]) == 0)
+      self->whole = whole[i];
+  if (self->n_parts == 1 || (self->whole == NULL && last == NULL))
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               _ ("%sapps[%u].map-by: “%s” gives a place to each rank of the job, so that apps[%u] cannot be placed by "
+                  "other words"),
+               self->place, self->whole != NULL ? index : other, self->whole != NULL ? self->whole : last,
+               self->whole != NULL ? other : index);
+  return FALSE;
+}
+
+/* A job takes slots or none: what it says of that no application can change. */
+static gboolean
+check_beside (const Survey *survey, const DvmPlacement *placement, const char *where, GError **error)
+{
+  if (!survey->beside || g_strcmp0 (placement->word, "colocate") == 0)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               _ ("%smap-by: “%s” contradicts “%s” of %smap-by: it is said for the whole job"), where,
+               placement->word != NULL ? placement->word : "core", "colocate", survey->place);
+  return FALSE;
+}
+
+/* Other nodes than those of the job beside which it is would have none of its processes. */
+static gboolean
+check_nodes (DvmJobSpec *self, guint index, const DvmPlacement *placement, const char *where, GError **error)
+{
+  DvmAppSpec *app = dvm_job_spec_get_app (self, index);
+  const char *const *hosts = dvm_app_spec_get_hosts (app);
+  const char *const *added = dvm_job_spec_get_add_hosts (self);
+  const char *named = NULL;
+
+  if (g_strcmp0 (placement->word, "colocate") != 0)
+    return TRUE;
+  if (hosts != NULL && hosts[0] != NULL)
+    named = "hosts";
+  else if (dvm_app_spec_get_hostfile (app) != NULL)
+    named = "hostfile";
+  else if (added != NULL && added[0] != NULL)
+    named = "add-hosts";
+  else if (dvm_job_spec_get_add_hostfile (self) != NULL)
+    named = "add-hostfile";
+  if (named == NULL)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               _ ("%smap-by: “%s” and “colocate” contradict each other: the other job says where a process runs"),
+               where, named);
+  return FALSE;
 }
 
 /* The lines of a sequence are given out once. */
@@ -179,7 +223,8 @@ check_app (DvmJobSpec *self, guint index, const DvmPlacementWords *words, Survey
   g_autofree char *where = g_strdup_printf ("%sapps[%u].", survey->place, index);
   g_autoptr (DvmPlacement) placement = parse_words (self, index, words, survey->place, error);
 
-  return placement != NULL && add_part (survey, index, g_strcmp0 (placement->word, "rankfile") == 0, error)
+  return placement != NULL && check_beside (survey, placement, where, error)
+         && add_part (survey, index, placement->word, error) && check_nodes (self, index, placement, where, error)
          && add_sequence (survey, placement, words->map_by, where, error)
          && turn (&survey->oversubscribe, placement->oversubscribe, where, error)
          && turn (&survey->inherit, placement->inherit, where, error);
@@ -193,6 +238,7 @@ check_job (DvmJobSpec *self, Survey *survey, GError **error)
       placement = _dvm_placement_parse (dvm_job_spec_get_map_by (self), dvm_job_spec_get_rank_by (self),
                                         dvm_job_spec_get_bind_to (self), survey->place, error);
 
+  survey->beside = placement != NULL && g_strcmp0 (placement->word, "colocate") == 0;
   return placement != NULL && turn (&survey->oversubscribe, placement->oversubscribe, survey->place, error)
          && turn (&survey->inherit, placement->inherit, survey->place, error);
 }

@@ -29,6 +29,8 @@ static const char *const qualifier_names[DVM_N_MAP_QUALIFIERS] = {
   [DVM_MAP_INTERLEAVE] = "interleave",
   [DVM_MAP_SHARED] = "shared",
   [DVM_MAP_NDEV] = "ndev",
+  [DVM_MAP_NPERPROC] = "nperproc",
+  [DVM_MAP_NPERNODE] = "npernode",
 };
 
 static const char *const bind_names[] = {
@@ -44,6 +46,7 @@ static const struct
   { DVM_MAP_OVERSUBSCRIBE, DVM_MAP_NOOVERSUBSCRIBE },
   { DVM_MAP_HWTCPUS, DVM_MAP_CORECPUS },
   { DVM_MAP_INHERIT, DVM_MAP_NOINHERIT },
+  { DVM_MAP_NPERPROC, DVM_MAP_NPERNODE },
 };
 
 /* Qualifiers that mean something behind these words alone. */
@@ -58,6 +61,8 @@ static const struct
   { DVM_MAP_INTERLEAVE, BIT (DVM_MAP_WORD_DEVICE), "device" },
   { DVM_MAP_SHARED, BIT (DVM_MAP_WORD_DEVICE), "device" },
   { DVM_MAP_NDEV, BIT (DVM_MAP_WORD_DEVICE), "device" },
+  { DVM_MAP_NPERPROC, BIT (DVM_MAP_WORD_COLOCATE), "colocate" },
+  { DVM_MAP_NPERNODE, BIT (DVM_MAP_WORD_COLOCATE), "colocate" },
 };
 
 /* Qualifiers that contradict a word. */
@@ -73,6 +78,10 @@ static const struct
   { DVM_MAP_SPAN, DVM_MAP_WORD_RANKFILE, N_ ("the file says where a process runs") },
   { DVM_MAP_SPAN, DVM_MAP_WORD_PPR, N_ ("every object gets as many") },
   { DVM_MAP_SPAN, DVM_MAP_WORD_PE_LIST, N_ ("the list says where a process runs") },
+  { DVM_MAP_SPAN, DVM_MAP_WORD_COLOCATE, N_ ("the other job says where a process runs") },
+  { DVM_MAP_NOLOCAL, DVM_MAP_WORD_COLOCATE, N_ ("the other job says where a process runs") },
+  { DVM_MAP_OVERSUBSCRIBE, DVM_MAP_WORD_COLOCATE, N_ ("the job takes no slots") },
+  { DVM_MAP_NOOVERSUBSCRIBE, DVM_MAP_WORD_COLOCATE, N_ ("the job takes no slots") },
   { DVM_MAP_CORECPUS, DVM_MAP_WORD_HWTHREAD, N_ ("a hardware thread is less than a core") },
 };
 
@@ -152,6 +161,14 @@ check_ranking (const DvmPlacementReader *self, GError **error)
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
                    _ ("%srank-by: “%s” contradicts map-by “%s”: the file gives the ranks"), self->place,
                    names[placement->rank_by], placement->word);
+      return FALSE;
+    }
+  if (self->word == DVM_MAP_WORD_COLOCATE)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   _ ("%srank-by: “%s” contradicts map-by “colocate”: the ranks are in the order of those beside which "
+                      "they are"),
+                   self->place, names[placement->rank_by]);
       return FALSE;
     }
   if (placement->rank_by < DVM_RANK_BY_FILL || maps_by_object (self))

@@ -57,6 +57,8 @@ static const DvmWord map_qualifiers[] = {
   { "interleave", DVM_MAP_INTERLEAVE, TRUE },
   { "shared", DVM_MAP_SHARED, TRUE },
   { "ndev", DVM_MAP_NDEV, TRUE },
+  { "nperproc", DVM_MAP_NPERPROC, TRUE },
+  { "npernode", DVM_MAP_NPERNODE, TRUE },
 };
 
 static const DvmWord interleave_levels[] = {
@@ -148,9 +150,11 @@ read_valued (DvmPlacementReader *self, const DvmWord *word, const char *value, G
     case DVM_MAP_PE:
       return read_number (self, "pe", value, &self->placement->pe, error);
     case DVM_MAP_NDEV:
-      if (!read_number (self, "ndev", value, &number, error))
+    case DVM_MAP_NPERPROC:
+    case DVM_MAP_NPERNODE:
+      if (!read_number (self, word->name, value, &number, error))
         return FALSE;
-      g_ptr_array_add (rest, g_strdup_printf ("ndev=%u", number));
+      g_ptr_array_add (rest, g_strdup_printf ("%s=%u", word->name, number));
       return TRUE;
     case DVM_MAP_FILE:
       if (value == NULL || value[0] == '\0')
@@ -381,6 +385,25 @@ check_list (const DvmPlacementReader *self, const char *list, GError **error)
   return TRUE;
 }
 
+/* Ranks stand behind a colon, too: "A:0-3+B:1" is one text. No qualifier begins with a digit. */
+static gboolean
+take_jobs (DvmPlacementReader *self, const char *value, char **parts, gsize *used, GError **error)
+{
+  g_autoptr (GString) jobs = g_string_new (value);
+  g_auto (GStrv) entries = NULL;
+
+  for (; value != NULL && parts[*used] != NULL && g_ascii_isdigit (parts[*used][0]); (*used)++)
+    g_string_append_printf (jobs, ":%s", parts[*used]);
+  entries = g_strsplit (jobs->str, "+", -1);
+  for (gsize i = 0; entries[0] == NULL || entries[i] != NULL; i++)
+    if (entries[0] == NULL || strchr (":", entries[i][0]) != NULL)
+      return refuse_map_by (self, error,
+                            _ ("“colocate” is without its job: it is written colocate=JOB, or colocate=JOB:0-3 for "
+                               "some of its ranks"));
+  self->placement->value = g_string_free (g_steal_pointer (&jobs), FALSE);
+  return TRUE;
+}
+
 /* The value of the word. used: how many of the parts behind it belong to it */
 static gboolean
 take_value (DvmPlacementReader *self, const char *value, char **parts, gsize *used, GError **error)
@@ -388,6 +411,8 @@ take_value (DvmPlacementReader *self, const char *value, char **parts, gsize *us
   DvmPlacement *placement = self->placement;
   g_autofree char *shown = _dvm_words_show (value != NULL ? value : "");
 
+  if (self->word == DVM_MAP_WORD_COLOCATE)
+    return take_jobs (self, value, parts, used, error);
   if (self->word == DVM_MAP_WORD_PE_LIST || self->word == DVM_MAP_WORD_DEVICE)
     {
       g_autofree char *device = NULL;
@@ -487,11 +512,12 @@ find_word (DvmPlacementReader *self, const char *text, GError **error)
     return TRUE;
   if (!check_colon (self, start, error))
     return FALSE;
-  if (g_ascii_strcasecmp (start, "colocate") == 0)
+  /* "co" has always been "core". */
+  if (length > 2 && g_ascii_strncasecmp ("colocate", start, length) == 0)
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
-                   _ ("%smap-by: only a spawn can ask for “colocate”, as debuggers do"), self->place);
-      return FALSE;
+      self->word = DVM_MAP_WORD_COLOCATE;
+      self->placement->word = g_strdup ("colocate");
+      return TRUE;
     }
   if (!_dvm_words_has (map_words, G_N_ELEMENTS (map_words), today, strlen (today)))
     {

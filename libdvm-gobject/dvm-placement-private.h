@@ -21,11 +21,12 @@ typedef enum
 typedef struct
 {
   char *word;      /* (nullable): whole and in lower case; one that is not of the grammar may be a mapper's own */
-  char *value;     /* (nullable): behind the "=" of the word. device: a class by its name, a device as written */
+  char *value;     /* (nullable): behind the "=" of the word. device: a class by its name, a device as written;
+                      colocate: "JOB:RANKS+JOB" */
   GStrv arguments; /* ppr: { "2", "l3cache" } or { "2", "device=gpu" }; else none */
-  GStrv rest;      /* "span", "ordered", "file=/x", "interleave=numa", "shared=true", "ndev=2"; behind a word that is
-                      not of the grammar every part that is not one of those below, as written */
-  guint pe;        /* 0: not given */
+  GStrv rest; /* "span", "ordered", "file=/x", "interleave=numa", "shared=true", "ndev=2", "npernode=1"; behind a word
+                 that is not of the grammar every part that is not one of those below, as written */
+  guint pe;   /* 0: not given */
   DvmCpus cpus;
   gint8 oversubscribe; /* -1: not given */
   gint8 inherit;       /* likewise */
@@ -43,7 +44,7 @@ typedef struct
 
 /*
  * The one parser of the words of placement. All texts are nullable. place: what messages begin with, an empty string or
- * such as "$.". Errors are DVM_ERROR_BAD_PARAM, and DVM_ERROR_NOT_SUPPORTED for what only a spawn can ask for.
+ * such as "$.". Errors are DVM_ERROR_BAD_PARAM.
  */
 DvmPlacement *_dvm_placement_parse (const char *map_by, const char *rank_by, const char *bind_to, const char *place,
                                     GError **error);
@@ -97,6 +98,7 @@ typedef enum
   DVM_MAP_WORD_RANKFILE,
   DVM_MAP_WORD_PE_LIST,
   DVM_MAP_WORD_DEVICE,
+  DVM_MAP_WORD_COLOCATE,
   DVM_MAP_WORD_FOREIGN,
 } DvmMapWord;
 
@@ -117,6 +119,8 @@ typedef enum
   DVM_MAP_INTERLEAVE,
   DVM_MAP_SHARED,
   DVM_MAP_NDEV,
+  DVM_MAP_NPERPROC,
+  DVM_MAP_NPERNODE,
   DVM_N_MAP_QUALIFIERS,
 } DvmMapQualifier;
 

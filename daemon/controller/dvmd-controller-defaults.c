@@ -42,14 +42,20 @@ take_settings (Defaults *self, const DvmdDefaults *settings)
 
 /* ---- whether they are right ---- */
 
-/* Each job would read the file from its beginning, whatever ranks it has. */
+/* Each job would read the file from its beginning, whatever ranks it has; and it would be beside jobs of today. */
 static gboolean
-check_no_file (const char *map_by, GError **error)
+check_for_all (const char *map_by, GError **error)
 {
   g_autoptr (DvmPlacement) placement = _dvm_placement_parse (map_by, NULL, NULL, "", error);
 
   if (placement == NULL)
     return FALSE;
+  if (g_strcmp0 (placement->word, "colocate") == 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   "map-by: “colocate” is for one job: others cannot all be beside the same processes");
+      return FALSE;
+    }
   if (g_strcmp0 (placement->word, "seq") != 0 && g_strcmp0 (placement->word, "rankfile") != 0)
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
@@ -75,7 +81,7 @@ dvmd_controller_check_defaults (DvmdPlugins *plugins, const DvmdDefaults *defaul
   dvm_job_spec_set_rank_by (spec, defaults->rank_by);
   dvm_job_spec_set_bind_to (spec, defaults->bind_to);
   dvm_job_spec_set_output (spec, defaults->output);
-  if (check_no_file (defaults->map_by, error) && dvm_job_spec_validate (spec, error)
+  if (check_for_all (defaults->map_by, error) && dvm_job_spec_validate (spec, error)
       && (!has_policy (defaults)
           || dvmd_map_driver_check (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), spec, &counts, error)))
     return TRUE;

@@ -11,6 +11,7 @@
 #include "dvm-job-spec-private.h"
 #include "dvm-placement-private.h"
 #include "dvmd-candidates.h"
+#include "dvmd-colocation.h"
 #include "dvmd-job-family.h"
 #include "dvmd-job-parts.h"
 #include "dvmd-job-reason.h"
@@ -325,7 +326,7 @@ static gboolean
 others_are_there (DvmdCandidates *candidates)
 {
   for (guint i = 0; i < candidates->nodes->len; i++)
-    if (DVMD_CANDIDATE (candidates, i)->node->slots_in_use > 0)
+    if (g_hash_table_size (DVMD_CANDIDATE (candidates, i)->node->jobs.ids) > 0)
       return !candidates->alone;
   return FALSE;
 }
@@ -395,6 +396,15 @@ find_no_nodes (DvmdAdmission *self, DvmdJob *job)
   return dvmd_node_pool_count_up (self->nodes) > 0 ? DVM_REASON_NODES_RESERVED : DVM_REASON_NO_NODES;
 }
 
+/* The job that it is to be beside runs now, and nobody knows for how long. */
+static DvmdAdmit
+judge_beside (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GError **error)
+{
+  gboolean fits = check_most (job, candidates, error) && make_plan (self, job, candidates, DVMD_PLACES_FREE, error);
+
+  return fits ? DVMD_ADMIT : DVMD_ADMIT_NEVER;
+}
+
 static DvmdAdmit
 judge_nodes (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GError **error)
 {
@@ -411,6 +421,8 @@ judge_nodes (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GErr
       return DVMD_ADMIT_NEVER;
     }
   resolve_np (self, job, candidates);
+  if (candidates->beside != NULL)
+    return judge_beside (self, job, candidates, error);
   return check_most (job, candidates, error) ? judge_slots (self, job, candidates, error) : DVMD_ADMIT_NEVER;
 }
 
@@ -455,6 +467,7 @@ claim_plan (DvmdAdmission *self, DvmdJob *job)
 {
   Claims *claims = claims_of (job);
   g_autoptr (GArray) shares = dvmd_map_get_shares (claims->planned);
+  gboolean takes_slots = dvmd_colocation_get (job) == NULL;
 
   claims->slots = SLOTS_CLAIMED;
   claims->claims = g_array_sized_new (FALSE, FALSE, sizeof (DvmdClaim), shares->len);
@@ -462,7 +475,7 @@ claim_plan (DvmdAdmission *self, DvmdJob *job)
     {
       const DvmdMapShare *share = &g_array_index (shares, DvmdMapShare, i);
 
-      add_claim (self, job, dvmd_node_pool_get (self->nodes, share->node), share->count);
+      add_claim (self, job, dvmd_node_pool_get (self->nodes, share->node), takes_slots ? share->count : 0);
     }
   self->claimed (job, claims->planned, NULL, self->user_data);
 }
@@ -499,7 +512,7 @@ dvmd_admission_judge (DvmdAdmission *self, DvmdJob *job, GError **error)
     return DVMD_ADMIT_NEVER;
   verdict = judge (self, job, &candidates, error);
   if (verdict == DVMD_ADMIT && !came_before && !may_oversubscribe (job) && !need_not_fit (job, &candidates)
-      && overlaps_waiting (self, job, &candidates))
+      && candidates.beside == NULL && overlaps_waiting (self, job, &candidates))
     {
       verdict = DVMD_ADMIT_WAIT;
       drop_plan (job);

@@ -9,6 +9,7 @@
 #include "dvmd-candidates.h"
 
 #include "dvm-job-spec-private.h"
+#include "dvmd-colocation.h"
 #include "dvmd-job-parts.h"
 #include "dvmd-job-sessions.h"
 
@@ -448,11 +449,36 @@ find_chosen (DvmdCandidates *into, DvmdNodePool *pool, DvmdJob *job, GError **er
   return TRUE;
 }
 
+/* Slots do not count for a job that takes none. */
+static gboolean
+find_beside (DvmdCandidates *into, DvmdNodePool *pool, DvmdJob *job, GError **error)
+{
+  g_autoptr (GHashTable) chosen = g_hash_table_new (NULL, NULL);
+  DvmdCandidate candidate = { .limit = DVMD_MAX_OVERSUBSCRIBED };
+
+  candidate.free = candidate.most = candidate.most_ever = candidate.limit;
+  into->beside = dvmd_colocation_find (job, error);
+  if (into->beside == NULL)
+    return FALSE;
+  for (guint i = 0; i < into->beside->len; i++)
+    g_hash_table_add (chosen, GUINT_TO_POINTER (g_array_index (into->beside, DvmdMapShare, i).node));
+  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (pool, node)) != NULL;)
+    if (g_hash_table_contains (chosen, GUINT_TO_POINTER (node->rank)))
+      {
+        candidate.node = node;
+        into->most_ever += candidate.most_ever;
+        g_array_append_val (into->nodes, candidate);
+      }
+  return TRUE;
+}
+
 gboolean
 dvmd_candidates_find (DvmdCandidates *into, DvmdNodePool *pool, DvmdJob *job, GError **error)
 {
   into->nodes = g_array_new (FALSE, FALSE, sizeof (DvmdCandidate));
   into->n_apps = dvm_job_spec_get_n_apps (dvmd_job_get_spec (job));
+  if (dvmd_colocation_get (job) != NULL)
+    return find_beside (into, pool, job, error);
   if (has_choice (job))
     return find_chosen (into, pool, job, error);
   add_nodes (into, pool, job, NULL);
@@ -505,6 +531,9 @@ would_choose (DvmHosts *hosts, DvmdNodePool *pool, DvmdJob *job, const char *nam
 gboolean
 dvmd_candidates_would_have (DvmdNodePool *pool, DvmdJob *job, const char *name, guint rank)
 {
+  /* The processes beside which it is to be run already. */
+  if (dvmd_colocation_get (job) != NULL)
+    return FALSE;
   for (guint i = 0; i < dvm_job_spec_get_n_apps (dvmd_job_get_spec (job)); i++)
     {
       DvmHosts *hosts = _dvm_app_spec_get_choice (dvm_job_spec_get_app (dvmd_job_get_spec (job), i));
@@ -520,6 +549,7 @@ dvmd_candidates_clear (DvmdCandidates *self)
 {
   g_clear_pointer (&self->nodes, g_array_unref);
   g_clear_pointer (&self->app_limits, g_array_unref);
+  g_clear_pointer (&self->beside, g_array_unref);
 }
 
 /* ---- one application ---- */
@@ -600,6 +630,7 @@ dvmd_candidates_make_places (DvmdCandidates *self, DvmdPlacesKind kind)
   places->most = g_new (guint32, self->nodes->len);
   places->oversubscribe = kind == DVMD_PLACES_OVERSUBSCRIBE || kind == DVMD_PLACES_OVERSUBSCRIBE_ALL;
   places->alone = self->alone || kind == DVMD_PLACES_ALL || kind == DVMD_PLACES_OVERSUBSCRIBE_ALL;
+  places->beside = self->beside != NULL ? g_array_ref (self->beside) : NULL;
   for (guint i = 0; i < indexes->len; i++)
     add_place (places, DVMD_CANDIDATE (self, g_array_index (indexes, guint, i)), kind);
   if (self->app_limits == NULL)
@@ -618,5 +649,6 @@ dvmd_places_free (DvmdPlaces *self)
   g_free (self->limits);
   g_free (self->most);
   g_free (self->app_limits);
+  g_clear_pointer (&self->beside, g_array_unref);
   g_free (self);
 }

@@ -38,6 +38,8 @@ typedef struct
   guint n_missing; /* nodes without processes that it asks for, and that there are not now */
   gboolean alone;  /* counted as if no other job used them */
   gboolean given;  /* somebody gave the slots of at least one */
+  GArray
+      *beside; /* (nullable): DvmdMapShare, where the processes are beside which the job is to be: it takes no slots */
 } DvmdCandidates;
 
 #define DVMD_CANDIDATE(self, i) (&g_array_index ((self)->nodes, DvmdCandidate, i))

@@ -13,6 +13,7 @@
 #include "dvm-records-private.h"
 #include "dvmd-campaign-registry.h"
 #include "dvmd-candidates.h"
+#include "dvmd-colocation.h"
 #include "dvmd-core-campaigns.h"
 #include "dvmd-core-news.h"
 #include "dvmd-core-parts.h"
@@ -25,6 +26,7 @@
 #include "dvmd-log.h"
 #include "dvmd-registry.h"
 #include "dvmd-requester.h"
+#include "dvmd-rights.h"
 #include "dvmd-session-holds.h"
 #include "dvmd-vm-machine.h"
 #include "dvmd-vm.h"
@@ -53,12 +55,27 @@ check_placement (DvmdCore *self, DvmJobSpec *spec, GError **error)
   return FALSE;
 }
 
+/* A job is placed beside one that its requester may control. */
+static gboolean
+check_beside (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester, GError **error)
+{
+  g_autoptr (GPtrArray) jobs = NULL;
+
+  if (!dvmd_colocation_list_jobs (self, spec, &jobs, error))
+    return FALSE;
+  for (guint i = 0; jobs != NULL && i < jobs->len; i++)
+    if (!dvmd_core_may (self, requester, DVMD_RIGHT_JOB, NULL, jobs->pdata[i], error))
+      return FALSE;
+  return dvmd_colocation_check (self, spec, error);
+}
+
 guint
 dvmd_core_reserve (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester, GError **error)
 {
   g_autoptr (GArray) sessions = NULL;
 
-  if (!dvmd_vm_check_open (self, error) || !dvm_job_spec_validate (spec, error) || !check_placement (self, spec, error))
+  if (!dvmd_vm_check_open (self, error) || !dvm_job_spec_validate (spec, error) || !check_placement (self, spec, error)
+      || !check_beside (self, spec, requester, error))
     return 0;
   sessions = dvmd_job_sessions_choose (self, spec, requester, error);
   if (sessions == NULL)
@@ -123,7 +140,7 @@ dvmd_core_map (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester,
       return NULL;
     }
   sessions = dvmd_job_sessions_choose (self, spec, requester, error);
-  if (sessions == NULL)
+  if (sessions == NULL || !check_beside (self, spec, requester, error))
     return NULL;
   job = dvmd_job_new (self, 0, dvmd_core_get_settings (self)->nspace, spec, requester);
   dvmd_job_sessions_set (job, sessions);

@@ -21,6 +21,7 @@ typedef struct
   guint n_nodes;
   gboolean oversubscribe; /* the limits may be passed */
   gboolean alone;         /* as if no other job was there */
+  GArray *beside;         /* (nullable) (element-type DvmdMapShare): see DvmdCandidates */
 } DvmdPlaces;
 
 /* The core knows no numbers of signals. */

@@ -190,6 +190,8 @@ dvmd_job_family_order (DvmdJob *job, DvmdPlaces *places)
   guint n_apps;
   guint first = 0;
 
+  if (places->beside != NULL)
+    return;
   while (first < places->n_nodes && places->nodes[first]->rank != bookmark)
     first++;
   if (first == 0 || first == places->n_nodes)

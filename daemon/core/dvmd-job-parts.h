@@ -28,6 +28,7 @@ typedef enum
   DVMD_JOB_PART_STAGING,   /* dvmd-staging.c */
   DVMD_JOB_PART_COUNTS,    /* dvmd-proc-tracking.c */
   DVMD_JOB_PART_DEBUG,     /* dvmd-job-debug.c */
+  DVMD_JOB_PART_BESIDE,    /* dvmd-colocation.c */
   DVMD_JOB_N_PARTS
 } DvmdJobPart;
 

@@ -163,6 +163,9 @@ default_binding (const DvmPlacement *placement, const DvmdMapWishes *wishes, con
     return DVMD_BIND_TO_NONE;
   if (policy->by_device)
     return cpu;
+  /* The cpus belong to the job beside which it is. */
+  if (is (policy->word, "colocate"))
+    return DVMD_BIND_TO_NONE;
   if (policy->map_object != 0)
     return policy->map_object;
   if (!wishes->binds)

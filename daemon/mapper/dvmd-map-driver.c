@@ -702,6 +702,31 @@ fill_topologies (DvmdMapNode *nodes, guint n_nodes, const DvmdMapTopologies *top
       nodes[i].topology = topologies->find (nodes[i].signature, topologies->user_data);
 }
 
+/* (transfer full) (nullable): beside which processes the job is to be */
+static DvmdMapBeside *
+describe_beside (const DvmdPlaces *places, DvmdMapRequest *request)
+{
+  g_autoptr (GHashTable) indexes = NULL;
+  DvmdMapBeside *beside;
+
+  if (places->beside == NULL)
+    return NULL;
+  indexes = g_hash_table_new (NULL, NULL);
+  for (guint i = 0; i < places->n_nodes; i++)
+    g_hash_table_insert (indexes, GUINT_TO_POINTER (places->nodes[i]->rank), GUINT_TO_POINTER (i));
+  beside = g_new (DvmdMapBeside, places->beside->len);
+  for (guint i = 0; i < places->beside->len; i++)
+    {
+      const DvmdMapShare *share = &g_array_index (places->beside, DvmdMapShare, i);
+
+      beside[i].node = GPOINTER_TO_UINT (g_hash_table_lookup (indexes, GUINT_TO_POINTER (share->node)));
+      beside[i].count = share->count;
+    }
+  request->beside = beside;
+  request->n_beside = places->beside->len;
+  return beside;
+}
+
 /* nodes (transfer full): what it borrows */
 static DvmdMapRequest
 describe (DvmdJob *job, const DvmdPlaces *places, const DvmdMapTopologies *topologies, DvmdMapNode **nodes)
@@ -886,7 +911,8 @@ dvmd_map_driver_count (GPtrArray *mappers, DvmdJob *job, const DvmdPlaces *place
   g_autofree DvmdMapWishes *wishes = list_wishes (dvmd_job_get_spec (job), topologies != NULL && topologies->binds);
   const DvmdMapApps apps = { wishes, topologies };
   g_autofree DvmdMapNode *nodes = NULL;
-  const DvmdMapRequest request = describe (job, places, topologies, &nodes);
+  DvmdMapRequest request = describe (job, places, topologies, &nodes);
+  g_autofree DvmdMapBeside *beside = describe_beside (places, &request);
 
   /* A job that has no number waits for all devices rather than being as large as those that are free just now. */
   for (guint i = 0; i < places->n_nodes; i++)
@@ -901,7 +927,8 @@ dvmd_map_driver_map_job (GPtrArray *mappers, DvmdJob *job, const DvmdPlaces *pla
   g_autofree DvmdMapWishes *wishes = list_wishes (dvmd_job_get_spec (job), topologies != NULL && topologies->binds);
   const DvmdMapApps apps = { wishes, topologies };
   g_autofree DvmdMapNode *nodes = NULL;
-  const DvmdMapRequest request = describe (job, places, topologies, &nodes);
+  DvmdMapRequest request = describe (job, places, topologies, &nodes);
+  g_autofree DvmdMapBeside *beside = describe_beside (places, &request);
 
   return dvmd_map_driver_map_apps (mappers, &apps, &request, error);
 }

@@ -110,6 +110,21 @@ typedef struct
 } DvmdMapNode;
 
 /**
+ * DvmdMapBeside:
+ * @node: index of the node in the request
+ * @count: how many processes
+ *
+ * Processes of other jobs that follow each other on one node.
+ *
+ * Since: 0.1
+ */
+typedef struct
+{
+  guint32 node;
+  guint32 count;
+} DvmdMapBeside;
+
+/**
  * DvmdMapRequest:
  * @word: the word of map-by, as the mapper has declared it: "ppr"
  * @value: (nullable): what stands behind "=" of the word
@@ -134,6 +149,9 @@ typedef struct
  * @file: (nullable): the text of the file that the qualifier "file=PATH" names
  * @file_name: (nullable): what messages call it
  * @bind_is_default: whether @bind_to was not asked for: it is no mistake then if it is not possible
+ * @beside: (nullable) (array length=n_beside): the processes beside which the job is to be, in the order in which it
+ *   names them; %NULL: it names none
+ * @n_beside: the length of @beside
  *
  * What is to be placed, and where it may go. Borrowed for the time of the call.
  *
@@ -160,7 +178,9 @@ typedef struct
   const char *file;
   const char *file_name;
   gboolean bind_is_default;
-  gpointer reserved[4];
+  const DvmdMapBeside *beside;
+  guint32 n_beside;
+  gpointer reserved[2];
 } DvmdMapRequest;
 
 /**

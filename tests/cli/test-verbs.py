@@ -317,7 +317,7 @@ def test_nodes_status_info():
     with dvm("--slots=3") as here:
         plugins = here.json("plugins")
         equal({(one["kind"], one["name"], one["active"], one["path"]) for one in plugins},
-              {("mapper", "object", True, ""), ("mapper", "pe-list", True, ""), ("mapper", "ppr", True, ""),
+              {("mapper", "colocate", True, ""), ("mapper", "object", True, ""), ("mapper", "pe-list", True, ""), ("mapper", "ppr", True, ""),
                ("mapper", "rank-file", True, ""), ("mapper", "round-robin", True, ""), ("mapper", "seq", True, ""),
                ("allocator", "hosts", True, ""),
                ("launcher", "local", True, ""), ("launcher", "ssh", True, "")})

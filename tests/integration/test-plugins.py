@@ -17,7 +17,7 @@ BUILD = os.environ['DVM_TEST_BUILD']
 SOURCE = os.environ['DVM_TEST_SOURCE']
 MESON = shutil.which('meson', path='/usr/bin') or 'meson'
 EXAMPLES = os.path.join(SOURCE, 'examples', 'plugins')
-BUILTIN = {('mapper', 'object'), ('mapper', 'pe-list'), ('mapper', 'ppr'), ('mapper', 'rank-file'), ('mapper', 'round-robin'),
+BUILTIN = {('mapper', 'colocate'), ('mapper', 'object'), ('mapper', 'pe-list'), ('mapper', 'ppr'), ('mapper', 'rank-file'), ('mapper', 'round-robin'),
            ('mapper', 'seq'), ('allocator', 'hosts'), ('launcher', 'local'),
            ('launcher', 'ssh')}
 KINDS = {('mapper', 'plane'), ('mapper', 'reverse'), ('allocator', 'command'), ('launcher', 'command')}

@@ -351,6 +351,169 @@ test_slots_max (void)
   check_nodes (start (&dvm, "4", "node", "oversubscribe"), "1 2 2 2");
 }
 
+/* ---- beside other jobs ---- */
+
+/* (transfer full): the job, or NULL and an error; requester (nullable) */
+static DvmdJob *
+try_beside (Dvm *self, const char *map_by, guint np, const char *requester, GError **error)
+{
+  g_autoptr (DvmJobSpec) spec = make_spec (np);
+  g_autoptr (DvmdRequester) asker = requester != NULL ? dvmd_requester_new (requester, 1000, 1) : NULL;
+  DvmdJob *job;
+
+  dvm_job_spec_set_map_by (spec, map_by);
+  job = dvmd_core_submit (self->world.core, spec, asker, error);
+  run (&self->world);
+  return job;
+}
+
+static void
+check_beside (Dvm *self, const char *map_by, guint np, const char *nodes)
+{
+  DvmdNodePool *pool = dvmd_core_get_nodes (self->world.core);
+  guint in_use = dvmd_node_pool_count_slots_in_use (pool);
+  g_autoptr (GError) error = NULL;
+  DvmdJob *job = try_beside (self, map_by, np, NULL, &error);
+
+  g_assert_no_error (error);
+  check_nodes (job, nodes);
+  g_assert_cmpuint (dvmd_node_pool_count_slots_in_use (pool), ==, in_use);
+  run_to_end (&self->world, job);
+}
+
+static void
+check_not_beside (Dvm *self, const char *map_by, guint np, DvmError code, const char *mention)
+{
+  g_autoptr (GError) error = NULL;
+  DvmdJob *job = try_beside (self, map_by, np, NULL, &error);
+
+  if (job != NULL)
+    {
+      check_failed (job, mention);
+      return;
+    }
+  g_assert_error (error, DVM_ERROR, (int)code);
+  if (strstr (error->message, mention) == NULL)
+    g_error ("“%s” does not speak of “%s”", error->message, mention);
+}
+
+/* Ranks are in the order of those beside which they are; slots and limits of nodes do not matter. */
+static void
+test_beside (void)
+{
+  const guint slots[] = { 2, 2, 2 };
+  g_auto (Dvm) dvm = { 0 };
+  DvmdJob *first;
+  DvmdJob *second;
+
+  dvm_init (&dvm, 3, slots, slots);
+  first = start (&dvm, "4 node3,node1", "node", NULL);
+  second = start (&dvm, "2 node2", NULL, NULL);
+  check_nodes (first, "3 1 3 1");
+  check_nodes (second, "2 2");
+  check_beside (&dvm, "colocate=1", 0, "3 1 3 1");
+  check_beside (&dvm, "colocate=dvm-test@1", 4, "3 1 3 1");
+  check_beside (&dvm, "colocate=/org/dvm/jobs/1:nperproc=2", 0, "3 3 1 1 3 3 1 1");
+  check_beside (&dvm, "colocate=1:0,2-3", 0, "3 3 1");
+  check_beside (&dvm, "colocate=1:npernode=1", 0, "3 1");
+  check_beside (&dvm, "colocate=2+1:1:npernode=3", 6, "2 2 2 1 1 1");
+  g_assert_cmpuint (in_use (&dvm, 1) + in_use (&dvm, 2) + in_use (&dvm, 3), ==, 6);
+  /* Jobs that wait do not hold it up. */
+  assert_state (start (&dvm, "6", NULL, NULL), DVM_JOB_STATE_ALLOCATE);
+  check_beside (&dvm, "colocate=2", 0, "2 2");
+  g_assert_cmpuint (in_use (&dvm, 2), ==, 2);
+}
+
+static void
+test_beside_goes_on (void)
+{
+  const guint slots[] = { 2 };
+  g_auto (Dvm) dvm = { 0 };
+  g_autoptr (GError) error = NULL;
+  DvmdJob *first;
+  DvmdJob *job;
+
+  dvm_init (&dvm, 1, slots, NULL);
+  first = start (&dvm, "2", NULL, NULL);
+  job = try_beside (&dvm, "colocate=1", 0, NULL, &error);
+  launch_all (&dvm.world, first);
+  end_proc (&dvm.world, first, 1, DVM_PROC_STATE_TERMINATED, 0, 0);
+  check_beside (&dvm, "colocate=1", 0, "1");
+  check_not_beside (&dvm, "colocate=1:1", 0, DVM_ERROR_NOT_FOUND, "rank 1 of job dvm-test@1 has ended");
+  end_proc (&dvm.world, first, 0, DVM_PROC_STATE_TERMINATED, 0, 0);
+  check_not_beside (&dvm, "colocate=1", 0, DVM_ERROR_NOT_FOUND, "job dvm-test@1 is ending (NOTIFY_COMPLETED)");
+  all_gone (&dvm.world, first);
+  check_nodes (job, "1 1");
+  g_assert_cmpuint (in_use (&dvm, 1), ==, 0);
+  check_not_beside (&dvm, "colocate=1", 0, DVM_ERROR_NOT_FOUND, "job dvm-test@1 has ended (NOTIFIED)");
+  check_beside (&dvm, "colocate=2", 0, "1 1");
+}
+
+/* A job with cpus and no slots is in the way of others: these wait for it, as for any. */
+static DvmdMap *
+map_if_alone (gpointer data, DvmdJob *job, const DvmdPlaces *places, GError **error)
+{
+  if (places->beside == NULL && !places->alone && g_hash_table_size (places->nodes[places->n_nodes - 1]->jobs.ids) > 1)
+    {
+      g_set_error_literal (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "others have the cpus");
+      return NULL;
+    }
+  return map_job (data, job, places, error);
+}
+
+static void
+test_waits_for_cpus (void)
+{
+  const guint slots[] = { 2, 2 };
+  g_auto (Dvm) dvm = { 0 };
+  g_autoptr (GError) error = NULL;
+  DvmdJob *first;
+  DvmdJob *beside;
+  DvmdJob *job;
+
+  dvm_init (&dvm, 2, slots, NULL);
+  dvm.effects.placement.map = map_if_alone;
+  first = start (&dvm, "1 node2", NULL, NULL);
+  beside = try_beside (&dvm, "colocate=1", 0, NULL, &error);
+  check_nodes (beside, "2");
+  run_to_end (&dvm.world, first);
+  first = try_beside (&dvm, "colocate=2", 0, NULL, &error);
+  check_nodes (first, "2");
+  job = start (&dvm, "1", NULL, NULL);
+  assert_state (job, DVM_JOB_STATE_ALLOCATE);
+  run_to_end (&dvm.world, first);
+  check_nodes (job, "1");
+}
+
+static void
+test_beside_refused (void)
+{
+  const guint slots[] = { 2, 2 };
+  g_auto (Dvm) dvm = { 0 };
+  g_autoptr (GError) error = NULL;
+  DvmdNodePool *pool;
+
+  dvm_init (&dvm, 2, slots, NULL);
+  pool = dvmd_core_get_nodes (dvm.world.core);
+  check_nodes (start (&dvm, "4", NULL, NULL), "1 1 2 2");
+  assert_state (start (&dvm, "1", NULL, NULL), DVM_JOB_STATE_ALLOCATE);
+  check_not_beside (&dvm, "colocate=9", 0, DVM_ERROR_NOT_FOUND, "there is no job “9”");
+  check_not_beside (&dvm, "colocate=other@1", 0, DVM_ERROR_NOT_FOUND, "there is no job “other@1”");
+  check_not_beside (&dvm, "colocate=2", 0, DVM_ERROR_NOT_READY, "job dvm-test@2 does not run yet (ALLOCATE)");
+  check_not_beside (&dvm, "colocate=1:3-4", 0, DVM_ERROR_NOT_FOUND, "has the ranks 0 to 3, 4 is none of them");
+  check_not_beside (&dvm, "colocate=1:3-", 0, DVM_ERROR_PARSE_FAILED, "ranks of map-by “colocate”");
+  check_not_beside (&dvm, "colocate=1+dvm-test@1", 0, DVM_ERROR_BAD_PARAM, "job dvm-test@1 is named twice");
+  check_not_beside (&dvm, "colocate=1:npernode=1", 3, DVM_ERROR_MAP_FAILED,
+                    "np: 3 processes contradict map-by “colocate”, which makes 2: 1 on each node");
+  check_not_beside (&dvm, "colocate=1:nperproc=65535", 0, DVM_ERROR_MAP_FAILED, "131072 at most");
+  /* A process of another job has nothing to look for there. */
+  g_assert_null (try_beside (&dvm, "colocate=1", 0, "pmix:dvm-test@2.0", &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_NO_PERMISSIONS);
+  dvmd_core_drain_node (dvm.world.core, dvmd_node_pool_get (pool, 2), "for a while", NULL);
+  check_not_beside (&dvm, "colocate=1", 0, DVM_ERROR_MAP_FAILED, "node node2 is drained");
+  check_beside (&dvm, "colocate=1:0-1", 0, "1 1");
+}
+
 /* ---- random lives ---- */
 
 #define N_NODES 5
@@ -507,6 +670,10 @@ main (int argc, char **argv)
   g_test_add_func ("/admission/waits-for-shape", test_waits_for_shape);
   g_test_add_func ("/admission/waits-for-empty", test_waits_for_empty);
   g_test_add_func ("/admission/slots-max", test_slots_max);
+  g_test_add_func ("/admission/beside", test_beside);
+  g_test_add_func ("/admission/beside-goes-on", test_beside_goes_on);
+  g_test_add_func ("/admission/waits-for-cpus", test_waits_for_cpus);
+  g_test_add_func ("/admission/beside-refused", test_beside_refused);
   g_test_add_func ("/admission/random", test_random);
   return g_test_run ();
 }

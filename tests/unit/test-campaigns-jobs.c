@@ -124,6 +124,26 @@ test_aborted (void)
   assert_state (elsewhere, DVM_JOB_STATE_SEND_LAUNCH_MSG);
 }
 
+/* D4: a job beside one that runs could not have used the nodes of a failed grow. */
+static void
+test_aborted_beside (void)
+{
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmJobSpec) spec = make_spec (1);
+  DvmdJob *job;
+
+  world_init_elastic (&world, 2, 2);
+  assert_state (submit (&world, 1), DVM_JOB_STATE_SEND_LAUNCH_MSG);
+  grow (&world, "node3");
+  dvm_job_spec_set_map_by (spec, "colocate=1");
+  job = submit_spec (&world, spec);
+  assert_held (job, "map");
+  dvmd_core_agent_ended (world.core, 3, DVMD_AGENT_FAILED, DVMD_CAUSE_CONNECT, "cannot reach the controller");
+  run (&world);
+  depart (&world, 3);
+  assert_state (job, DVM_JOB_STATE_SEND_LAUNCH_MSG);
+}
+
 /* E23: a daemon that belongs to no grow fails: nobody goes on, nobody is aborted. */
 static void
 test_unrelated_failure (void)
@@ -879,6 +899,7 @@ main (int argc, char *argv[])
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/campaigns/jobs/D4-aborted", test_aborted);
+  g_test_add_func ("/campaigns/jobs/D4-aborted-beside", test_aborted_beside);
   g_test_add_func ("/campaigns/jobs/E23-unrelated-failure", test_unrelated_failure);
   g_test_add_func ("/campaigns/jobs/D2-crash-remaps", test_crash_remaps);
   g_test_add_func ("/campaigns/jobs/D2-host-is-back", test_host_is_back);

@@ -128,6 +128,12 @@ static const struct
   { "ppr:1:skt", NULL, NULL, "ppr arguments[1|package]" },
   { "ppr:2:device=NIC:PE=2", NULL, NULL, "ppr arguments[2|device=network] pe2" },
   { "ppr:2:device=0000:3b:00.0", NULL, NULL, "ppr arguments[2|device=0000:3b:00.0]" },
+  { "colocate=7", NULL, NULL, "colocate value[7]" },
+  { "COLOCATE=dvm-1@7:0-3,8:NPERPROC=2", NULL, NULL, "colocate value[dvm-1@7:0-3,8] rest[nperproc=2]" },
+  { "colocate=a@1:0+b@2+c@3:4-5:npernode=1:PE=2", NULL, "core",
+    "colocate value[a@1:0+b@2+c@3:4-5] rest[npernode=1] pe2 bind-core" },
+  { "coloc=7", NULL, NULL, "colocate value[7]" },
+  { "co", NULL, NULL, "core" },
   /* qualifiers */
   { ":PE=2", NULL, NULL, "- pe2" },
   { "slot:pe=65535", NULL, NULL, "slot pe65535" },
@@ -249,7 +255,19 @@ static const struct
   { "slot:dir=/x", NULL, NULL, "--output dir=" },
   { "span", NULL, NULL, "“span” is a qualifier: it is written behind a colon, :span" },
   { "PE=2", NULL, NULL, "“PE” is a qualifier" },
-  { "colocate", NULL, NULL, "only a spawn" },
+  { "colocate", NULL, NULL, "it is written colocate=JOB, or colocate=JOB:0-3" },
+  { "colocate=", NULL, NULL, "“colocate” is without its job" },
+  { "colocate=:0-3", NULL, NULL, "“colocate” is without its job" },
+  { "colocate=a@1+", NULL, NULL, "“colocate” is without its job" },
+  { "colocate=7:some", NULL, NULL, "unknown word “some”" },
+  { "colocate=7:nperproc", NULL, NULL, "“nperproc” is without its number" },
+  { "colocate=7:npernode=0", NULL, NULL, "“npernode=0”: it takes a number from 1" },
+  { "colocate=7:npernode=1:nperproc=1", NULL, NULL, "“nperproc” and “npernode” contradict each other" },
+  { "colocate=7:OVERSUBSCRIBE", NULL, NULL, "“oversubscribe” and “colocate” contradict each other: the job takes no" },
+  { "colocate=7:NOLOCAL", NULL, NULL, "“nolocal” and “colocate” contradict" },
+  { "colocate=7:SPAN", NULL, NULL, "“span” and “colocate” contradict" },
+  { "colocate=7", "node", NULL, "$.rank-by: “node” contradicts map-by “colocate”" },
+  { "slot:nperproc=2", NULL, NULL, "“nperproc” makes no sense with “slot”: it is for colocate" },
   /* values */
   { "slot:PE", NULL, NULL, "“pe” is without its number" },
   { "slot:PE=", NULL, NULL, "“pe” is without its number" },
@@ -347,8 +365,7 @@ test_bad (void)
                  error != NULL ? error->message : "accepted");
       g_assert_true (g_str_has_prefix (error->message, "$.map-by: ") || g_str_has_prefix (error->message, "$.rank-by: ")
                      || g_str_has_prefix (error->message, "$.bind-to: "));
-      g_assert_cmpint (error->code, ==,
-                       g_strcmp0 (bad[i].map_by, "colocate") == 0 ? DVM_ERROR_NOT_SUPPORTED : DVM_ERROR_BAD_PARAM);
+      g_assert_cmpint (error->code, ==, DVM_ERROR_BAD_PARAM);
     }
 }
 
@@ -505,6 +522,18 @@ test_bad_apps (void)
       "when-full: “refuse” contradicts map-by “oversubscribe”", "" },
     { "[{'argv': <['a']>}, {'argv': <['b']>, 'map-by': <'rankfile:file=/1'>}]", "{}", "apps[1].map-by: “rankfile”",
       "apps[0] cannot" },
+    { "[{'argv': <['a']>}, {'argv': <['b']>, 'map-by': <'slot'>}]", "{'map-by': <'colocate=7'>}",
+      "apps[1].map-by: “slot” contradicts “colocate” of map-by", "whole job" },
+    { "[{'argv': <['a']>, 'map-by': <'slot'>}]", "{'map-by': <'colocate=7'>}", "apps[0].map-by: “slot” contradicts",
+      "" },
+    { "[{'argv': <['a']>}, {'argv': <['b']>, 'map-by': <'colocate=7'>}]", "{}", "apps[1].map-by: “colocate” gives",
+      "apps[0] cannot" },
+    { "[{'argv': <['a']>}, {'argv': <['b']>, 'map-by': <'colocate=7'>}]", "{'map-by': <'colocate=8'>}",
+      "“colocate” gives", "other words" },
+    { "[{'argv': <['a']>, 'hosts': <['n1']>}]", "{'map-by': <'colocate=7'>}", "“hosts” and “colocate” contradict", "" },
+    { "[{'argv': <['a']>, 'hostfile': <'/1'>}]", "{'map-by': <'colocate=7'>}", "“hostfile” and “colocate”", "" },
+    { "[{'argv': <['a']>}]", "{'map-by': <'colocate=7'>, 'add-hosts': <['n1']>}", "“add-hosts” and “colocate”", "" },
+    { "[{'argv': <['a']>}]", "{'map-by': <'colocate=7'>, 'add-hostfile': <'/1'>}", "“add-hostfile” and “coloc", "" },
     { "[{'argv': <['a']>}, {'argv': <['b']>, 'map-by': <'slot'>}]", "{'map-by': <'rankfile:file=/1'>}",
       "apps[0].map-by: “rankfile”", "apps[1] cannot" },
     { "[{'argv': <['a']>}, {'argv': <['b']>, 'bind-to': <'none'>}]", "{'map-by': <'rankfile:file=/1'>}", "“rankfile”",

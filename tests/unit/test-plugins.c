@@ -195,7 +195,7 @@ test_words (void)
     int code;
     const char *mention;
   } wrong[] = {
-    { "colocate", DVM_ERROR_NOT_SUPPORTED, "“colocate”" },
+    { "colocate", DVM_ERROR_BAD_PARAM, "“colocate” is without its job" },
     { "ppr", DVM_ERROR_BAD_PARAM, "it is written ppr:N:OBJECT" },
     { "ppr:2", DVM_ERROR_BAD_PARAM, "it is written ppr:N:OBJECT" },
     { "ppr:0:node", DVM_ERROR_BAD_PARAM, "“ppr:0”" },
