@@ -72,7 +72,7 @@ connect_client (Complete *self)
 static void
 offer_jobs (Complete *self)
 {
-  static const char *const live[] = { "kill", "events", "grow", "session", NULL };
+  static const char *const live[] = { "kill", "events", "grow", "session", "run", "submit", "map", NULL };
   gboolean all = !g_strv_contains (live, self->verb->name);
   g_autoptr (DvmClient) client = connect_client (self);
   g_autoptr (GPtrArray) jobs = client != NULL ? dvm_client_list_jobs (client, all, NULL, NULL) : NULL;
@@ -260,8 +260,7 @@ offer_value (Complete *self, const DvmCliOption *option)
     offer_list (self, "0|all|none");
   else if (strcmp (option->name, "map-by") == 0)
     offer_list (self, "slot|node|hwthread|core|l1cache|l2cache|l3cache|numa|package|ppr:|seq|rankfile:FILE=|pe-list=|"
-                      "device=gpu|device=network|"
-                      "device=block");
+                      "device=gpu|device=network|device=block|colocate=");
   else if (strcmp (option->name, "rank-by") == 0)
     offer_list (self, "slot|node|fill|span");
   else if (strcmp (option->name, "bind-to") == 0)
@@ -281,7 +280,7 @@ offer_value (Complete *self, const DvmCliOption *option)
     offer_sessions (self, "session");
   else if (strcmp (option->name, "target") == 0)
     offer_targets (self);
-  else if (strcmp (option->name, "job") == 0)
+  else if (strcmp (option->name, "job") == 0 || strcmp (option->name, "colocate") == 0)
     offer_jobs (self);
   else
     return "none";

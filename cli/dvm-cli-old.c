@@ -258,6 +258,49 @@ has_word (Composer *self)
   return FALSE;
 }
 
+/* ---- beside a job ---- */
+
+/* Spellings of before give qualifiers, and --npernode says something else than without --colocate. */
+static gboolean
+add_old_qualifiers (DvmCliArgs *args, GString *text, GError **error)
+{
+  for (const DvmCliOption *option = dvm_cli_old_app_options; option->name != NULL; option++)
+    {
+      const char *part = part_for (option, "map-by");
+      const char *value = dvm_cli_args_get (args, option->name);
+      g_autofree char *qualifier = NULL;
+
+      if (part == NULL || !dvm_cli_args_has (args, option->name))
+        continue;
+      if (strcmp (option->name, "npernode") == 0)
+        part = ":npernode=%";
+      if (part[0] != ':')
+        return refuse_both (args, "colocate", option->name, error);
+      qualifier = fill_in (part, value);
+      g_string_append (text, qualifier);
+    }
+  return TRUE;
+}
+
+/* --colocate JOB:RANKS is --map-by colocate=JOB:RANKS, whose qualifiers --map-by may give. */
+static gboolean
+compose_colocation (DvmCliArgs *args, const char *typed, char **text, GError **error)
+{
+  g_autoptr (GString) whole = g_string_new ("colocate=");
+
+  if (typed != NULL && typed[0] != ':' && !begins_with (typed, "colocate"))
+    return refuse_both (args, "colocate", "map-by", error);
+  g_string_append (whole, dvm_cli_args_get (args, "colocate"));
+  if (typed != NULL && strchr (typed, ':') != NULL)
+    g_string_append (whole, strchr (typed, ':'));
+  if (dvm_cli_args_has (args, "nperproc"))
+    g_string_append_printf (whole, ":nperproc=%s", dvm_cli_args_get (args, "nperproc"));
+  if (!add_old_qualifiers (args, whole, error))
+    return FALSE;
+  *text = g_string_free (g_steal_pointer (&whole), FALSE);
+  return TRUE;
+}
+
 /* A word that was typed replaces all of base; a qualifier stands behind it. */
 gboolean
 dvm_cli_old_compose (DvmCliArgs *args, const char *name, const char *base, char **text, GError **error)
@@ -268,6 +311,13 @@ dvm_cli_old_compose (DvmCliArgs *args, const char *name, const char *base, char 
   const char *typed = dvm_cli_args_get (args, name);
 
   *text = NULL;
+  if (strcmp (name, "map-by") == 0 && dvm_cli_args_has (args, "colocate"))
+    return compose_colocation (args, typed, text, error);
+  if (strcmp (name, "map-by") == 0 && dvm_cli_args_has (args, "nperproc"))
+    {
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("--nperproc needs --colocate, which names the processes"));
+      return FALSE;
+    }
   if (is_list (name))
     {
       add_old_list (&self);
@@ -283,6 +333,14 @@ dvm_cli_old_compose (DvmCliArgs *args, const char *name, const char *base, char 
   return TRUE;
 }
 
+/* --npernode is no spelling of before beside --colocate. */
+static gboolean
+is_old (DvmCliArgs *args, const DvmCliOption *option)
+{
+  return dvm_cli_args_has (args, option->name)
+         && (strcmp (option->name, "npernode") != 0 || !dvm_cli_args_has (args, "colocate"));
+}
+
 char *
 dvm_cli_old_show (DvmCliArgs *args)
 {
@@ -291,7 +349,7 @@ dvm_cli_old_show (DvmCliArgs *args)
   for (gsize i = 0; old_lists[i] != NULL; i++)
     for (const DvmCliOption *option = old_lists[i]; option->name != NULL; option++)
       {
-        g_autofree char *shown = dvm_cli_args_show (args, option->name);
+        g_autofree char *shown = is_old (args, option) ? dvm_cli_args_show (args, option->name) : NULL;
 
         if (shown != NULL)
           g_string_append_printf (text, "%s%s", text->len > 0 ? " " : "", shown);
@@ -305,7 +363,7 @@ is_translated (DvmCliArgs *args, const char *name)
 {
   for (gsize i = 0; old_lists[i] != NULL; i++)
     for (const DvmCliOption *option = old_lists[i]; option->name != NULL; option++)
-      if (part_for (option, name) != NULL && dvm_cli_args_has (args, option->name))
+      if (part_for (option, name) != NULL && is_old (args, option))
         return TRUE;
   return FALSE;
 }

@@ -43,6 +43,10 @@ const DvmCliOption dvm_cli_app_options[] = {
   { "set-cwd-to-session-dir", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("run in the session directory") },
   { "map-by", 0, "--mapby -map-by -mapby", DVM_CLI_ARG_STRING, N_ ("POLICY"), NULL,
     N_ ("how processes are placed: slot, node, core, ppr:N:node, ..."), NULL, TRUE },
+  { "colocate", 0, NULL, DVM_CLI_ARG_STRING, N_ ("JOB[:RANKS]"), NULL,
+    N_ ("place processes beside those of a job that runs; they take no slots"), NULL, TRUE },
+  { "nperproc", 0, NULL, DVM_CLI_ARG_COUNT, N_ ("N"), NULL,
+    N_ ("with --colocate: so many for each of its processes (default: 1)"), NULL, TRUE },
   { "rank-by", 0, "--rankby -rank-by -rankby", DVM_CLI_ARG_STRING, N_ ("POLICY"), NULL,
     N_ ("how ranks are given to places: slot, node, fill, span"), NULL, TRUE },
   { "bind-to", 0, "--bindto -bind-to -bindto", DVM_CLI_ARG_STRING, N_ ("OBJECT"), NULL,
@@ -564,7 +568,7 @@ read_job_file (const char *path, char **text, gsize *length, GError **error)
 static gboolean
 check_beside_file (DvmCliArgs *args, const char *path, GError **error)
 {
-  static const char *const of_job[] = { "map-by", "rank-by", "bind-to", NULL };
+  static const char *const of_job[] = { "map-by", "rank-by", "bind-to", "colocate", "nperproc", NULL };
 
   for (const DvmCliOption *option = dvm_cli_app_options; option->name != NULL; option++)
     if (dvm_cli_args_has (args, option->name) && !g_strv_contains (of_job, option->name))

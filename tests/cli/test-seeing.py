@@ -73,6 +73,37 @@ def test_devices():
             contains(result.stderr, message)
 
 
+def test_colocate():
+    """map, run --display and submit place processes beside those of a job, by --colocate and --npernode or --nperproc"""
+    with place() as here:
+        equal(here.cli("start", "--nodes", "2", "--slots", "2", "--bus", "none").returncode, 0)
+        job = here.cli("submit", "-n", "3", "--map-by", "node", "sleep", "600").stdout.strip()
+        wait_until(lambda: here.json("job", "show", job)["num-launched"] == 3, "it runs")
+        number = job.split("@")[1]
+        for words, nodes in ((["--colocate", job], [1, 2, 1]), (["--colocate", number + ":1-2"], [2, 1]),
+                             (["--colocate", number, "--npernode", "1"], [1, 2]),
+                             (["--colocate", number + ":0", "--nperproc", "2"], [1, 1]),
+                             (["--map-by", f"colocate={number}:2:nperproc=1"], [1])):
+            rows = json.loads(here.cli("map", "--json", *words, "true").stdout)
+            equal([row["node"] for row in rows], [f"node{node}" for node in nodes], words)
+        result = here.cli("run", "--colocate", number, "--npernode", "1", "--display", "map", "sh", "-c", "echo $DVM_NODE")
+        equal((result.returncode, result.stderr), (0, ""), "--npernode is no spelling of before there")
+        contains(result.stdout, "node2")
+        for words, sentence in ((["--colocate", "77"], "there is no job “77”"),
+                                (["-n", "2", "--colocate", number], "which makes 3"),
+                                (["--colocate", number, "--bynode"], f"'--colocate {number}' and '--bynode' contradict each other"),
+                                (["--colocate", number, "--host", "node1"], "“hosts” and “colocate” contradict each other"),
+                                (["--colocate", number, "--map-by", "node"], "contradict each other"),
+                                (["--nperproc", "2"], "--nperproc needs --colocate")):
+            result = here.cli("map", *words, "true")
+            contains(result.stderr, sentence)
+            equal(result.returncode != 0, True, words)
+        contains(here.cli("map", "--topology", MACHINE, "--colocate", number, "true").stderr, f"there is no job “{number}”")
+        equal(here.cli("start", "--set", "map-by=colocate=1", "--name", "other", "--bus", "none").returncode, 2)
+        equal(here.cli("kill", job).returncode, 0)
+        equal(here.cli("stop").returncode, 0)
+
+
 def draw(here, *args, env=None, topology=MACHINE):
     """What map draws, in UTF-8"""
     result = here.cli("map", "--picture", "--topology", topology, *args, "true", env={"LC_ALL": "C.UTF-8", **(env or {})})

@@ -15,6 +15,8 @@ static const DvmCliOption own[] = {
   { "np", 'n', NULL, DVM_CLI_ARG_COUNT, "N", NULL, "" },
   { "map-by", 0, "--mapby -map-by", DVM_CLI_ARG_STRING, "P", NULL, "" },
   { "bind-to", 0, NULL, DVM_CLI_ARG_STRING, "P", NULL, "" },
+  { "colocate", 0, NULL, DVM_CLI_ARG_STRING, "J", NULL, "" },
+  { "nperproc", 0, NULL, DVM_CLI_ARG_COUNT, "N", NULL, "" },
   { "display", 0, NULL, DVM_CLI_ARG_STRING, "P", NULL, "" },
   { "runtime-options", 0, NULL, DVM_CLI_ARG_STRING, "P", NULL, "" },
   { "quiet", 'q', NULL, DVM_CLI_ARG_NONE, NULL, NULL, "" },
@@ -130,7 +132,12 @@ test_together (void)
     { "--bind-to core --bind-to-core", NULL, "bind-to=core" },
     { "--display map --report-bindings", NULL, "display=map,bindings" },
     { "--runtime-options recoverable --donotlaunch", NULL, "runtime-options=recoverable,donotlaunch" },
+    { "--colocate 7:0-3", NULL, "map-by=colocate=7:0-3" },
+    { "--colocate 7 --nperproc 2", NULL, "map-by=colocate=7:nperproc=2" },
+    { "--colocate 7 --npernode 2 --map-by colocate", NULL, "map-by=colocate=7:npernode=2" },
+    { "--colocate 7:0 --map-by :HWTCPUS --cpus-per-rank 2", NULL, "map-by=colocate=7:0:HWTCPUS:PE=2" },
     /* a job file has a policy of its own */
+    { "--colocate 7", "numa", "map-by=colocate=7" },
     { "--cpus-per-rank 2", "numa", "map-by=numa:PE=2" },
     { "--bynode", "numa:SPAN", "map-by=node" },
     { "--map-by core", "numa", "map-by=core" },
@@ -163,6 +170,9 @@ test_contradictions (void)
     { "--map-by slot:nooversubscribe --oversubscribe", "'--map-by slot:nooversubscribe' and '--oversubscribe'" },
     { "--bind-to-core --bind-to none", "'--bind-to none' and '--bind-to-core' contradict" },
     { "--bind-to-core --bind-to-none", "'--bind-to-none' and '--bind-to-core' contradict" },
+    { "--colocate 7 --bynode", "'--colocate 7' and '--bynode' contradict" },
+    { "--colocate 7 --map-by colocated", "'--colocate 7' and '--map-by colocated' contradict" },
+    { "--nperproc 2", "--nperproc needs --colocate" },
     { "--rankfile a --cpu-set 1", "'--rankfile a' and '--cpu-set 1' contradict" },
   };
 
