@@ -12,6 +12,7 @@
 #include "dvmd-pmix-spawn.h"
 
 #include "dvm.h"
+#include "dvmd-id-set.h"
 #include "dvmd-pmix-calls.h"
 #include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-read.h"
@@ -27,6 +28,11 @@
 #endif
 #ifndef PMIX_NON_PMI
 #define PMIX_NON_PMI "pmix.nonpmi"
+#endif
+#ifndef PMIX_COLOCATE_PROCS
+#define PMIX_COLOCATE_PROCS    "pmix.colproc"
+#define PMIX_COLOCATE_NPERPROC "pmix.colnum.proc"
+#define PMIX_COLOCATE_NPERNODE "pmix.colnum.node"
 #endif
 
 /* The library counts its handlers from 0. */
@@ -46,6 +52,8 @@ typedef enum
   PLAIN,       /* a job without PMIx, if it is true */
   TIME,        /* of the spawn itself */
   CPUS,        /* a qualifier more of the option "map-by" */
+  COLOCATE,    /* processes of the option "map-by" of the job */
+  COLOCATE_BY, /* a qualifier of it, with the number behind it */
   STDIN,       /* a process, or a rank */
   ENVIRONMENT, /* a variable is set */
   UNSET,       /* a variable is taken away */
@@ -76,6 +84,9 @@ static const Key job_keys[] = {
   { PMIX_JOB_TIMEOUT, NUMBER, "timeout", NULL },
   { PMIX_JOB_RECOVERABLE, FLAG, "recoverable", NULL },
   { PMIX_STDIN_TGT, STDIN, "stdin", NULL },
+  { PMIX_COLOCATE_PROCS, COLOCATE, NULL, NULL },
+  { PMIX_COLOCATE_NPERPROC, COLOCATE_BY, NULL, "nperproc" },
+  { PMIX_COLOCATE_NPERNODE, COLOCATE_BY, NULL, "npernode" },
   { PMIX_IOF_TAG_OUTPUT, WORD, NULL, "tag" },
   { PMIX_IOF_TAG_DETAILED_OUTPUT, WORD, NULL, "tag-detailed" },
   { PMIX_IOF_TAG_FULLNAME_OUTPUT, WORD, NULL, "tag-fullname" },
@@ -124,6 +135,8 @@ typedef struct
   GPtrArray *env;     /* likewise, "NAME=value" */
   guint32 cpus;       /* likewise, that each process is to have; 0: not said */
   char *map_by;       /* (nullable): of the job, as it stands in its own key */
+  GString *beside;    /* "JOB:RANKS+JOB", empty: the job is beside no others */
+  GString *beside_by; /* ":nperproc=2" */
 } Reader;
 
 static const Key *
@@ -224,6 +237,102 @@ take_stdin (GVariantDict *dict, const pmix_info_t *info, const Key *key, GError 
   return insert (dict, info, key->option, g_variant_new_string (text), error);
 }
 
+/* ---- processes of other jobs ---- */
+
+/* job (nullable) (out): its namespace when that was not known before. ranks (nullable): all of them */
+static gboolean
+add_process (GPtrArray *jobs, GHashTable *ranks_of, const pmix_info_t *info, const pmix_proc_t *proc, GError **error)
+{
+  DvmdIdSet *ranks = g_hash_table_lookup (ranks_of, proc->nspace);
+
+  if (proc->nspace[0] == '\0' || (proc->rank > PMIX_RANK_VALID && proc->rank != PMIX_RANK_WILDCARD))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   "%s names a process that is none: each has a namespace, and a rank or PMIX_RANK_WILDCARD",
+                   info->key);
+      return FALSE;
+    }
+  if (ranks == NULL)
+    {
+      char *nspace = g_strdup (proc->nspace);
+
+      ranks = dvmd_id_set_new ();
+      g_hash_table_insert (ranks_of, nspace, ranks);
+      g_ptr_array_add (jobs, nspace);
+    }
+  if (proc->rank == PMIX_RANK_WILDCARD)
+    dvmd_id_set_add_range (ranks, 0, G_MAXUINT);
+  else
+    dvmd_id_set_add (ranks, proc->rank);
+  return TRUE;
+}
+
+/* jobs in the order in which they were named first */
+static void
+show_processes (GString *text, GPtrArray *jobs, GHashTable *ranks_of)
+{
+  for (guint i = 0; i < jobs->len; i++)
+    {
+      DvmdIdSet *ranks = g_hash_table_lookup (ranks_of, jobs->pdata[i]);
+      g_autofree char *shown = dvmd_id_set_format (ranks);
+
+      g_string_append_printf (text, "%s%s", text->len > 0 ? "+" : "", (const char *)jobs->pdata[i]);
+      if (!dvmd_id_set_contains (ranks, G_MAXUINT))
+        g_string_append_printf (text, ":%s", shown);
+    }
+}
+
+static gboolean
+take_processes (Reader *self, const pmix_info_t *info, GError **error)
+{
+  const pmix_data_array_t *array = info->value.type == PMIX_DATA_ARRAY ? info->value.data.darray : NULL;
+  g_autoptr (GHashTable)
+      ranks_of = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)dvmd_id_set_free);
+  g_autoptr (GPtrArray) jobs = g_ptr_array_new ();
+
+  if (array == NULL || array->type != PMIX_PROC || array->array == NULL || array->size == 0 || self->beside->len > 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s %s", info->key,
+                   self->beside->len > 0 ? "is given twice" : "is not an array of processes");
+      return FALSE;
+    }
+  for (gsize i = 0; i < array->size; i++)
+    if (!add_process (jobs, ranks_of, info, (const pmix_proc_t *)array->array + i, error))
+      return FALSE;
+  show_processes (self->beside, jobs, ranks_of);
+  return TRUE;
+}
+
+static gboolean
+take_number_beside (Reader *self, const pmix_info_t *info, const Key *key, GError **error)
+{
+  guint32 number;
+
+  if (!dvmd_pmix_read_number (info, &number, error))
+    return FALSE;
+  g_string_append_printf (self->beside_by, ":%s=%u", key->extra, number);
+  return TRUE;
+}
+
+/* It says where the job goes, as map-by does. */
+static gboolean
+add_beside (Reader *self, GError **error)
+{
+  g_autofree char *map_by = g_strdup_printf ("colocate=%s%s", self->beside->str, self->beside_by->str);
+
+  if (self->beside->len == 0 && self->beside_by->len == 0)
+    return TRUE;
+  if (self->beside->len > 0 && !g_variant_dict_contains (self->options, "map-by"))
+    {
+      g_variant_dict_insert (self->options, "map-by", "s", map_by);
+      return TRUE;
+    }
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s %s",
+               self->beside->len > 0 ? PMIX_COLOCATE_PROCS : "A number of processes beside others",
+               self->beside->len > 0 ? "and a mapping policy contradict each other" : "needs " PMIX_COLOCATE_PROCS);
+  return FALSE;
+}
+
 static gboolean
 take_variable (Reader *self, const pmix_info_t *info, GError **error)
 {
@@ -297,6 +406,10 @@ take_value (Reader *self, GVariantDict *dict, const pmix_info_t *info, const Key
     case FORWARD_ERR:
       take_stream (self, info, DVMD_PMIX_STDERR);
       return TRUE;
+    case COLOCATE:
+      return take_processes (self, info, error);
+    case COLOCATE_BY:
+      return take_number_beside (self, info, key, error);
     case STDIN:
       return take_stdin (dict, info, key, error);
     case ENVIRONMENT:
@@ -410,6 +523,8 @@ static void
 reader_clear (Reader *self)
 {
   g_free (self->map_by);
+  g_string_free (self->beside, TRUE);
+  g_string_free (self->beside_by, TRUE);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Reader, reader_clear)
 
@@ -420,7 +535,13 @@ dvmd_pmix_read_spawn (const pmix_info_t *info, gsize n_info, const pmix_app_t *a
   g_auto (GVariantDict) options;
   g_autoptr (GString) output = g_string_new (NULL);
   g_autoptr (GVariantBuilder) rows = g_variant_builder_new (G_VARIANT_TYPE ("aa{sv}"));
-  g_auto (Reader) reader = { .options = &options, .output = output, .attributes = attributes };
+  g_auto (Reader) reader = {
+    .options = &options,
+    .output = output,
+    .attributes = attributes,
+    .beside = g_string_new (NULL),
+    .beside_by = g_string_new (NULL),
+  };
 
   *attributes = (DvmdPmixAttributes){ 0 };
   /* libpmix 4.2.2 forwards no output to a caller that gives no attributes at all. */
@@ -437,6 +558,8 @@ dvmd_pmix_read_spawn (const pmix_info_t *info, gsize n_info, const pmix_app_t *a
         return NULL;
       g_variant_builder_add_value (rows, row);
     }
+  if (!add_beside (&reader, error))
+    return NULL;
   if (output->len > 0)
     g_variant_dict_insert (&options, "output", "s", output->str);
   return g_variant_ref_sink (g_variant_new ("(aa{sv}@a{sv})", rows, g_variant_dict_end (&options)));

@@ -12,7 +12,7 @@ from dvmtest import KILLED_BY_CMD, NOTIFIED, wait_until
 
 ALLOC = os.environ.get('DVM_TEST_PMIX_ALLOC', '')
 NOT_FOUND, NOT_EXECUTABLE, MAP_FAILED = -190, -177, -179
-BAD_PARAM, NO_SUCH, NOT_SUPPORTED, NOT_LAUNCHED = -27, -46, -47, -181
+BAD_PARAM, NO_PERMISSIONS, NO_SUCH, NOT_SUPPORTED, NOT_LAUNCHED = -27, -23, -46, -47, -181
 
 
 class Spawn(dvmtest.Case):
@@ -121,6 +121,27 @@ class Control:
         self.assertRegex([line for line in done.lines if 'ended' in line][0], '^0 ended .* status=-183 ')
         job = dvm.job(int(done.job.nspace.split('@')[1]) + 1)
         self.assertIn(f'pmix:{done.job.nspace}.0 called PMIx_Abort with status 7: as the test has it', job.get('Reason'))
+
+
+class Beside:
+    def nodes_of(self, dvm, number):
+        return [row[2] for row in dvm.job(number).procs()]
+
+    def test_beside(self):
+        """A process starts jobs beside itself and beside what it has spawned, whatever slots there are; not beside those of others."""
+        dvm = self.start(slots=2, nodes=2)
+        other, _, _ = dvm.start(['sleep', '1000'], np=1, hosts=['node2'])
+        other.wait_running()
+        done = dvm.run([ALLOC, 'spawn', 'np=2', 'map=node', '--', 'sleep', '1000', ';', 'jobs', 'spawn', 'np=0', 'beside=@@', 'nperproc=2',
+                        '--', 'true', ';', 'ended', '@@', 'spawn', 'np=0', f'beside={other.nspace}', '--', 'true', ';'], hosts=['node1'])
+        number = int(done.job.nspace.split('@')[1])
+        self.assertEqual([int(line.split()[2]) for line in done.lines if ' spawn ' in line], [0, 0, NO_PERMISSIONS], (done, dvm.log()))
+        target = self.nodes_of(dvm, number + 1)
+        self.assertEqual(sorted(target), ['node1', 'node2'])
+        self.assertEqual(self.nodes_of(dvm, number + 2), [node for node in target for _ in range(2)])
+        self.assertEqual(sum(row['SlotsInUse'] for row in dvm.get_nodes()), 1, dvm.get_nodes())
+        other.cancel()
+        other.wait()
 
 
 class Strangers:
@@ -262,7 +283,7 @@ class Tools:
         self.assertEqual(dvm.wait_exit(), 0)
 
 
-class OneNode(Basics, Inherited, Control, Strangers, Failures, Tools, Spawn):
+class OneNode(Basics, Inherited, Control, Beside, Strangers, Failures, Tools, Spawn):
     nodes = 1
 
 

@@ -19,6 +19,12 @@
 #define SPAWN_TARGET    "pmix.spwn.tgt"
 #define SPAWN_CHILD_SEP "pmix.spchildsep"
 #define JOB_CTRL_SEP    "pmix.jctrl.sep"
+/* Older ones do not. */
+#ifndef PMIX_COLOCATE_PROCS
+#define PMIX_COLOCATE_PROCS    "pmix.colproc"
+#define PMIX_COLOCATE_NPERPROC "pmix.colnum.proc"
+#define PMIX_COLOCATE_NPERNODE "pmix.colnum.node"
+#endif
 
 static const pmix_proc_t *self;
 static char last_nspace[PMIX_MAX_NSLEN + 1];
@@ -31,6 +37,20 @@ static const char *
 find_nspace (const char *word)
 {
   return strcmp (word, "@@") == 0 ? last_nspace : word;
+}
+
+/* NSPACE, NSPACE.RANK, or "none" */
+static size_t
+read_target (const char *word, pmix_proc_t *proc)
+{
+  const char *dot = strrchr (word, '.');
+  char nspace[PMIX_MAX_NSLEN + 1];
+
+  if (strcmp (word, "none") == 0)
+    return 0;
+  snprintf (nspace, sizeof nspace, "%.*s", dot != NULL ? (int)(dot - word) : (int)strlen (word), word);
+  PMIX_LOAD_PROCID (proc, find_nspace (nspace), dot != NULL ? (pmix_rank_t)atoi (dot + 1) : PMIX_RANK_WILDCARD);
+  return 1;
 }
 
 /* ---- spawn ---- */
@@ -78,6 +98,32 @@ add_variable (Spawn *spawn, const char *text)
   free (variable.envar);
 }
 
+/* NSPACE or NSPACE.RANK, the next ones behind commas */
+static void
+add_beside (Spawn *spawn, const char *text)
+{
+  pmix_data_array_t array = { .type = PMIX_PROC };
+  pmix_proc_t procs[8];
+  char *copy = strdup (text);
+  char *rest = copy;
+
+  array.array = procs;
+  for (char *word = strtok_r (rest, ",", &rest); word != NULL && array.size < 8; word = strtok_r (NULL, ",", &rest))
+    array.size += read_target (word, &procs[array.size]);
+  PMIX_INFO_LOAD (&spawn->info[spawn->n_info], PMIX_COLOCATE_PROCS, &array, PMIX_DATA_ARRAY);
+  spawn->n_info++;
+  free (copy);
+}
+
+static void
+add_count (Spawn *spawn, const char *key, const char *text)
+{
+  uint16_t number = (uint16_t)strtoul (text, NULL, 10);
+
+  PMIX_INFO_LOAD (&spawn->info[spawn->n_info], key, &number, PMIX_UINT16);
+  spawn->n_info++;
+}
+
 static void
 add (Spawn *spawn, const char *pair, const char *id)
 {
@@ -102,6 +148,12 @@ add (Spawn *spawn, const char *pair, const char *id)
     add_text (spawn, PMIX_ADD_HOST, value);
   else if (strcmp (name, "map") == 0)
     add_text (spawn, PMIX_MAPBY, value);
+  else if (strcmp (name, "beside") == 0)
+    add_beside (spawn, value);
+  else if (strcmp (name, "nperproc") == 0)
+    add_count (spawn, PMIX_COLOCATE_NPERPROC, value);
+  else if (strcmp (name, "npernode") == 0)
+    add_count (spawn, PMIX_COLOCATE_NPERNODE, value);
   else if (strcmp (name, "cwd") == 0)
     add_text (spawn, PMIX_WDIR, value);
   else if (strcmp (name, "env") == 0)
@@ -274,20 +326,6 @@ print_status (const char *what, pmix_status_t status)
   printf ("%u %s %d\n", self->rank, what, status);
   fflush (stdout);
   funlockfile (stdout);
-}
-
-/* NSPACE, NSPACE.RANK, or "none" */
-static size_t
-read_target (const char *word, pmix_proc_t *proc)
-{
-  const char *dot = strrchr (word, '.');
-  char nspace[PMIX_MAX_NSLEN + 1];
-
-  if (strcmp (word, "none") == 0)
-    return 0;
-  snprintf (nspace, sizeof nspace, "%.*s", dot != NULL ? (int)(dot - word) : (int)strlen (word), word);
-  PMIX_LOAD_PROCID (proc, find_nspace (nspace), dot != NULL ? (pmix_rank_t)atoi (dot + 1) : PMIX_RANK_WILDCARD);
-  return 1;
 }
 
 /* control OPERATION[+OPERATION...] TARGET */

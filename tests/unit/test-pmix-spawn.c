@@ -188,6 +188,69 @@ test_placement (Request *self, gconstpointer data)
 }
 
 static void
+add_processes (DvmdPmixInfo *info, pmix_proc_t *procs, gsize n)
+{
+  pmix_data_array_t array = { .type = PMIX_PROC, .size = n, .array = procs };
+
+  dvmd_pmix_info_add (info, PMIX_COLOCATE_PROCS, &array, PMIX_DATA_ARRAY);
+}
+
+/* Processes of other jobs, beside which the job is to be. */
+static void
+test_beside (Request *self, gconstpointer data)
+{
+  g_autoptr (DvmJobSpec) spec = NULL;
+  const guint16 two = 2;
+  pmix_proc_t procs[5];
+
+  self->n_procs = 0;
+  PMIX_LOAD_PROCID (&procs[0], "dvm@7", 3);
+  PMIX_LOAD_PROCID (&procs[1], "dvm@9", PMIX_RANK_WILDCARD);
+  PMIX_LOAD_PROCID (&procs[2], "dvm@7", 1);
+  PMIX_LOAD_PROCID (&procs[3], "dvm@7", 2);
+  PMIX_LOAD_PROCID (&procs[4], "dvm@9", 4);
+  add_processes (&self->job, procs, G_N_ELEMENTS (procs));
+  spec = read_spec (self);
+  g_assert_cmpstr (dvm_job_spec_get_map_by (spec), ==, "colocate=dvm@7:1-3+dvm@9");
+  dvmd_pmix_info_add (&self->app, PMIX_COLOCATE_NPERNODE, &two, PMIX_UINT16);
+  g_clear_object (&spec);
+  spec = read_spec (self);
+  g_assert_cmpstr (dvm_job_spec_get_map_by (spec), ==, "colocate=dvm@7:1-3+dvm@9:npernode=2");
+  dvmd_pmix_info_add_string (&self->job, PMIX_MAPBY, "slot");
+  assert_refused (self, DVM_ERROR_BAD_PARAM);
+}
+
+static void
+test_beside_wrong (Request *self, gconstpointer data)
+{
+  const guint16 two = 2;
+  pmix_proc_t proc;
+
+  dvmd_pmix_info_add (&self->job, PMIX_COLOCATE_NPERPROC, &two, PMIX_UINT16);
+  assert_refused (self, DVM_ERROR_BAD_PARAM);
+  dvmd_pmix_info_clear (&self->job);
+  dvmd_pmix_info_add_string (&self->job, PMIX_COLOCATE_PROCS, "dvm@7");
+  assert_refused (self, DVM_ERROR_BAD_PARAM);
+  dvmd_pmix_info_clear (&self->job);
+  add_processes (&self->job, &proc, 0);
+  assert_refused (self, DVM_ERROR_BAD_PARAM);
+  dvmd_pmix_info_clear (&self->job);
+  PMIX_LOAD_PROCID (&proc, "dvm@7", PMIX_RANK_LOCAL_NODE);
+  add_processes (&self->job, &proc, 1);
+  assert_refused (self, DVM_ERROR_BAD_PARAM);
+  PMIX_LOAD_PROCID (&proc, "", 0);
+  dvmd_pmix_info_clear (&self->job);
+  add_processes (&self->job, &proc, 1);
+  assert_refused (self, DVM_ERROR_BAD_PARAM);
+  dvmd_pmix_info_clear (&self->job);
+  PMIX_LOAD_PROCID (&proc, "dvm@7", 0);
+  add_processes (&self->job, &proc, 1);
+  g_object_unref (read_spec (self));
+  add_processes (&self->app, &proc, 1);
+  assert_refused (self, DVM_ERROR_BAD_PARAM);
+}
+
+static void
 test_sessions (Request *self, gconstpointer data)
 {
   g_autoptr (GError) error = NULL;
@@ -301,6 +364,7 @@ main (int argc, char **argv)
   } tests[] = {
     { "/pmix-spawn/app", test_app },           { "/pmix-spawn/directory", test_directory },
     { "/pmix-spawn/job", test_job },           { "/pmix-spawn/placement", test_placement },
+    { "/pmix-spawn/beside", test_beside },     { "/pmix-spawn/beside-wrong", test_beside_wrong },
     { "/pmix-spawn/sessions", test_sessions }, { "/pmix-spawn/default-session", test_default_session },
     { "/pmix-spawn/refused", test_refused },   { "/pmix-spawn/control", test_control },
   };
