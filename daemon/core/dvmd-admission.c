@@ -600,7 +600,9 @@ release_waiting (DvmdAdmission *self, gboolean all)
       claims_of (job)->slots = SLOTS_NONE;
       if (verdict == DVMD_ADMIT)
         claim_plan (self, job);
-      /* A job that can never fit any more goes on too: the gate says why. */
+      /* A job that can never fit any more goes on too: the gate says why, or finds that it may wait, where it stood. */
+      else
+        dvmd_admission_raise_turn (job, DVMD_TURN_KEPT);
       g_queue_delete_link (&self->waiting, l);
       self->release (job, self->user_data);
       g_object_unref (job);

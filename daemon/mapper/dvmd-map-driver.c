@@ -895,7 +895,9 @@ dvmd_map_driver_count_apps (GPtrArray *mappers, const DvmdMapApps *apps, const D
   gboolean all = TRUE;
 
   dvmd_map_parts_init (&parts, apps, request);
-  take_counted (&parts, mappers, have_cpus_in_use (request));
+  /* Mappers place nothing where there are no nodes: all of them may be drained. */
+  if (request->n_nodes > 0)
+    take_counted (&parts, mappers, have_cpus_in_use (request));
   while (dvmd_map_parts_next (&parts))
     if (parts.wishes.np_is_counted
         && !dvmd_map_driver_count_procs (mappers, &parts.wishes, &parts.request, apps->topologies,

@@ -351,6 +351,80 @@ test_slots_max (void)
   check_nodes (start (&dvm, "4", "node", "oversubscribe"), "1 2 2 2");
 }
 
+/* A mapper may not want a job at the moment at which it is called: it stands where it stood, also when it waits again.
+ */
+static DvmdMap *
+map_but_once (gpointer data, DvmdJob *job, const DvmdPlaces *places, GError **error)
+{
+  static gboolean is_refused;
+
+  if (dvmd_job_get_id (job) != 2 || places->alone || is_refused)
+    return map_job (data, job, places, error);
+  is_refused = TRUE;
+  g_set_error_literal (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "not now");
+  return NULL;
+}
+
+static void
+test_keeps_its_place (void)
+{
+  const guint slots[] = { 2 };
+  g_auto (Dvm) dvm = { 0 };
+  DvmdJob *first;
+  DvmdJob *jobs[3];
+
+  dvm_init (&dvm, 1, slots, NULL);
+  dvm.effects.placement.map = map_but_once;
+  first = start (&dvm, "2", NULL, NULL);
+  jobs[0] = start (&dvm, "1", NULL, NULL);
+  jobs[1] = start (&dvm, "2", NULL, NULL);
+  jobs[2] = start (&dvm, "2", NULL, NULL);
+  run_to_end (&dvm.world, first);
+  check_nodes (jobs[1], "1 1");
+  assert_state (jobs[0], DVM_JOB_STATE_ALLOCATE);
+  run_to_end (&dvm.world, jobs[1]);
+  check_nodes (jobs[0], "1");
+  assert_state (jobs[2], DVM_JOB_STATE_ALLOCATE);
+}
+
+/* Programs that are placed in different ways, of which one has no number, while no node takes any. */
+static void
+test_drained_programs (void)
+{
+  const guint slots[] = { 2 };
+  g_auto (Dvm) dvm = { 0 };
+  g_autoptr (DvmJobSpec) spec = describe ("1; 0", "slot", NULL);
+  DvmdNode *node;
+  DvmdJob *job;
+
+  dvm_init (&dvm, 1, slots, NULL);
+  node = dvmd_node_pool_get (dvmd_core_get_nodes (dvm.world.core), 1);
+  dvm_app_spec_set_map_by (dvm_job_spec_get_app (spec, 1), "ppr:1:node");
+  dvmd_core_drain_node (dvm.world.core, node, "new disk", NULL);
+  run (&dvm.world);
+  job = submit_spec (&dvm.world, spec);
+  assert_state (job, DVM_JOB_STATE_ALLOCATE);
+  dvmd_core_resume_node (dvm.world.core, node, NULL);
+  run (&dvm.world);
+  check_nodes (job, "1 1");
+}
+
+/* Hosts of a program hold in files, too. */
+static void
+test_file_of_programs (void)
+{
+  const guint slots[] = { 2, 2 };
+  g_auto (Dvm) dvm = { 0 };
+  g_autofree char *path = write_file ("node1\nnode2\n");
+  g_autofree char *map_by = g_strconcat ("seq:file=", path, NULL);
+
+  dvm_init (&dvm, 2, slots, NULL);
+  check_failed (start (&dvm, "1 node2; 1 node1", map_by, NULL),
+                ":1: node node1 takes 0 processes of this program of the job");
+  check_nodes (start (&dvm, "1 node1; 1 node2", map_by, NULL), "1 2");
+  g_unlink (path);
+}
+
 /* ---- beside other jobs ---- */
 
 /* (transfer full): the job, or NULL and an error; requester (nullable) */
@@ -670,6 +744,9 @@ main (int argc, char **argv)
   g_test_add_func ("/admission/waits-for-shape", test_waits_for_shape);
   g_test_add_func ("/admission/waits-for-empty", test_waits_for_empty);
   g_test_add_func ("/admission/slots-max", test_slots_max);
+  g_test_add_func ("/admission/keeps-its-place", test_keeps_its_place);
+  g_test_add_func ("/admission/drained-programs", test_drained_programs);
+  g_test_add_func ("/admission/file-of-programs", test_file_of_programs);
   g_test_add_func ("/admission/beside", test_beside);
   g_test_add_func ("/admission/beside-goes-on", test_beside_goes_on);
   g_test_add_func ("/admission/waits-for-cpus", test_waits_for_cpus);

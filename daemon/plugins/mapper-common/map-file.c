@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "map-plan.h"
 #include "map-words.h"
 
 /* Besides the last file others are kept while all texts together have so many bytes at most. */
@@ -236,6 +237,7 @@ dvmd_file_plan_init (DvmdFilePlan *self, const DvmdMapRequest *request, DvmdPlac
 {
   *self = (DvmdFilePlan){ .request = request, .placement = placement };
   self->counts = g_new0 (guint32, request->n_nodes);
+  self->app_counts = g_new0 (guint32, request->n_nodes);
   list_names (self);
   self->app_end = request->app_np[0];
   dvmd_cpu_ledger_init (&self->ledger);
@@ -245,6 +247,7 @@ void
 dvmd_file_plan_clear (DvmdFilePlan *self)
 {
   g_clear_pointer (&self->counts, g_free);
+  g_clear_pointer (&self->app_counts, g_free);
   g_clear_pointer (&self->names, g_hash_table_unref);
   g_clear_pointer (&self->domains, g_hash_table_unref);
   dvmd_cpu_ledger_clear (&self->ledger);
@@ -294,6 +297,21 @@ take_node (DvmdFilePlan *self, const DvmdMapLine *line, guint *node, GError **er
   return FALSE;
 }
 
+/* A node may be for some programs of a job, or take so many of one. */
+static gboolean
+take_for_app (DvmdFilePlan *self, const DvmdMapLine *line, guint node, GError **error)
+{
+  const DvmdMapRequest *request = self->request;
+  guint32 limit = dvmd_map_plan_app_limit (request, self->app, node);
+
+  if (limit > 0 && (++self->app_counts[node] <= limit || request->oversubscribe))
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+               "%s: node %s takes %u processes of this program of the job, and this is one more", line->place,
+               request->nodes[node].name, limit);
+  return FALSE;
+}
+
 /* An object says the same as its cpus, and makes the map smaller. */
 static void
 set_cpus (const DvmdMapRequest *request, const DvmdCpuChoice *choice, DvmdPlacementRun *run)
@@ -317,10 +335,13 @@ dvmd_file_plan_place (DvmdFilePlan *self, guint32 rank, const DvmdMapLine *line,
   g_auto (DvmdCpuChoice) choice = { 0 };
   DvmdPlacementRun run = { .first_rank = rank, .count = 1, .stride = 1 };
 
-  while (rank >= self->app_end && self->app + 1 < request->n_apps)
-    self->app_end += request->app_np[++self->app];
+  for (; rank >= self->app_end && self->app + 1 < request->n_apps; self->app_end += request->app_np[self->app])
+    {
+      self->app++;
+      memset (self->app_counts, 0, request->n_nodes * sizeof (guint32));
+    }
   run.app = self->app;
-  if (!take_node (self, line, &run.node, error))
+  if (!take_node (self, line, &run.node, error) || !take_for_app (self, line, run.node, error))
     return FALSE;
   if (line->cpus != NULL && request->bind_to > DVMD_BIND_TO_NONE)
     {

@@ -37,6 +37,7 @@ typedef struct
   const DvmdMapRequest *request;
   DvmdPlacement *placement;
   guint32 *counts;     /* per node */
+  guint32 *app_counts; /* likewise, of the application alone */
   GHashTable *names;   /* name of a node in small letters -> its index, plus one */
   GHashTable *domains; /* likewise, the part before the domain of those that have one */
   guint32 app;
