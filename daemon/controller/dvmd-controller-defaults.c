@@ -91,7 +91,7 @@ dvmd_controller_check_defaults (DvmdPlugins *plugins, const DvmdDefaults *defaul
 
 /* ---- for a job ---- */
 
-/* What files of the job say may contradict it, too, which the mappers know. */
+/* Files of the job may contradict it, too; the mappers know what they say. */
 static void
 try_default (DvmdController *controller, DvmJobSpec *spec, const char *value, const char *(*get) (DvmJobSpec *spec),
              void (*set) (DvmJobSpec *spec, const char *value))

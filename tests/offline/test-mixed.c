@@ -114,7 +114,7 @@ test_passed_over (gconstpointer mappers)
   check_cases (mappers, wrong, G_N_ELEMENTS (wrong), FALSE);
 }
 
-/* What a message advises would be taken. */
+/* The advice of a message would be taken. */
 static void
 test_advice (gconstpointer mappers)
 {

@@ -277,12 +277,14 @@ test_map (Fixture *f, gconstpointer data)
       f, MANAGER_PATH, MANAGER, "Map",
       "([{'argv': <['a']>, 'np': <uint32 2>}, {'argv': <['b']>, 'np': <uint32 1>}], @a{sv} {})");
   g_autofree char *some = ask (f, MANAGER_PATH, MANAGER, "Map",
-                               "([{'argv': <['a']>, 'np': <uint32 3>}], {'ranks': <'1,7'>})");
+                               "([{'argv': <['a']>, 'np': <uint32 3>}], {'ranks': <'1,2-7'>})");
 
   g_assert_cmpstr (map, ==,
                    "([(0, 0, 0, 'here', '', '', ''), (1, 0, 1, 'here', '', '', ''), (2, 1, 2, "
                    "'here', '', '', '')],)");
-  g_assert_cmpstr (some, ==, "([(1, 0, 1, 'here', '', '', '')],)");
+  g_assert_cmpstr (some, ==, "([(1, 0, 1, 'here', '', '', ''), (2, 0, 2, 'here', '', '', '')],)");
+  refused (f, MANAGER_PATH, MANAGER, "Map", "([{'argv': <['a']>, 'np': <uint32 3>}], {'ranks': <'1,7'>})", BAD_PARAM,
+           "rank 7");
   g_assert_cmpuint (dvmd_core_get_statistics (get_core (f))->jobs_submitted, ==, 0);
   g_assert_cmpuint (dvmd_node_pool_count_slots_in_use (dvmd_core_get_nodes (get_core (f))), ==, 0);
 }

@@ -121,7 +121,7 @@ test_together (void)
     { "--bynode --cpus-per-rank 2", NULL, "map-by=node:PE=2" },
     { "--cpus-per-rank 2 --bynode", NULL, "map-by=node:PE=2" },
     { "--npernode 2 --ntasks-per-node 2", NULL, "map-by=ppr:2:node" },
-    { "--npernode 3 --npernode 2", NULL, "map-by=ppr:2:node" },
+    { "--npernode 2 --npernode 2", NULL, "map-by=ppr:2:node" },
     { "--cpus-per-rank 2 --cpus-per-task 2 --nolocal", NULL, "map-by=:PE=2:NOLOCAL" },
     { "--map-by numa --cpus-per-rank 2 --oversubscribe", NULL, "map-by=numa:PE=2:OVERSUBSCRIBE" },
     { "--map-by numa:pe=2 --cpus-per-rank 2", NULL, "map-by=numa:pe=2" },

@@ -207,7 +207,7 @@ test_failures (Fixture *self, gconstpointer data)
     { "([{'argv': <['true']>, 'hosts': <['nowhere']>}], @a{sv} {})", DVMD_PMIX_ERR_JOB_FAILED_TO_MAP },
     { "([{'argv': <['true']>, 'np': <uint32 3>}], @a{sv} {})", DVMD_PMIX_ERR_JOB_FAILED_TO_MAP },
     { "([{'argv': <['true']>}], {'what': <'ever'>})", DVMD_PMIX_ERR_BAD_PARAM },
-    { "([{'argv': <['true']>}], {'map-by': <'colocate'>})", DVMD_PMIX_ERR_NOT_SUPPORTED },
+    { "([{'argv': <['true']>}], {'map-by': <'colocate'>})", DVMD_PMIX_ERR_BAD_PARAM },
     { "([{'argv': <@as []>}], @a{sv} {})", DVMD_PMIX_ERR_BAD_PARAM },
     { "(@aa{sv} [], @a{sv} {})", DVMD_PMIX_ERR_BAD_PARAM },
   };
