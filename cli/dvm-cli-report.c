@@ -440,10 +440,12 @@ check_names (GPtrArray *nodes, const char *names, GError **error)
   return TRUE;
 }
 
-/* A map is answered when there are nodes, whatever it is. */
+/* The map of a job that is right in any case is answered when the DVM is ready, with a refusal or without. */
 static void
-await_nodes (DvmClient *client, DvmJobSpec *spec, GCancellable *cancellable)
+await_nodes (DvmClient *client, GCancellable *cancellable)
 {
+  const char *argv[] = { "true", NULL };
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (argv);
   g_autoptr (GAsyncResult) result = NULL;
   g_autoptr (GVariant) map = NULL;
 
@@ -452,7 +454,7 @@ await_nodes (DvmClient *client, DvmJobSpec *spec, GCancellable *cancellable)
 }
 
 gboolean
-dvm_cli_report_check_nodes (DvmClient *client, const DvmCliDisplay *display, DvmJobSpec *spec,
+dvm_cli_report_check_nodes (DvmClient *client, const DvmCliDisplay *display, DvmJobSpec *spec, gboolean is_private,
                             GCancellable *cancellable, GError **error)
 {
   g_autoptr (GAsyncResult) result = NULL;
@@ -460,8 +462,11 @@ dvm_cli_report_check_nodes (DvmClient *client, const DvmCliDisplay *display, Dvm
 
   if (display->topo == NULL && display->cpus == NULL)
     return TRUE;
-  if (spec != NULL)
-    await_nodes (client, spec, cancellable);
+  /* The names of nodes that come for the job are not known before. */
+  if (dvm_job_spec_get_add_hosts (spec)[0] != NULL || dvm_job_spec_get_add_hostfile (spec) != NULL)
+    return TRUE;
+  if (is_private)
+    await_nodes (client, cancellable);
   dvm_client_list_nodes_async (client, cancellable, dvm_cli_ready, &result);
   nodes = dvm_client_list_nodes_finish (client, dvm_cli_await (&result), error);
   return nodes != NULL && check_names (nodes, display->topo, error) && check_names (nodes, display->cpus, error);

@@ -25,11 +25,11 @@ typedef struct
 typedef struct _DvmCliReport DvmCliReport;
 
 /*
- * Whether the DVM has the nodes that the words name, if they name some. spec (nullable): of the job, of a DVM that may
- * have no nodes yet: it is waited for. DVM_CLI_USAGE_ERROR
+ * Whether the DVM has the nodes that the words name, if they name some, and spec, of the job, adds none. is_private:
+ * the DVM may not be ready yet and is waited for. DVM_CLI_USAGE_ERROR
  */
 gboolean dvm_cli_report_check_nodes (DvmClient *client, const DvmCliDisplay *display, DvmJobSpec *spec,
-                                     GCancellable *cancellable, GError **error);
+                                     gboolean is_private, GCancellable *cancellable, GError **error);
 
 /*
  * Asks for all that the words need, at once: a private DVM leaves with its job. When all of it is there it is printed,

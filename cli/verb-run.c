@@ -550,8 +550,8 @@ run_job (Run *run, GError **error)
   if (run->spec == NULL || !reach_dvm (run, run->spec, error))
     return FALSE;
   if (!dvm_cli_spec_find_sessions (run->spec, run->cli->args, run->client, run->connecting, error)
-      || !dvm_cli_report_check_nodes (run->client, &run->display, run->embedded != NULL ? run->spec : NULL,
-                                      run->connecting, error)
+      || !dvm_cli_report_check_nodes (run->client, &run->display, run->spec, run->embedded != NULL, run->connecting,
+                                      error)
       || !submit_and_follow (run, run->spec, error) || !wait_for_end (run, error))
     return FALSE;
   if (run->cli->json || dvm_job_spec_get_runtime_options (run->spec) == NULL || !is_map_only (run))

@@ -226,6 +226,9 @@ def test_display():
         contains(shown(here, "topo=localhost", "-n", "1"), "─ package 0 ─")
         result = here.cli("run", "-q", "--display", "topo=node9", "touch", here.path + "/touched")
         equal((result.returncode, os.path.exists(here.path + "/touched")), (2, False), result.stderr)
+        result = here.cli("run", "-q", "--add-host", "node9", "--display", "topo=node9", "true")
+        equal(result.returncode, 125, result.stderr)
+        contains(result.stderr, "start one with --elastic")
         text = shown(here, "allocation,topo,cpus,map,map-devel,bindings", "-n", "1", "--bind-to", "core")
         # Words of several options are taken together.
         result = here.cli("run", "-q", "--display", "allocation,topo", "--display", "cpus,map", "--display-devel-map", "--report-bindings",

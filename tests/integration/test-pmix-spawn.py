@@ -181,7 +181,7 @@ class Failures:
                                         ['host=nowhere', '--', 'true'], ['np=9', '--', 'true'], ['cwd=relative', '--', 'true'],
                                         ['map=colocate', '--', 'true'], ['require=pmix.something', '--', 'true'],
                                         ['session=77', '--', 'true'], ['id=nobodys', '--', 'true'], ['target=nobodys', '--', 'true']),
-                         [NOT_FOUND, NOT_EXECUTABLE, NOT_LAUNCHED, MAP_FAILED, MAP_FAILED, BAD_PARAM, NOT_SUPPORTED, NOT_SUPPORTED, NO_SUCH,
+                         [NOT_FOUND, NOT_EXECUTABLE, NOT_LAUNCHED, MAP_FAILED, MAP_FAILED, BAD_PARAM, BAD_PARAM, NOT_SUPPORTED, NO_SUCH,
                           NO_SUCH, NO_SUCH, 0])
 
     def waiting(self):

@@ -156,7 +156,7 @@ class Slots(dvmtest.Case):
         self.assertEqual(job.wait()['state'], NOTIFIED)
         self.assertEqual(job.get('NumProcs'), 3)
         self.assertEqual(dvm.run(['true'], np=4, map_by='ppr:3:node').state, MAP_FAILED)
-        self.assert_refused('NotSupported', 'colocate', dvm.submit, ['true'], map_by='colocate')
+        self.assert_refused('BadParam', 'colocate', dvm.submit, ['true'], map_by='colocate')
 
     def test_environment_travels_once(self):
         dvm = self.dvm(slots=4)
