@@ -270,23 +270,36 @@ _dvm_job_spec_check_placement (DvmJobSpec *self, const char *place, gint8 *overs
 
 /* ---- for the daemon ---- */
 
+/* offset: of a member of DvmPlacement that is -1 where nothing is said */
 static gint8
-read_oversubscribe (const char *map_by)
+read_switch (const char *map_by, gsize offset)
 {
   g_autoptr (DvmPlacement) placement = NULL;
 
   /* Admission asks each time that slots are free: most jobs have no qualifier to look for. */
   if (map_by != NULL && strchr (map_by, ':') != NULL)
     placement = _dvm_placement_parse (map_by, NULL, NULL, "", NULL);
-  return placement != NULL ? placement->oversubscribe : -1;
+  return placement != NULL ? G_STRUCT_MEMBER (gint8, placement, offset) : -1;
+}
+
+static gint8
+find_switch (DvmJobSpec *self, gsize offset)
+{
+  gint8 value = read_switch (dvm_job_spec_get_map_by (self), offset);
+
+  for (guint i = 0; value < 0 && i < dvm_job_spec_get_n_apps (self); i++)
+    value = read_switch (dvm_app_spec_get_map_by (dvm_job_spec_get_app (self, i)), offset);
+  return value;
 }
 
 gint8
 _dvm_job_spec_get_oversubscribe (DvmJobSpec *self)
 {
-  gint8 value = read_oversubscribe (dvm_job_spec_get_map_by (self));
+  return find_switch (self, G_STRUCT_OFFSET (DvmPlacement, oversubscribe));
+}
 
-  for (guint i = 0; value < 0 && i < dvm_job_spec_get_n_apps (self); i++)
-    value = read_oversubscribe (dvm_app_spec_get_map_by (dvm_job_spec_get_app (self, i)));
-  return value;
+gint8
+_dvm_job_spec_get_inherit (DvmJobSpec *self)
+{
+  return find_switch (self, G_STRUCT_OFFSET (DvmPlacement, inherit));
 }

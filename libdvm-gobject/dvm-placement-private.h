@@ -71,6 +71,8 @@ gboolean _dvm_job_spec_check_placement (DvmJobSpec *self, const char *place, gin
 gboolean _dvm_job_spec_check_policies (DvmJobSpec *self, const char *place, GError **error);
 /* The same for a spec that has been validated. */
 gint8 _dvm_job_spec_get_oversubscribe (DvmJobSpec *self);
+/* Whether jobs that its processes spawn are placed as it is; -1: nothing is said */
+gint8 _dvm_job_spec_get_inherit (DvmJobSpec *self);
 
 /* Reads the files that map-by of the job and of its applications name; called by _dvm_job_spec_load_hosts(). */
 gboolean _dvm_job_spec_load_map_files (DvmJobSpec *self, const char *place, DvmHostsRead *read, GError **error);

@@ -91,19 +91,34 @@ dvmd_controller_check_defaults (DvmdPlugins *plugins, const DvmdDefaults *defaul
 
 /* ---- for a job ---- */
 
-/* Files of the job may contradict it, too; the mappers know what they say. */
+/*
+ * A job that has qualifiers alone has the word of the default. Files of the job may contradict it, too; the mappers
+ * know what they say.
+ */
 static void
 try_default (DvmdController *controller, DvmJobSpec *spec, const char *value, const char *(*get) (DvmJobSpec *spec),
              void (*set) (DvmJobSpec *spec, const char *value))
 {
+  g_autofree char *own = g_strdup (get (spec));
+  g_autofree char *whole = NULL;
   gboolean counts;
 
-  if (value == NULL || get (spec) != NULL)
+  if (value == NULL || (own != NULL && (own[0] != ':' || value[0] == ':')))
     return;
-  set (spec, value);
+  whole = g_strconcat (value, own, NULL);
+  set (spec, whole);
   if (!_dvm_job_spec_check_policies (spec, "", NULL)
       || !dvmd_controller_check_placement (controller, spec, &counts, NULL))
-    set (spec, NULL);
+    set (spec, own);
+}
+
+void
+dvmd_controller_try_policies (DvmdController *controller, DvmJobSpec *spec, const char *map_by, const char *rank_by,
+                              const char *bind_to)
+{
+  try_default (controller, spec, map_by, dvm_job_spec_get_map_by, dvm_job_spec_set_map_by);
+  try_default (controller, spec, bind_to, dvm_job_spec_get_bind_to, dvm_job_spec_set_bind_to);
+  try_default (controller, spec, rank_by, dvm_job_spec_get_rank_by, dvm_job_spec_set_rank_by);
 }
 
 void
@@ -111,9 +126,7 @@ dvmd_controller_apply_defaults (DvmdController *controller, DvmJobSpec *spec, gb
 {
   Defaults *self = dvmd_services_get (controller, &dvmd_defaults_service);
 
-  try_default (controller, spec, self->map_by, dvm_job_spec_get_map_by, dvm_job_spec_set_map_by);
-  try_default (controller, spec, self->bind_to, dvm_job_spec_get_bind_to, dvm_job_spec_set_bind_to);
-  try_default (controller, spec, self->rank_by, dvm_job_spec_get_rank_by, dvm_job_spec_set_rank_by);
+  dvmd_controller_try_policies (controller, spec, self->map_by, self->rank_by, self->bind_to);
   if (self->output != NULL && !is_child && dvm_job_spec_get_output (spec) == NULL)
     dvm_job_spec_set_output (spec, self->output);
 }

@@ -182,16 +182,40 @@ inherit_environment (DvmAppSpec *app, DvmAppSpec *parent)
     dvm_app_spec_set_cwd (app, dvm_app_spec_get_cwd (parent));
 }
 
+static const char *
+first_of (const char *one, const char *other)
+{
+  return one != NULL ? one : other;
+}
+
+/* INHERIT of the job: children that do not say how are placed as the process is that spawns them. */
+static void
+inherit_policies (DvmdController *self, DvmJobSpec *spec, DvmJobSpec *asker, DvmAppSpec *parent)
+{
+  if (_dvm_job_spec_get_inherit (asker) <= 0 || dvm_job_spec_get_map_by (spec) != NULL)
+    return;
+  for (guint i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
+    if (dvm_app_spec_get_map_by (dvm_job_spec_get_app (spec, i)) != NULL)
+      return;
+  dvmd_controller_try_policies (self, spec,
+                                first_of (dvm_app_spec_get_map_by (parent), dvm_job_spec_get_map_by (asker)),
+                                first_of (dvm_app_spec_get_rank_by (parent), dvm_job_spec_get_rank_by (asker)),
+                                first_of (dvm_app_spec_get_bind_to (parent), dvm_job_spec_get_bind_to (asker)));
+}
+
 /*
  * Children do what their parent job does when there are no slots. A job that does not say so and does not fit now is
  * refused, as mpirun has it: a process that waits here for a job holds slots that the job may be waiting for.
  */
 static void
-inherit (DvmJobSpec *spec, DvmdJob *job, DvmAppSpec *parent)
+inherit (DvmdController *self, DvmJobSpec *spec, DvmdJob *job, DvmAppSpec *parent)
 {
   DvmJobSpec *asker = job != NULL ? dvmd_job_get_spec (job) : NULL;
   const char *when_full = asker != NULL ? dvm_job_spec_get_when_full (asker) : NULL;
 
+  if (asker != NULL && parent != NULL)
+    inherit_policies (self, spec, asker, parent);
+  dvmd_controller_apply_defaults (self, spec, TRUE);
   /* map-by may say it too. */
   if (asker != NULL && _dvm_job_spec_get_when_full_policy (asker) == DVM_WHEN_FULL_OVERSUBSCRIBE)
     when_full = "oversubscribe";
@@ -319,8 +343,7 @@ submit (Request *request, GError **error)
   g_autoptr (DvmdRequester) requester = dvmd_call_new_requester (request->call);
   const int fds[3] = { -1, -1, -1 };
 
-  dvmd_controller_apply_defaults (self, request->spec, TRUE);
-  inherit (request->spec, dvmd_core_find_job (dvmd_controller_get_core (self), request->call->nspace),
+  inherit (self, request->spec, dvmd_core_find_job (dvmd_controller_get_core (self), request->call->nspace),
            find_app (self, request->call->nspace, request->call->rank));
   return dvmd_controller_submit (self, request->spec, requester, fds, error);
 }

@@ -137,6 +137,10 @@ gboolean dvmd_controller_check_defaults (DvmdPlugins *plugins, const DvmdDefault
  * is_child: a process has spawned it, and its output goes where that of its parent goes.
  */
 void dvmd_controller_apply_defaults (DvmdController *self, DvmJobSpec *spec, gboolean is_child);
+/* Where the job does not say them and they do not contradict what it says; a word alone stands before qualifiers of the
+ * job. All nullable */
+void dvmd_controller_try_policies (DvmdController *self, DvmJobSpec *spec, const char *map_by, const char *rank_by,
+                                   const char *bind_to);
 /* By the names of the settings, for Manager.Defaults: (transfer floating) a{sv} of s, of those that there are */
 GVariant *dvmd_controller_get_defaults (DvmdController *self);
 

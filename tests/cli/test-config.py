@@ -63,6 +63,7 @@ def test_defaults():
             contains(here.cli("status").stdout, "Defaults: map-by node, bind-to none, output tag, display map\n")
             equal(nodes("-n", "3", "x"), "123")
             equal(nodes("-n", "2", "--map-by", "slot", "x"), "11")
+            equal(nodes("-n", "3", "--map-by", ":OVERSUBSCRIBE", "x"), "123")
             equal(nodes("-n", "2", "x", ":", "-n", "2", "--map-by", "slot", "y"), "1211")
             # A job that is told where its output goes and what is shown has that alone.
             result = here.cli("run", "--personality", "plain", "-n", "2", *show)

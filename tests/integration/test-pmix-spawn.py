@@ -59,6 +59,16 @@ class Inherited:
                          [f'[{number + 2},{rank}]<stdout>: grandchild' for rank in (0, 1)], done)
         self.assertEqual(sorted(done.err.decode().splitlines()), [f'[{number + 2},{rank}]<stderr>: to stderr' for rank in (0, 1)], done)
 
+    def test_placement(self):
+        """With INHERIT children that say nothing are placed as their parent is; without it, and where they say it, not."""
+        dvm = self.start()
+        script = ['sh', '-c', 'echo child $DVM_NODE']
+        for policy, own, nodes in (('node:INHERIT', [], self.nodes), ('node', [], 1), ('node:INHERIT', ['map=slot'], 1)):
+            done = dvm.run([ALLOC, 'jobs', 'spawn', 'np=2', *own, '--', *script, ';', 'ended', '@@'], map_by=policy)
+            self.assertEqual(done.state, NOTIFIED, (done, dvm.log()))
+            found = [line for line in done.lines if line.startswith('child')]
+            self.assertEqual((len(found), len(set(found))), (2, min(nodes, 2)), (policy, own, done))
+
     def test_environment(self):
         """Directory, variables and parent are those of the process that spawns; what it says itself comes first."""
         dvm = self.start()
