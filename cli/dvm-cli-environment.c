@@ -20,6 +20,12 @@ struct _DvmCliEnvironment
 static const char *const internal[] = { "DVM_DVMD", "DVM_LIBEXEC_DIR",  "DVM_LOCALE_DIR", "DVM_PLUGIN_PATH",
                                         "G_DEBUG",  "G_MESSAGES_DEBUG", "G_SLICE" };
 
+/* The devices of a job in which dvm-cli runs: another job has its own, or none. */
+static const char *const of_devices[] = { "DVM_DEVICES",          "CUDA_VISIBLE_DEVICES",
+                                          "CUDA_DEVICE_ORDER",    "NCCL_IB_HCA",
+                                          "ROCR_VISIBLE_DEVICES", "UCX_NET_DEVICES",
+                                          "ZE_AFFINITY_MASK",     "PSM3_NIC" };
+
 /* assignment: "NAME=value" */
 static gboolean
 is_name_of (const char *name, gsize length, const char *assignment)
@@ -28,10 +34,10 @@ is_name_of (const char *name, gsize length, const char *assignment)
 }
 
 static gboolean
-is_internal (const char *assignment)
+is_among (const char *const *names, gsize n, const char *assignment)
 {
-  for (gsize i = 0; i < G_N_ELEMENTS (internal); i++)
-    if (is_name_of (internal[i], strlen (internal[i]), assignment))
+  for (gsize i = 0; i < n; i++)
+    if (is_name_of (names[i], strlen (names[i]), assignment))
       return TRUE;
   return FALSE;
 }
@@ -40,11 +46,13 @@ DvmCliEnvironment *
 dvm_cli_environment_new (void)
 {
   DvmCliEnvironment *self = g_new0 (DvmCliEnvironment, 1);
+  gsize n_of_devices = g_getenv ("DVM_DEVICES") != NULL ? G_N_ELEMENTS (of_devices) : 0;
 
   self->variables = g_ptr_array_new_with_free_func (g_free);
   for (char **variable = environ; variable != NULL && *variable != NULL; variable++)
     /* A string without a name is no variable, and cannot be given to a job. */
-    if (strcspn (*variable, "=") > 0 && strchr (*variable, '=') != NULL && !is_internal (*variable))
+    if (strcspn (*variable, "=") > 0 && strchr (*variable, '=') != NULL
+        && !is_among (internal, G_N_ELEMENTS (internal), *variable) && !is_among (of_devices, n_of_devices, *variable))
       g_ptr_array_add (self->variables, g_strdup (*variable));
   g_ptr_array_add (self->variables, NULL);
   return self;

@@ -60,6 +60,15 @@ class Devices(dvmtest.Case):
                          [{'DVM_DEVICES': 'nvml0', 'CUDA_VISIBLE_DEVICES': '3'}])
         self.assertEqual(self.told(dvm, 'slot', np=1), [{'CUDA_VISIBLE_DEVICES': '7'}])
 
+    def test_run_inside(self):
+        """A job that a process starts by dvm-cli does not take over the devices of the job around it."""
+        dvm = self.start('gpus.xml')
+        cli = os.path.join(os.environ['DVM_TEST_BUILD'], 'cli', 'dvm-cli')
+        for words, expected in (('', set()), ('--map-by device=gpu ', {'DVM_DEVICES=nvml1', f'CUDA_VISIBLE_DEVICES={uuid(1)}'})):
+            done = dvm.run(['sh', '-c', f'{cli} run -n 1 --bind-to none {words}env'], np=1, map_by='device=gpu', bind_to='none')
+            self.assert_success(done)
+            self.assertEqual({line for line in done.lines if line.split('=')[0] in NAMES}, expected, done)
+
     def test_network(self):
         dvm = self.start('gpus.xml')
         self.assertEqual(self.told(dvm, 'device=nic'),

@@ -196,7 +196,12 @@ dvmd_map_plan_refuse (DvmdMapPlan *self, GError **error)
   Sums sums = sum_up (self);
   const char *apps = request->app_limits != NULL ? ", as far as they are for its applications" : "";
 
-  if (sums.without == request->n_nodes)
+  if (sums.without == request->n_nodes && self->fit[0]->kind == DVMD_OBJECT_DEVICE)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+                 "map-by: none of the job's %u nodes has a device “%s” that no other job or program has, as far as "
+                 "their hardware is known",
+                 request->n_nodes, request->value);
+  else if (sums.without == request->n_nodes)
     g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
                  "map-by: none of the job's %u nodes has a %s, as far as their hardware is known", request->n_nodes,
                  dvmd_map_words_name_kind (self->fit[0]->kind));
