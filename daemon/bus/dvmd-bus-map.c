@@ -71,10 +71,22 @@ check_ranks (DvmdIdSet *ranks, guint n_ranks, GError **error)
   return FALSE;
 }
 
-/* (transfer floating) (nullable): (a(uuussss)) */
+/* (transfer full): what is to be said of a process of the map; a program of the job may be bound where another is not
+ */
+static char *
+make_note (DvmdMap *map, gboolean waits, const char *cpus)
+{
+  g_autoptr (GString) note = g_string_new (waits ? "waits for slots" : "");
+
+  if (map != NULL && map->unbound != NULL && cpus[0] == '\0')
+    g_string_append_printf (note, "%snot bound: %s", note->len > 0 ? "; " : "", map->unbound);
+  return g_string_free (g_steal_pointer (&note), FALSE);
+}
+
+/* map (nullable). (transfer floating) (nullable): (a(uuussss)) */
 static GVariant *
-describe (DvmdNodePool *nodes, DvmdProcTable *procs, DvmdControllerCpus *cpus, const char *ranks, const char *note,
-          GError **error)
+describe (DvmdNodePool *nodes, DvmdProcTable *procs, DvmdControllerCpus *cpus, const char *ranks, DvmdMap *map,
+          gboolean waits, GError **error)
 {
   g_autoptr (DvmdIdSet) set = dvmd_id_set_parse (ranks != NULL ? ranks : "", "ranks", error);
   GVariantBuilder rows;
@@ -85,24 +97,14 @@ describe (DvmdNodePool *nodes, DvmdProcTable *procs, DvmdControllerCpus *cpus, c
   for (guint rank = 0; dvmd_id_set_next (set, rank, &rank) && rank < procs->n_rows; rank++)
     {
       const DvmdProcRow *row = dvmd_proc_table_row (procs, rank);
+      const char *bound_to = dvmd_controller_cpus_get (cpus, row->node, row->local_rank);
       g_autofree char *object = dvmd_controller_cpus_dup_object (cpus, rank, row->node, row->local_rank);
+      g_autofree char *note = make_note (map, waits, bound_to);
 
       g_variant_builder_add (&rows, "(uuussss)", rank, row->app, row->local_rank,
-                             dvmd_bus_get_node_name (nodes, row->node),
-                             dvmd_controller_cpus_get (cpus, row->node, row->local_rank), object, note);
+                             dvmd_bus_get_node_name (nodes, row->node), bound_to, object, note);
     }
   return g_variant_new ("(a(uuussss))", &rows);
-}
-
-/* (transfer full): what is to be said of each process */
-static char *
-make_note (DvmdMap *map, gboolean waits)
-{
-  g_autoptr (GString) note = g_string_new (waits ? "waits for slots" : "");
-
-  if (map != NULL && map->unbound != NULL)
-    g_string_append_printf (note, "%snot bound: %s", note->len > 0 ? "; " : "", map->unbound);
-  return g_string_free (g_steal_pointer (&note), FALSE);
 }
 
 static void
@@ -120,7 +122,6 @@ dvmd_bus_map_job (DvmdBusCall *call)
   g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 0);
   DvmdProcTable *procs = dvmd_job_get_procs (call->object);
   g_autoptr (DvmdControllerCpus) cpus = dvmd_controller_cpus_new (call->controller, dvmd_job_get_map (call->object));
-  g_autofree char *note = make_note (dvmd_job_get_map (call->object), FALSE);
   const char *ranks = NULL;
   const DvmdBusOption options[] = {
     { "ranks", "s", &ranks },
@@ -131,7 +132,8 @@ dvmd_bus_map_job (DvmdBusCall *call)
   if (dvmd_bus_options_parse (dict, options, G_N_ELEMENTS (options), &error))
     {
       if (procs != NULL)
-        map = describe (dvmd_core_get_nodes (call->core), procs, cpus, ranks, note, &error);
+        map = describe (dvmd_core_get_nodes (call->core), procs, cpus, ranks, dvmd_job_get_map (call->object), FALSE,
+                        &error);
       else if (dvmd_job_get_ended (call->object))
         error = g_error_new (DVM_ERROR, DVM_ERROR_NOT_FOUND, "Job %u has ended before it was mapped",
                              dvmd_job_get_id (call->object));
@@ -242,17 +244,15 @@ make_map (DvmdBusServer *server, DvmdBusCaller *caller, Question *question, Dvmd
   g_autoptr (DvmdMap) map = NULL;
   g_autoptr (DvmdControllerCpus) cpus = NULL;
   g_autoptr (DvmdProcTable) procs = NULL;
-  g_autofree char *note = NULL;
 
   dvmd_controller_apply_defaults (server->controller, question->spec, FALSE);
   map = dvmd_core_map (core, question->spec, &caller->requester, &waits, error);
   if (map == NULL)
     return NULL;
-  note = make_note (map, waits);
   cpus = plan != NULL ? dvmd_controller_cpus_new_for_plan (plan, map)
                       : dvmd_controller_cpus_new (server->controller, map);
   procs = dvmd_map_expand (map);
-  return describe (dvmd_core_get_nodes (core), procs, cpus, question->ranks, note, error);
+  return describe (dvmd_core_get_nodes (core), procs, cpus, question->ranks, map, waits, error);
 }
 
 static GVariant *

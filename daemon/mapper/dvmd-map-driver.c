@@ -869,6 +869,9 @@ dvmd_map_driver_count_procs (GPtrArray *mappers, const DvmdMapWishes *wishes, co
   mapper = find_mapper (mappers, self.word);
   if (!prepare (&self, mapper, &self.request, &words, NULL))
     return FALSE;
+  /* There are as many as devices: a binding that nobody has asked for is left out where they have too few cpus. */
+  if (self.policy.by_device && self.policy.bind_is_default && self.placement->pe == 0)
+    self.request.bind_to = DVMD_BIND_TO_NONE;
   return dvmd_mapper_count (mapper, &self.request, np) || (self.own_nodes != NULL && count_slots (&self.request, np));
 }
 

@@ -66,6 +66,17 @@ def test_devices():
         equal(objects(map_rows(here, "--map-by", "device=gpu:NDEV=2", topology=gpus)), ["device nvml0,nvml1", "device nvml2,nvml3"])
         text = here.cli("map", "--picture", "--topology", gpus, "-n", "2", "--map-by", "device=gpu", "true").stdout
         contains(text, "devices: [0] nvml0 [1] nvml1\n")
+        # Four GPUs and two cores.
+        with open(os.path.join(os.path.dirname(gpus), "vendors.xml")) as file:
+            lines = [line for line in file if not re.match(r'<object type="(Core|PU)" os_index="[13]"', line)]
+        text = "".join(lines).replace("0x0000000f", "0x00000005").replace("0x0000000c", "0x00000004")
+        crowded = here.path + "/crowded.xml"
+        with open(crowded, "w") as file:
+            file.write(re.sub(r'cpuset="0x00000003"', 'cpuset="0x00000001"', text))
+        rows = map_rows(here, "--slots", "8", "--map-by", "device=gpu", topology=crowded)
+        equal((len(rows), {row["cpuset"] for row in rows}), (4, {""}), "as many as devices, although two have a core")
+        rows = map_rows(here, "--slots", "8", "-n", "2", "--map-by", "core", "true", ":", "--map-by", "device=gpu", topology=crowded)
+        equal([row["note"] != "" for row in rows], [False, False, True, True, True, True], "a process that is bound has no note")
         for policy, message in (("device=gpu:ndev=3", "1, 2, 4 do"), ("device=gpu:interleave=node", "unknown word"),
                                 ("core:shared", "it is for device"), ("device=nvml9", "has a device")):
             result = here.cli("map", "--topology", gpus, "-n", "1", "--map-by", policy, "true")
