@@ -78,26 +78,30 @@ dvmd_devices_note (GPtrArray *devices, gpointer topology)
     }
 }
 
-static void
-read_remark (GPtrArray *devices, const char *text)
+/* A remark that is none of ours says nothing. FALSE: there is too much */
+static gboolean
+read_remark (GPtrArray *devices, const char *text, GError **error)
 {
   g_auto (GStrv) parts = g_strsplit (text, " ", 7);
   g_auto (GStrv) names = NULL;
+  DvmdDevice *device;
   guint64 type = 0;
 
   if (g_strv_length (parts) != 7 || !g_ascii_string_to_unsigned (parts[0], 10, 0, DVMD_N_DEVICE_TYPES - 1, &type, NULL)
       || parts[6][0] == '\0')
-    return;
+    return TRUE;
   names = g_strsplit (parts[6], ",", -1);
-  for (gsize i = 0; names[i] != NULL; i++)
-    {
-      DvmdDevice *device = dvmd_devices_add (devices, (DvmdDeviceType)type, not_dash (parts[1]), names[i]);
-
-      set_text (&device->vendor, not_dash (parts[2]));
-      set_text (&device->fabric, not_dash (parts[3]));
-      set_text (&device->uuid, not_dash (parts[4]));
-      set_text (&device->cpus, not_dash (parts[5]));
-    }
+  device = dvmd_devices_add (devices, (DvmdDeviceType)type, not_dash (parts[1]), names[0], error);
+  for (gsize i = 1; device != NULL && names[i] != NULL; i++)
+    if (!dvmd_device_add_name (device, names[i], error))
+      return FALSE;
+  if (device == NULL)
+    return FALSE;
+  set_text (&device->vendor, not_dash (parts[2]));
+  set_text (&device->fabric, not_dash (parts[3]));
+  set_text (&device->uuid, not_dash (parts[4]));
+  set_text (&device->cpus, not_dash (parts[5]));
+  return TRUE;
 }
 
 /* ---- objects of hwloc ---- */
@@ -186,8 +190,9 @@ find_function (hwloc_obj_t object)
   return object;
 }
 
-static void
-read_object (GPtrArray *devices, hwloc_topology_t topology, hwloc_obj_t object)
+/* FALSE: there is too much */
+static gboolean
+read_object (GPtrArray *devices, hwloc_topology_t topology, hwloc_obj_t object, GError **error)
 {
   hwloc_obj_t function = find_function (object);
   hwloc_obj_t around = hwloc_get_non_io_ancestor_obj (topology, object);
@@ -199,11 +204,13 @@ read_object (GPtrArray *devices, hwloc_topology_t topology, hwloc_obj_t object)
   /* Parts of a GPU ("ze0.1") are no devices of their own; names with spaces are none of the kernel's. */
   if (object->name == NULL || !find_type (object, &type) || strpbrk (object->name, " ,") != NULL
       || (type == DVMD_DEVICE_GPU && strchr (object->name, '.') != NULL))
-    return;
+    return TRUE;
   if (function != NULL)
     bus_id = g_strdup_printf ("%04x:%02x:%02x.%x", function->attr->pcidev.domain, function->attr->pcidev.bus,
                               function->attr->pcidev.dev, function->attr->pcidev.func);
-  device = dvmd_devices_add (devices, type, bus_id != NULL ? bus_id : "", object->name);
+  device = dvmd_devices_add (devices, type, bus_id != NULL ? bus_id : "", object->name, error);
+  if (device == NULL)
+    return FALSE;
   if (function != NULL && device->vendor[0] == '\0')
     set_text (&device->vendor, name_vendor (function->attr->pcidev.vendor_id));
   read_identity (device, object);
@@ -212,22 +219,24 @@ read_object (GPtrArray *devices, hwloc_topology_t topology, hwloc_obj_t object)
   if (around != NULL && hwloc_bitmap_list_asprintf (&cpus, around->cpuset) >= 0)
     set_text (&device->cpus, cpus);
   free (cpus);
+  return TRUE;
 }
 
 GPtrArray *
-dvmd_devices_new_from_hwloc (gpointer topology)
+dvmd_devices_new_from_hwloc (gpointer topology, GError **error)
 {
-  GPtrArray *devices = dvmd_devices_new ();
+  g_autoptr (GPtrArray) devices = dvmd_devices_new ();
   hwloc_obj_t root = hwloc_get_root_obj (topology);
   hwloc_obj_t object = NULL;
 
   for (unsigned i = 0; i < root->infos_count; i++)
-    if (strcmp (root->infos[i].name, REMARK) == 0)
-      read_remark (devices, root->infos[i].value);
+    if (strcmp (root->infos[i].name, REMARK) == 0 && !read_remark (devices, root->infos[i].value, error))
+      return NULL;
   while ((object = hwloc_get_next_osdev (topology, object)) != NULL)
-    read_object (devices, topology, object);
+    if (!read_object (devices, topology, object, error))
+      return NULL;
   dvmd_devices_finish (devices, topology);
-  return devices;
+  return g_steal_pointer (&devices);
 }
 
 /* ---- files of the kernel ---- */
@@ -342,6 +351,18 @@ is_whole (const char *root, gsize row, const char *name)
   return classes[row].type != DVMD_DEVICE_BLOCK || !g_file_test (part, G_FILE_TEST_EXISTS);
 }
 
+/* (transfer none) (nullable): NULL: it is left out, since there are too many */
+static DvmdDevice *
+add_found (GPtrArray *devices, DvmdDeviceType type, const char *bus_id, const char *name)
+{
+  g_autoptr (GError) error = NULL;
+  DvmdDevice *device = dvmd_devices_add (devices, type, bus_id, name, &error);
+
+  if (device == NULL)
+    g_info ("%s: “%s” is left out", error->message, name);
+  return device;
+}
+
 static void
 read_entry (GPtrArray *devices, const char *root, gsize row, const char *name)
 {
@@ -353,7 +374,9 @@ read_entry (GPtrArray *devices, const char *root, gsize row, const char *name)
 
   if (bus_id == NULL || strpbrk (name, " ,") != NULL || !is_whole (root, row, name))
     return;
-  device = dvmd_devices_add (devices, classes[row].type, bus_id, name);
+  device = add_found (devices, classes[row].type, bus_id, name);
+  if (device == NULL)
+    return;
   read_function (device, root);
   if (strcmp (classes[row].folder, "sys/class/infiniband") == 0)
     dvmd_device_set_fabric (device, name);
@@ -375,9 +398,12 @@ read_nvidia_folder (GPtrArray *devices, const char *root)
     {
       g_autofree char *minor = read_nvidia (root, bus_id, "Device Minor:");
       g_autofree char *name = g_strdup_printf ("nvidia%s", minor);
+      DvmdDevice *device = NULL;
 
       if (is_bus_id (bus_id) && minor[0] != '\0')
-        read_function (dvmd_devices_add (devices, DVMD_DEVICE_GPU, bus_id, name), root);
+        device = add_found (devices, DVMD_DEVICE_GPU, bus_id, name);
+      if (device != NULL)
+        read_function (device, root);
     }
 }
 

@@ -51,19 +51,26 @@ rank_of_name (const char *name)
   return i;
 }
 
-static void
-add_name (DvmdDevice *self, const char *name)
+gboolean
+dvmd_device_add_name (DvmdDevice *self, const char *name, GError **error)
 {
   guint n = g_strv_length (self->names);
   guint place = n;
 
   if (g_strv_contains ((const char *const *)self->names, name))
-    return;
+    return TRUE;
+  if (n >= DVMD_DEVICES_MOST_NAMES)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, "The device %s has more than %d names", self->names[0],
+                   DVMD_DEVICES_MOST_NAMES);
+      return FALSE;
+    }
   self->names = g_renew (char *, self->names, n + 2);
   self->names[n + 1] = NULL;
   for (; place > 0 && rank_of_name (name) < rank_of_name (self->names[place - 1]); place--)
     self->names[place] = self->names[place - 1];
   self->names[place] = g_strdup (name);
+  return TRUE;
 }
 
 static DvmdDevice *
@@ -80,11 +87,16 @@ find_function (GPtrArray *devices, DvmdDeviceType type, const char *bus_id)
 }
 
 DvmdDevice *
-dvmd_devices_add (GPtrArray *devices, DvmdDeviceType type, const char *bus_id, const char *name)
+dvmd_devices_add (GPtrArray *devices, DvmdDeviceType type, const char *bus_id, const char *name, GError **error)
 {
   /* A disk may have several names of the kernel, and a card of two ports is two disks: only others are one function. */
   DvmdDevice *device = type != DVMD_DEVICE_BLOCK ? find_function (devices, type, bus_id) : NULL;
 
+  if (device == NULL && devices->len >= DVMD_DEVICES_MOST)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED, "The node has more than %d devices", DVMD_DEVICES_MOST);
+      return NULL;
+    }
   if (device == NULL)
     {
       device = g_new0 (DvmdDevice, 1);
@@ -99,8 +111,7 @@ dvmd_devices_add (GPtrArray *devices, DvmdDeviceType type, const char *bus_id, c
       };
       g_ptr_array_add (devices, device);
     }
-  add_name (device, name);
-  return device;
+  return dvmd_device_add_name (device, name, error) ? device : NULL;
 }
 
 void

@@ -60,17 +60,28 @@ gboolean dvmd_devices_is_by_uuid (DvmdTopology *topology, const char *wish);
 char *dvmd_device_group_name (const DvmdDeviceGroup *self);
 
 /* For the topology: */
-/* (transfer full) (element-type DvmdDevice): from the objects and remarks of an hwloc_topology_t */
-GPtrArray *dvmd_devices_new_from_hwloc (gpointer topology);
-/* From the files of the kernel below that directory, "/", since hwloc would read from the devices themselves. */
+/* An XML may come from anybody, and looking for a device or a name takes time with all of them. */
+#define DVMD_DEVICES_MOST       4096
+#define DVMD_DEVICES_MOST_NAMES 16
+/*
+ * (transfer full) (element-type DvmdDevice) (nullable): from the objects and remarks of an hwloc_topology_t. NULL with
+ * DVM_ERROR_PARSE_FAILED: there are too many, of them or of their names
+ */
+GPtrArray *dvmd_devices_new_from_hwloc (gpointer topology, GError **error);
+/*
+ * From the files of the kernel below that directory, "/", since hwloc would read from the devices themselves. What is
+ * too much is left out.
+ */
 GPtrArray *dvmd_devices_new_from_kernel (const char *root);
 /* The remarks that dvmd_devices_new_from_hwloc() reads: devices as they were found go with the XML. */
 void dvmd_devices_note (GPtrArray *devices, gpointer topology);
 /* They are sorted, GPUs that only have a screen are left out, and so are cpus that may not be used. */
 void dvmd_devices_finish (GPtrArray *devices, gpointer topology);
 GPtrArray *dvmd_devices_new (void);
-/* (transfer none): another name of a function that is there, or a new device */
-DvmdDevice *dvmd_devices_add (GPtrArray *devices, DvmdDeviceType type, const char *bus_id, const char *name);
+/* (transfer none) (nullable): another name of a function that is there, or a new device; NULL: there are too many */
+DvmdDevice *dvmd_devices_add (GPtrArray *devices, DvmdDeviceType type, const char *bus_id, const char *name,
+                              GError **error);
+gboolean dvmd_device_add_name (DvmdDevice *self, const char *name, GError **error);
 /* That name is the one of the fabric. */
 void dvmd_device_set_fabric (DvmdDevice *self, const char *name);
 

@@ -171,21 +171,21 @@ make_signature (hwloc_topology_t topology, GPtrArray *devices)
  * know GPUs by name without its plugins: we ask the kernel, and leave a remark of it for those who read the XML.
  */
 static GPtrArray *
-find_devices (hwloc_topology_t topology, const char *root)
+find_devices (hwloc_topology_t topology, const char *root, GError **error)
 {
   GPtrArray *devices;
 
   if (root == NULL)
-    return dvmd_devices_new_from_hwloc (topology);
+    return dvmd_devices_new_from_hwloc (topology, error);
   devices = dvmd_devices_new_from_kernel (root);
   dvmd_devices_note (devices, topology);
   dvmd_devices_finish (devices, topology);
   return devices;
 }
 
-/* Takes the loaded topology. root (nullable): the files of the kernel are below */
+/* Takes the loaded topology with its devices. */
 static DvmdTopology *
-wrap (hwloc_topology_t topology, const char *root)
+wrap (hwloc_topology_t topology, GPtrArray *devices)
 {
   DvmdTopology *self = g_new0 (DvmdTopology, 1);
   char *list = NULL;
@@ -197,7 +197,7 @@ wrap (hwloc_topology_t topology, const char *root)
   if (hwloc_bitmap_list_asprintf (&list, hwloc_topology_get_allowed_cpuset (topology)) >= 0)
     self->cpuset = g_strdup (list);
   free (list);
-  self->devices = find_devices (topology, root);
+  self->devices = devices;
   self->signature = make_signature (topology, self->devices);
   return self;
 }
@@ -216,13 +216,16 @@ check_numbers (hwloc_topology_t topology, const char *what, GError **error)
   return FALSE;
 }
 
+/* root (nullable): the files of the kernel are below */
 static DvmdTopology *
 load (hwloc_topology_t topology, const char *what, const char *root, GError **error)
 {
   if (hwloc_topology_load (topology) == 0)
     {
-      if (check_numbers (topology, what, error))
-        return wrap (topology, root);
+      GPtrArray *devices = check_numbers (topology, what, error) ? find_devices (topology, root, error) : NULL;
+
+      if (devices != NULL)
+        return wrap (topology, devices);
       hwloc_topology_destroy (topology);
       return NULL;
     }
@@ -406,13 +409,26 @@ dvmd_topology_get_hwloc (DvmdTopology *self)
   return self->topology;
 }
 
+/* hwloc takes what is no number at all for 0, and for a large number as much memory. */
+static gboolean
+is_list (const char *text)
+{
+  if (text[strspn (text, "0123456789,-")] != '\0')
+    return FALSE;
+  while (*text != '\0')
+    if (!g_ascii_isdigit (*text))
+      text++;
+    else if (g_ascii_strtoull (text, (char **)&text, 10) > DVMD_TOPOLOGY_LARGEST_CPU)
+      return FALSE;
+  return TRUE;
+}
+
 gpointer
 dvmd_topology_bitmap_new (const char *list)
 {
   hwloc_bitmap_t bitmap = hwloc_bitmap_alloc ();
 
-  /* hwloc takes what is no number at all for 0. */
-  if (list[strspn (list, "0123456789,-")] == '\0' && hwloc_bitmap_list_sscanf (bitmap, list) == 0)
+  if (is_list (list) && hwloc_bitmap_list_sscanf (bitmap, list) == 0)
     return bitmap;
   hwloc_bitmap_free (bitmap);
   return NULL;

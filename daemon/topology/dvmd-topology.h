@@ -69,7 +69,10 @@ char *dvmd_topology_dup_xml (DvmdTopology *self, GError **error);
 /* The hwloc_topology_t, for the PMIx server, which wants it as it is; lives as long as self. */
 gpointer dvmd_topology_get_hwloc (DvmdTopology *self);
 
-/* The hwloc_bitmap_t of a list such as "0-3,8", for the PMIx server too. (nullable): NULL if it is not one. */
+/*
+ * The hwloc_bitmap_t of a list such as "0-3,8", for the PMIx server too. (nullable): NULL if it is not one, or has a
+ * number above DVMD_TOPOLOGY_LARGEST_CPU.
+ */
 gpointer dvmd_topology_bitmap_new (const char *list);
 void dvmd_topology_bitmap_free (gpointer bitmap);
 

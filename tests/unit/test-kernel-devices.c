@@ -108,9 +108,104 @@ test_kernel (void)
                    "2    0-3 mmcblk0\n");
   g_assert_cmpstr (((DvmdDevice *)devices->pdata[4])->fabric, ==, "mlx5_0");
   /* Those who read the XML find the same ones. */
-  noted = dvmd_devices_new_from_hwloc (dvmd_topology_get_hwloc (machine));
+  noted = dvmd_devices_new_from_hwloc (dvmd_topology_get_hwloc (machine), NULL);
   again = show (noted);
   g_assert_cmpstr (again, ==, shown);
+  g_assert_true (dvmd_remove_tree (root, NULL));
+}
+
+static void
+add_remark (DvmdTopology *machine, const char *text)
+{
+  hwloc_obj_add_info (hwloc_get_root_obj (dvmd_topology_get_hwloc (machine)), "DvmDevice", text);
+}
+
+/* (transfer full) (nullable): of the XML */
+static DvmdTopology *
+read_again (DvmdTopology *machine, GError **error)
+{
+  g_autofree char *xml = dvmd_topology_dup_xml (machine, NULL);
+
+  return dvmd_topology_new_from_xml (xml, strlen (xml), error);
+}
+
+/* Names of a device as the XML has them: those beyond the last that may be are not looked through. */
+static void
+check_names (const char *type, guint n, const char *expected)
+{
+  g_autoptr (DvmdTopology) machine = dvmd_topology_new_from_synthetic ("core:2 pu:1", NULL);
+  g_autoptr (DvmdTopology) again = NULL;
+  g_autoptr (GString) text = g_string_new (NULL);
+  g_autoptr (GError) error = NULL;
+
+  g_string_printf (text, "%s 0000:06:00.0 - - - 0-1 ", type);
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf (text, "%sd%u", i > 0 ? "," : "", i);
+  add_remark (machine, text->str);
+  again = read_again (machine, &error);
+  g_assert_true ((again != NULL) == (expected == NULL));
+  if (again != NULL)
+    g_assert_cmpuint (dvmd_topology_get_devices (again)->len, ==, 1);
+  else
+    g_assert_cmpstr (error->message, ==, expected);
+}
+
+static void
+check_devices (guint n, const char *expected)
+{
+  g_autoptr (DvmdTopology) machine = dvmd_topology_new_from_synthetic ("core:2 pu:1", NULL);
+  g_autoptr (DvmdTopology) again = NULL;
+  g_autoptr (GError) error = NULL;
+
+  for (guint i = 0; i < n; i++)
+    {
+      g_autofree char *text = g_strdup_printf ("1 - - - - 0-1 eth%u", i);
+
+      add_remark (machine, text);
+    }
+  again = read_again (machine, &error);
+  g_assert_true ((again != NULL) == (expected == NULL));
+  if (again != NULL)
+    g_assert_cmpuint (dvmd_topology_get_devices (again)->len, ==, n);
+  else
+    g_assert_cmpstr (error->message, ==, expected);
+}
+
+/* An XML that anybody may have written does not keep the controller from its work. */
+static void
+test_too_many (void)
+{
+  check_names ("1", 16, NULL);
+  check_names ("2", 16, NULL);
+  check_names ("1", 17, "The device d0 has more than 16 names");
+  check_names ("2", 17, "The device d0 has more than 16 names");
+  check_devices (4096, NULL);
+  check_devices (4097, "The node has more than 4096 devices");
+}
+
+/* The kernel itself may have more: the rest is left out, and the remarks can be read. */
+static void
+test_many_of_kernel (void)
+{
+  g_autoptr (DvmdTopology) machine = dvmd_topology_new_from_synthetic ("core:2 pu:1", NULL);
+  g_autofree char *root = g_dir_make_tmp ("dvm-devices-XXXXXX", NULL);
+  g_autofree char *folder = g_build_filename (root, "sys/class/net", NULL);
+  g_autoptr (GPtrArray) devices = NULL;
+  g_autoptr (DvmdTopology) again = NULL;
+
+  g_assert_cmpint (g_mkdir_with_parents (folder, 0700), ==, 0);
+  for (guint i = 0; i < 20; i++)
+    {
+      g_autofree char *path = g_strdup_printf ("%s/eth%u", folder, i);
+
+      g_assert_cmpint (symlink ("../../devices/pci0000:00/0000:0a:00.0/net/eth", path), ==, 0);
+    }
+  devices = dvmd_devices_new_from_kernel (root);
+  g_assert_cmpuint (devices->len, ==, 1);
+  g_assert_cmpuint (g_strv_length (((DvmdDevice *)devices->pdata[0])->names), ==, 16);
+  dvmd_devices_note (devices, dvmd_topology_get_hwloc (machine));
+  again = read_again (machine, NULL);
+  g_assert_nonnull (again);
   g_assert_true (dvmd_remove_tree (root, NULL));
 }
 
@@ -128,11 +223,9 @@ test_signature (void)
     {
       g_autoptr (DvmdTopology) bare = dvmd_topology_new_from_synthetic ("numa:2 core:2 pu:1", NULL);
       g_autoptr (DvmdTopology) machine = NULL;
-      g_autofree char *xml = NULL;
 
-      hwloc_obj_add_info (hwloc_get_root_obj (dvmd_topology_get_hwloc (bare)), "DvmDevice", remarks[i]);
-      xml = dvmd_topology_dup_xml (bare, NULL);
-      machine = dvmd_topology_new_from_xml (xml, strlen (xml), NULL);
+      add_remark (bare, remarks[i]);
+      machine = read_again (bare, NULL);
       g_assert_cmpstr (dvmd_topology_get_signature (machine), !=, dvmd_topology_get_signature (bare));
       g_ptr_array_add (signatures, g_strdup (dvmd_topology_get_signature (machine)));
     }
@@ -146,6 +239,8 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/kernel-devices/kernel", test_kernel);
+  g_test_add_func ("/kernel-devices/too-many", test_too_many);
+  g_test_add_func ("/kernel-devices/many-of-kernel", test_many_of_kernel);
   g_test_add_func ("/kernel-devices/signature", test_signature);
   return g_test_run ();
 }

@@ -135,6 +135,13 @@ test_bitmap (void)
   g_assert_nonnull (bitmap);
   dvmd_topology_bitmap_free (bitmap);
   g_assert_null (dvmd_topology_bitmap_new ("core 0"));
+  /* Bits as far as that number would take half a GiB. */
+  g_assert_null (dvmd_topology_bitmap_new ("4294967290"));
+  g_assert_null (dvmd_topology_bitmap_new ("0-3,8-65536"));
+  g_assert_null (dvmd_topology_bitmap_new ("99999999999999999999999"));
+  bitmap = dvmd_topology_bitmap_new ("0,65535");
+  g_assert_nonnull (bitmap);
+  dvmd_topology_bitmap_free (bitmap);
 }
 
 /* The topology that one process has found serves another one on the same machine. */
