@@ -44,31 +44,20 @@ dvmd_agent_dup_devices (const DvmdAgentJob *job, guint local_rank)
 
 /* ---- variables ---- */
 
-/* (nullable): the value that the user has given */
-static const char *
-find_given (const char *const *given, const char *name)
-{
-  gsize length = strlen (name);
-
-  for (gsize i = 0; given != NULL && given[i] != NULL; i++)
-    if (strncmp (given[i], name, length) == 0 && given[i][length] == '=')
-      return given[i] + length + 1;
-  return NULL;
-}
-
 /* A list of those devices of the group that the variable is about. */
 typedef struct
 {
   GStrvBuilder *variables;
   const DvmdDeviceGroup *group;
-  const char *const *given;
+  char **given;
 } Teller;
 
 typedef const char *(*Namer) (const DvmdDevice *device, const char *vendor);
 
 /* Nothing is said of devices of other kinds. */
 static void
-tell (Teller *self, const char *variable, const char *prefix, const char *suffix, Namer name_device, const char *vendor)
+tell_devices (Teller *self, const char *variable, const char *prefix, const char *suffix, Namer name_device,
+              const char *vendor)
 {
   g_autoptr (GString) text = g_string_new (NULL);
 
@@ -79,7 +68,7 @@ tell (Teller *self, const char *variable, const char *prefix, const char *suffix
       if (name != NULL)
         g_string_append_printf (text, "%s%s%s", text->len > 0 ? "," : "", name, suffix);
     }
-  if (text->len == 0 || find_given (self->given, variable) != NULL)
+  if (text->len == 0 || g_environ_getenv (self->given, variable) != NULL)
     return;
   g_string_prepend (text, prefix);
   g_string_prepend (text, "=");
@@ -112,7 +101,7 @@ name_interface (const DvmdDevice *device, const char *vendor)
 static gboolean
 tell_order (Teller *self, GError **error)
 {
-  const char *order = find_given (self->given, CUDA_ORDER);
+  const char *order = g_environ_getenv (self->given, CUDA_ORDER);
   gboolean numbered = FALSE;
 
   for (guint i = 0; i < self->group->devices->len; i++)
@@ -121,7 +110,7 @@ tell_order (Teller *self, GError **error)
 
       numbered = numbered || (name != NULL && g_ascii_isdigit (name[0]));
     }
-  if (!numbered || find_given (self->given, "CUDA_VISIBLE_DEVICES") != NULL)
+  if (!numbered || g_environ_getenv (self->given, "CUDA_VISIBLE_DEVICES") != NULL)
     return TRUE;
   if (order == NULL)
     g_strv_builder_add (self->variables, CUDA_ORDER "=PCI_BUS_ID");
@@ -143,20 +132,20 @@ dvmd_agent_dup_device_variables (const DvmdAgentJob *job, guint local_rank, cons
   g_autoptr (GStrvBuilder) variables = g_strv_builder_new ();
   g_autofree char *names = dvmd_agent_dup_devices (job, local_rank);
   g_autofree char *all = g_strconcat ("DVM_DEVICES=", names, NULL);
-  Teller self = { variables, get_group (job, local_rank), given };
+  Teller self = { variables, get_group (job, local_rank), (char **)given };
 
   if (self.group == NULL)
     return g_new0 (char *, 1);
   g_strv_builder_add (variables, all);
   if (!tell_order (&self, error))
     return NULL;
-  tell (&self, "CUDA_VISIBLE_DEVICES", "", "", name_gpu, "nvidia");
-  tell (&self, "ROCR_VISIBLE_DEVICES", "", "", name_gpu, "amd");
-  tell (&self, "ZE_AFFINITY_MASK", "", "", name_gpu, "intel");
+  tell_devices (&self, "CUDA_VISIBLE_DEVICES", "", "", name_gpu, "nvidia");
+  tell_devices (&self, "ROCR_VISIBLE_DEVICES", "", "", name_gpu, "amd");
+  tell_devices (&self, "ZE_AFFINITY_MASK", "", "", name_gpu, "intel");
   /* "=": these names, and not all that begin so; ":1": the first port. */
-  tell (&self, "NCCL_IB_HCA", "=", "", name_fabric, NULL);
-  tell (&self, "UCX_NET_DEVICES", "", ":1", name_fabric, NULL);
-  tell (&self, "PSM3_NIC", "", "", name_fabric, "hfi");
-  tell (&self, "UCX_NET_DEVICES", "", "", name_interface, NULL);
+  tell_devices (&self, "NCCL_IB_HCA", "=", "", name_fabric, NULL);
+  tell_devices (&self, "UCX_NET_DEVICES", "", ":1", name_fabric, NULL);
+  tell_devices (&self, "PSM3_NIC", "", "", name_fabric, "hfi");
+  tell_devices (&self, "UCX_NET_DEVICES", "", "", name_interface, NULL);
   return g_strv_builder_end (variables);
 }

@@ -133,10 +133,11 @@ dvmd_pmix_job_add_rank (DvmdPmixJob *self, guint32 node, guint16 local_rank, gui
 void
 dvmd_pmix_job_set_devices (DvmdPmixJob *self, guint32 rank, const char *devices)
 {
-  DvmdPmixRank *row = &g_array_index (self->ranks, DvmdPmixRank, rank);
+  DvmdPmixRank *row;
 
   g_return_if_fail (rank < self->ranks->len);
 
+  row = &g_array_index (self->ranks, DvmdPmixRank, rank);
   g_free (row->devices);
   row->devices = g_strdup (devices);
 }

@@ -135,7 +135,7 @@ dvmd_device_set_fabric (DvmdDevice *self, const char *name)
 
 /* A GPU without this is the screen of a management board. */
 static gboolean
-computes (const DvmdDevice *self)
+is_for_computing (const DvmdDevice *self)
 {
   if (self->type != DVMD_DEVICE_GPU || self->uuid[0] != '\0')
     return TRUE;
@@ -183,7 +183,7 @@ void
 dvmd_devices_finish (GPtrArray *devices, gpointer topology)
 {
   for (guint i = devices->len; i > 0; i--)
-    if (!computes (devices->pdata[i - 1]))
+    if (!is_for_computing (devices->pdata[i - 1]))
       g_ptr_array_remove_index (devices, i - 1);
     else
       cut_cpus (devices->pdata[i - 1], topology);
@@ -241,7 +241,7 @@ is_wished (const DvmdDevice *self, const Wish *wish)
 
 /* One of each object in turn; objects that have no more are left out. */
 static void
-interleave (DvmdTopology *topology, int level, GPtrArray *devices)
+interleave_devices (DvmdTopology *topology, int level, GPtrArray *devices)
 {
   g_autoptr (GPtrArray) left = g_ptr_array_copy (devices, NULL, NULL);
 
@@ -371,7 +371,7 @@ dvmd_devices_choose (DvmdTopology *topology, const char *wish, GError **error)
   if (!check_names (devices, error) || !check_number (&wished, devices->len, error))
     return NULL;
   if (wished.level >= 0)
-    interleave (topology, wished.level, devices);
+    interleave_devices (topology, wished.level, devices);
   return make_groups (topology, devices, wished.number);
 }
 

@@ -28,8 +28,9 @@ typedef struct
   char *vendor; /* "nvidia", "amd", "intel"; "": another one */
   char *fabric; /* the one of its names by which libraries of fabrics know it, "mlx5_0"; "": none */
   char *uuid;   /* the name that the library of the vendor takes, or the address; "": there is none */
-  char *cpus;   /* "0-3,8": those near it, of which the process may use some; "": none of them */
-  GStrv names;  /* of the operating system, the best one first */
+  /* "0-3,8": those near it; "": every one. dvmd_devices_finish() leaves those that processes may use; "": none then. */
+  char *cpus;
+  GStrv names; /* of the operating system, the best one first */
 } DvmdDevice;
 
 /* (transfer none) (element-type DvmdDevice) */
