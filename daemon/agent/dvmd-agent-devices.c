@@ -52,21 +52,21 @@ typedef struct
   char **given;
 } Teller;
 
-typedef const char *(*Namer) (const DvmdDevice *device, const char *vendor);
+/* (transfer full) (nullable): NULL: the variable is not about that device */
+typedef char *(*Namer) (const DvmdDevice *device, const char *vendor);
 
 /* Nothing is said of devices of other kinds. */
 static void
-tell_devices (Teller *self, const char *variable, const char *prefix, const char *suffix, Namer name_device,
-              const char *vendor)
+tell_devices (Teller *self, const char *variable, const char *prefix, Namer name_device, const char *vendor)
 {
   g_autoptr (GString) text = g_string_new (NULL);
 
   for (guint i = 0; i < self->group->devices->len; i++)
     {
-      const char *name = name_device (self->group->devices->pdata[i], vendor);
+      g_autofree char *name = name_device (self->group->devices->pdata[i], vendor);
 
       if (name != NULL)
-        g_string_append_printf (text, "%s%s%s", text->len > 0 ? "," : "", name, suffix);
+        g_string_append_printf (text, "%s%s", text->len > 0 ? "," : "", name);
     }
   if (text->len == 0 || g_environ_getenv (self->given, variable) != NULL)
     return;
@@ -76,25 +76,31 @@ tell_devices (Teller *self, const char *variable, const char *prefix, const char
   g_strv_builder_add (self->variables, text->str);
 }
 
-static const char *
+static char *
 name_gpu (const DvmdDevice *device, const char *vendor)
 {
-  return device->type == DVMD_DEVICE_GPU && strcmp (device->vendor, vendor) == 0 ? device->uuid : NULL;
+  return device->type == DVMD_DEVICE_GPU && strcmp (device->vendor, vendor) == 0 ? g_strdup (device->uuid) : NULL;
 }
 
 /* The adapters of Omni-Path have a library of their own. */
-static const char *
+static char *
 name_fabric (const DvmdDevice *device, const char *omni_path)
 {
   if (device->type != DVMD_DEVICE_NETWORK || device->fabric[0] == '\0')
     return NULL;
-  return g_str_has_prefix (device->fabric, "hfi") == (omni_path != NULL) ? device->fabric : NULL;
+  return g_str_has_prefix (device->fabric, "hfi") == (omni_path != NULL) ? g_strdup (device->fabric) : NULL;
 }
 
-static const char *
-name_interface (const DvmdDevice *device, const char *vendor)
+/* ":1": the first port of an adapter. */
+static char *
+name_for_ucx (const DvmdDevice *device, const char *vendor)
 {
-  return device->type == DVMD_DEVICE_NETWORK && device->fabric[0] == '\0' ? device->names[0] : NULL;
+  g_autofree char *adapter = NULL;
+
+  if (device->type == DVMD_DEVICE_NETWORK && device->fabric[0] == '\0')
+    return g_strdup (device->names[0]);
+  adapter = name_fabric (device, NULL);
+  return adapter != NULL ? g_strconcat (adapter, ":1", NULL) : NULL;
 }
 
 /* A GPU without a uuid has its number on the bus, which CUDA takes only if it counts so. */
@@ -106,7 +112,7 @@ tell_order (Teller *self, GError **error)
 
   for (guint i = 0; i < self->group->devices->len; i++)
     {
-      const char *name = name_gpu (self->group->devices->pdata[i], "nvidia");
+      g_autofree char *name = name_gpu (self->group->devices->pdata[i], "nvidia");
 
       numbered = numbered || (name != NULL && g_ascii_isdigit (name[0]));
     }
@@ -139,13 +145,12 @@ dvmd_agent_dup_device_variables (const DvmdAgentJob *job, guint local_rank, cons
   g_strv_builder_add (variables, all);
   if (!tell_order (&self, error))
     return NULL;
-  tell_devices (&self, "CUDA_VISIBLE_DEVICES", "", "", name_gpu, "nvidia");
-  tell_devices (&self, "ROCR_VISIBLE_DEVICES", "", "", name_gpu, "amd");
-  tell_devices (&self, "ZE_AFFINITY_MASK", "", "", name_gpu, "intel");
-  /* "=": these names, and not all that begin so; ":1": the first port. */
-  tell_devices (&self, "NCCL_IB_HCA", "=", "", name_fabric, NULL);
-  tell_devices (&self, "UCX_NET_DEVICES", "", ":1", name_fabric, NULL);
-  tell_devices (&self, "PSM3_NIC", "", "", name_fabric, "hfi");
-  tell_devices (&self, "UCX_NET_DEVICES", "", "", name_interface, NULL);
+  tell_devices (&self, "CUDA_VISIBLE_DEVICES", "", name_gpu, "nvidia");
+  tell_devices (&self, "ROCR_VISIBLE_DEVICES", "", name_gpu, "amd");
+  tell_devices (&self, "ZE_AFFINITY_MASK", "", name_gpu, "intel");
+  /* "=": these names, and not all that begin so. */
+  tell_devices (&self, "NCCL_IB_HCA", "=", name_fabric, NULL);
+  tell_devices (&self, "UCX_NET_DEVICES", "", name_for_ucx, NULL);
+  tell_devices (&self, "PSM3_NIC", "", name_fabric, "hfi");
   return g_strv_builder_end (variables);
 }

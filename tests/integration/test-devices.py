@@ -75,6 +75,9 @@ class Devices(dvmtest.Case):
                          [{'DVM_DEVICES': 'mlx5_0', 'NCCL_IB_HCA': '=mlx5_0', 'UCX_NET_DEVICES': 'mlx5_0:1'},
                           {'DVM_DEVICES': 'mlx5_1', 'NCCL_IB_HCA': '=mlx5_1', 'UCX_NET_DEVICES': 'mlx5_1:1'},
                           {'DVM_DEVICES': 'eno6', 'UCX_NET_DEVICES': 'eno6'}])
+        self.assertEqual(self.told(dvm, 'device=nic:ndev=3', np=1),
+                         [{'DVM_DEVICES': 'mlx5_0,mlx5_1,eno6', 'NCCL_IB_HCA': '=mlx5_0,mlx5_1',
+                           'UCX_NET_DEVICES': 'mlx5_0:1,mlx5_1:1,eno6'}])
 
     def test_pmix(self):
         """A rank asks its PMIx server, also one of its own process."""
