@@ -161,8 +161,6 @@ default_binding (const DvmPlacement *placement, const DvmdMapWishes *wishes, con
     return is (policy->word, "rankfile") && np > FEW && !wishes->np_is_counted ? DVMD_BIND_TO_NUMA : cpu;
   if (oversubscribe)
     return DVMD_BIND_TO_NONE;
-  if (policy->by_device)
-    return cpu;
   /* The cpus belong to the job beside which it is. */
   if (is (policy->word, "colocate"))
     return DVMD_BIND_TO_NONE;
@@ -170,6 +168,8 @@ default_binding (const DvmPlacement *placement, const DvmdMapWishes *wishes, con
     return policy->map_object;
   if (!wishes->binds)
     return DVMD_BIND_TO_NONE;
+  if (policy->by_device)
+    return cpu;
   if (wishes->np_is_counted && counts_itself (policy->word))
     return cpu;
   return np <= FEW ? cpu : DVMD_BIND_TO_NUMA;

@@ -88,6 +88,12 @@ test_words (void)
     { "package", NULL, "core", 9, "package fill core", "package fill core" },
     { "ppr:2:l3cache", NULL, NULL, 0, "ppr slot l3cache", "ppr slot l3cache" },
     { "ppr:2:node", NULL, NULL, 5, "ppr slot numa", "ppr slot none" },
+    /* By a device: a core near it, where there are cpus for that. */
+    { "device=gpu", NULL, NULL, 9, "device fill core", "device fill none" },
+    { "device=gpu:HWTCPUS", NULL, NULL, 0, "device fill hwthread threads", "device fill none threads" },
+    { "device=gpu:PE=2", NULL, NULL, 9, "device fill core", "device fill core" },
+    { "device=gpu", NULL, "core", 9, "device fill core", "device fill core" },
+    { "ppr:2:device=nic", NULL, NULL, 0, "ppr slot core", "ppr slot none" },
     /* Lists and files. */
     { "pe-list=0,2", NULL, NULL, 9, "pe-list slot core", "pe-list slot core" },
     { "pe-list=0,2:HWTCPUS:OVERSUBSCRIBE", NULL, NULL, 9, "pe-list slot hwthread threads",
