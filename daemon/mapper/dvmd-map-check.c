@@ -47,6 +47,34 @@ check_app_on_node (Check *self, const DvmdPlacementRun *run)
   return limit > 0 && (self->request->oversubscribe || self->of_app_on_node[place] <= limit);
 }
 
+static gboolean
+is_empty (const DvmdCpuset *self)
+{
+  for (guint i = 0; i < self->n_words; i++)
+    if (self->words[i] != 0)
+      return FALSE;
+  return TRUE;
+}
+
+/* A device that others have, or that is near no cpu of the job, has no cpus. */
+static gboolean
+has_far_device (DvmdMapTopology *topology, const DvmdPlacementRun *run)
+{
+  guint64 last = (run->count - 1) / MAX (run->per_object, 1);
+
+  if (run->object_stride == 0)
+    last = 0;
+  for (guint64 i = 0; i <= last; i++)
+    {
+      guint32 object = (guint32)(run->object + i * run->object_stride);
+      const DvmdCpuset *cpus = dvmd_map_topology_get_cpus (topology, run->kind, object);
+
+      if (cpus == NULL || is_empty (cpus))
+        return TRUE;
+    }
+  return FALSE;
+}
+
 /* The result says what is wrong with the objects and cpus of the run; NULL: nothing. */
 static const char *
 check_hardware (const DvmdMapRequest *request, const DvmdPlacementRun *run)
@@ -63,6 +91,8 @@ check_hardware (const DvmdMapRequest *request, const DvmdPlacementRun *run)
     return "it speaks of the hardware of a node of which that is not known";
   if (last >= dvmd_map_topology_get_n_objects (node->topology, run->kind))
     return "it speaks of an object that the node does not have";
+  if (run->kind == DVMD_OBJECT_DEVICE && has_far_device (node->topology, run))
+    return "it uses a device that others have, or that is near no cpu of the node";
   if (run->cpus != NULL && request->bind_to <= DVMD_BIND_TO_NONE)
     return "it binds processes that are not to be bound";
   if (allowed == NULL)

@@ -83,7 +83,8 @@ typedef enum
  * @in_use: (nullable): the cpus to which processes are bound; %NULL: none is known
  * @is_local: whether it is the machine from which the DVM is led
  * @aliases: (nullable) (array zero-terminated=1): what else it is called, as far as its agent has said
- * @devices_in_use: (nullable): the devices that others have, by their numbers on the node; none of them is in @topology
+ * @devices_in_use: (nullable): the devices that others have, by their numbers on the node; in @topology they are there
+ *   with no cpus, and a map that puts a process on one is not used
  *
  * A node that may be used.
  *

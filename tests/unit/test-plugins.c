@@ -286,6 +286,7 @@ static void
 load_puppet_hardware (DvmdMapTopology *into, gpointer user_data)
 {
   static const char *const cores[] = { "0", "2", "1", "3" };
+  static const char *const devices[] = { "0", "0,2", "", "1" };
 
   if (user_data == NULL)
     return;
@@ -294,6 +295,9 @@ load_puppet_hardware (DvmdMapTopology *into, gpointer user_data)
   dvmd_map_topology_add (into, DVMD_OBJECT_PACKAGE, "1,3");
   for (gsize i = 0; i < G_N_ELEMENTS (cores); i++)
     dvmd_map_topology_add (into, DVMD_OBJECT_CORE, cores[i]);
+  /* Others have the third one. */
+  for (gsize i = 0; i < G_N_ELEMENTS (devices); i++)
+    dvmd_map_topology_add (into, DVMD_OBJECT_DEVICE, devices[i]);
 }
 
 /* mention (nullable): NULL: it is right */
@@ -412,6 +416,11 @@ test_hardware (void)
   const DvmdPlacementRun package = { .kind = DVMD_OBJECT_PACKAGE, .object = 1 };
   const DvmdPlacementRun wrong_kind = { .kind = DVMD_N_OBJECT_KINDS };
   const DvmdPlacementRun numa = { .kind = DVMD_OBJECT_NUMA };
+  const DvmdPlacementRun devices = { .kind = DVMD_OBJECT_DEVICE, .object_stride = 1 };
+  const DvmdPlacementRun shared = { .kind = DVMD_OBJECT_DEVICE, .object = 1, .object_stride = 1, .per_object = 2 };
+  const DvmdPlacementRun around = { .kind = DVMD_OBJECT_DEVICE, .object = 1, .object_stride = 2 };
+  const DvmdPlacementRun others = { .kind = DVMD_OBJECT_DEVICE, .object = 1, .object_stride = 1 };
+  const DvmdPlacementRun others_alone = { .kind = DVMD_OBJECT_DEVICE, .object = 2 };
   const DvmdPlacementRun nameless = { .object = 1 };
   const DvmdPlacementRun nowhere = { 0 };
   g_autoptr (DvmdCpuset) first = dvmd_cpuset_new_from_list ("0");
@@ -433,6 +442,11 @@ test_hardware (void)
   check_hardware (NULL, nowhere, none, bare, NULL);
   check_hardware (NULL, beyond, none, node, "an object that the node does not have");
   check_hardware (NULL, numa, none, node, "an object that the node does not have");
+  check_hardware (NULL, devices, none, node, NULL);
+  check_hardware (NULL, shared, none, node, NULL);
+  check_hardware (NULL, around, none, node, NULL);
+  check_hardware (NULL, others, none, node, "a device that others have");
+  check_hardware (NULL, others_alone, none, node, "a device that others have");
   check_hardware (NULL, wrong_kind, none, node, "a kind of object that there is not");
   check_hardware (NULL, nameless, none, node, "an object without a kind");
   check_hardware (NULL, core, none, dark, "of which that is not known");
