@@ -113,12 +113,15 @@ hash_devices (GChecksum *checksum, GPtrArray *devices)
   for (guint i = 0; i < devices->len; i++)
     {
       const DvmdDevice *device = devices->pdata[i];
+      g_autofree char *type = g_strdup_printf ("%u", (guint)device->type);
 
+      hash_text (checksum, type);
       hash_text (checksum, device->vendor);
       hash_text (checksum, device->uuid[0] != '\0' ? "named" : "");
       hash_text (checksum, device->cpus);
       for (gsize k = 0; device->names[k] != NULL; k++)
         hash_text (checksum, device->names[k]);
+      g_checksum_update (checksum, (const guchar *)"|", 1);
     }
 }
 

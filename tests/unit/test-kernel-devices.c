@@ -216,7 +216,8 @@ test_signature (void)
   static const char *const remarks[] = { "0 0000:06:00.0 nvidia - GPU-1 0-1 nvml0",
                                          "0 0000:06:00.0 nvidia - GPU-2 0-1 nvml0",
                                          "0 0000:06:00.0 nvidia - GPU-1 2-3 nvml0",
-                                         "0 0000:06:00.0 nvidia - - 0-1 nvml0" };
+                                         "0 0000:06:00.0 nvidia - - 0-1 nvml0",
+                                         "1 0000:06:00.0 nvidia - GPU-1 0-1 nvml0" };
   g_autoptr (GPtrArray) signatures = g_ptr_array_new_with_free_func (g_free);
 
   for (gsize i = 0; i < G_N_ELEMENTS (remarks); i++)
@@ -232,6 +233,7 @@ test_signature (void)
   g_assert_cmpstr (signatures->pdata[1], ==, signatures->pdata[0]);
   g_assert_cmpstr (signatures->pdata[2], !=, signatures->pdata[0]);
   g_assert_cmpstr (signatures->pdata[3], !=, signatures->pdata[0]);
+  g_assert_cmpstr (signatures->pdata[4], !=, signatures->pdata[0]);
 }
 
 int
