@@ -12,15 +12,9 @@
 
 #include "dvmd-id-set.h"
 
-typedef struct
-{
-  guint first;
-  guint last;
-} Range;
-
 struct _DvmdIdSet
 {
-  GArray *ranges; /* of Range, sorted, with a gap between each two */
+  GArray *ranges; /* of DvmdIdRange, sorted, with a gap between each two */
 };
 
 DvmdIdSet *
@@ -28,7 +22,7 @@ dvmd_id_set_new (void)
 {
   DvmdIdSet *self = g_new0 (DvmdIdSet, 1);
 
-  self->ranges = g_array_new (FALSE, FALSE, sizeof (Range));
+  self->ranges = g_array_new (FALSE, FALSE, sizeof (DvmdIdRange));
   return self;
 }
 
@@ -48,10 +42,10 @@ dvmd_id_set_free (DvmdIdSet *self)
   g_free (self);
 }
 
-static Range *
+static DvmdIdRange *
 get_range (DvmdIdSet *self, guint index)
 {
-  return &g_array_index (self->ranges, Range, index);
+  return &g_array_index (self->ranges, DvmdIdRange, index);
 }
 
 /* Index of the first range that ends at id or behind it. */
@@ -82,7 +76,7 @@ dvmd_id_set_add (DvmdIdSet *self, guint id)
 void
 dvmd_id_set_add_range (DvmdIdSet *self, guint first, guint last)
 {
-  Range range = { first, last };
+  DvmdIdRange range = { first, last };
   guint from;
   guint to;
 
@@ -92,7 +86,7 @@ dvmd_id_set_add_range (DvmdIdSet *self, guint first, guint last)
   from = lower_bound (self, first > 0 ? first - 1 : 0);
   for (to = from; to < self->ranges->len; to++)
     {
-      const Range *other = get_range (self, to);
+      const DvmdIdRange *other = get_range (self, to);
 
       if (last != G_MAXUINT && other->first > last + 1)
         break;
@@ -144,6 +138,15 @@ dvmd_id_set_next (DvmdIdSet *self, guint from, guint *id)
   return TRUE;
 }
 
+gboolean
+dvmd_id_set_last_start (DvmdIdSet *self, guint *id)
+{
+  if (self->ranges->len == 0)
+    return FALSE;
+  *id = get_range (self, self->ranges->len - 1)->first;
+  return TRUE;
+}
+
 /* Digits alone: no sign, no blanks. */
 static gboolean
 parse_number (const char **position, guint *number)
@@ -175,7 +178,7 @@ set_parse_error (GError **error, const char *what, const char *text, const char 
 }
 
 static gboolean
-parse_range (const char *what, const char *text, const char **position, Range *range, GError **error)
+parse_range (const char *what, const char *text, const char **position, DvmdIdRange *range, GError **error)
 {
   const char *start = *position;
 
@@ -204,35 +207,35 @@ parse_range (const char *what, const char *text, const char **position, Range *r
 static int
 compare_ranges (gconstpointer a, gconstpointer b)
 {
-  const Range *left = a;
-  const Range *right = b;
+  const DvmdIdRange *left = a;
+  const DvmdIdRange *right = b;
 
   return left->first < right->first ? -1 : left->first > right->first;
 }
 
-/* Sorted first, so that a hostile order costs no quadratic time. */
-static DvmdIdSet *
-from_ranges (GArray *ranges)
+DvmdIdSet *
+dvmd_id_set_new_from_ranges (GArray *ranges)
 {
   DvmdIdSet *self = dvmd_id_set_new ();
 
   g_array_sort (ranges, compare_ranges);
   for (guint i = 0; i < ranges->len; i++)
-    dvmd_id_set_add_range (self, g_array_index (ranges, Range, i).first, g_array_index (ranges, Range, i).last);
+    dvmd_id_set_add_range (self, g_array_index (ranges, DvmdIdRange, i).first,
+                           g_array_index (ranges, DvmdIdRange, i).last);
   return self;
 }
 
 DvmdIdSet *
 dvmd_id_set_parse (const char *text, const char *what, GError **error)
 {
-  g_autoptr (GArray) ranges = g_array_new (FALSE, FALSE, sizeof (Range));
+  g_autoptr (GArray) ranges = g_array_new (FALSE, FALSE, sizeof (DvmdIdRange));
   const char *position = text;
 
   if (text[0] == '\0')
     return dvmd_id_set_new_all ();
   for (;;)
     {
-      Range range;
+      DvmdIdRange range;
 
       if (!parse_range (what, text, &position, &range, error))
         return NULL;
@@ -246,7 +249,7 @@ dvmd_id_set_parse (const char *text, const char *what, GError **error)
         }
       position++;
     }
-  return from_ranges (ranges);
+  return dvmd_id_set_new_from_ranges (ranges);
 }
 
 char *
@@ -256,7 +259,7 @@ dvmd_id_set_format (DvmdIdSet *self)
 
   for (guint i = 0; i < self->ranges->len; i++)
     {
-      const Range *range = get_range (self, i);
+      const DvmdIdRange *range = get_range (self, i);
 
       g_string_append_printf (text, "%s%u", i == 0 ? "" : ",", range->first);
       if (range->last > range->first)

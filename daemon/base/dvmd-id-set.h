@@ -15,8 +15,16 @@ G_BEGIN_DECLS
 
 typedef struct _DvmdIdSet DvmdIdSet;
 
+typedef struct
+{
+  guint first;
+  guint last;
+} DvmdIdRange;
+
 DvmdIdSet *dvmd_id_set_new (void);
 DvmdIdSet *dvmd_id_set_new_all (void);
+/* ranges (element-type DvmdIdRange): in any order, sorted here, so that no order costs quadratic time */
+DvmdIdSet *dvmd_id_set_new_from_ranges (GArray *ranges);
 /*
  * "" is every id, as on the bus. what names the text in messages ("ranks"). DVM_ERROR_PARSE_FAILED says at which
  * character what is wrong.
@@ -36,6 +44,8 @@ guint64 dvmd_id_set_count (DvmdIdSet *self);
  *   for (guint id = 0; dvmd_id_set_next (set, id, &id) && id < n; id++) ...
  */
 gboolean dvmd_id_set_next (DvmdIdSet *self, guint from, guint *id);
+/* The id with which the last range of the set begins; FALSE when it is empty. */
+gboolean dvmd_id_set_last_start (DvmdIdSet *self, guint *id);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdIdSet, dvmd_id_set_free)
 

@@ -17,8 +17,6 @@
 #include "dvmd-bus-options.h"
 #include "dvmd-bus-parts.h"
 
-#include <string.h>
-
 /* Some MiB; the call has no way to answer in pages. */
 #define MAX_ROWS 65536
 
@@ -60,14 +58,12 @@ check_size (DvmdIdSet *ranks, guint n_ranks, GError **error)
 static gboolean
 check_ranks (DvmdIdSet *ranks, guint n_ranks, GError **error)
 {
-  g_autofree char *text = dvmd_id_set_format (ranks);
-  const char *comma = strrchr (text, ',');
-  guint64 first = g_ascii_strtoull (comma != NULL ? comma + 1 : text, NULL, 10);
+  guint first;
 
-  if (first < n_ranks)
+  if (!dvmd_id_set_last_start (ranks, &first) || first < n_ranks)
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-               "ranks: there is no rank %" G_GUINT64_FORMAT ": the map has %u, and they begin with 0", first, n_ranks);
+               "ranks: there is no rank %u: the map has %u, and they begin with 0", first, n_ranks);
   return FALSE;
 }
 

@@ -90,6 +90,12 @@ test_members (void)
   g_assert_cmpstr (seen->str, ==, "3 4 5 9 ");
   g_assert_true (dvmd_id_set_is_empty (empty));
   g_assert_false (dvmd_id_set_next (empty, 0, &id));
+  g_assert_true (dvmd_id_set_last_start (set, &id));
+  g_assert_cmpuint (id, ==, G_MAXUINT);
+  dvmd_id_set_add_range (set, 6, G_MAXUINT - 1);
+  g_assert_true (dvmd_id_set_last_start (set, &id));
+  g_assert_cmpuint (id, ==, 3);
+  g_assert_false (dvmd_id_set_last_start (empty, &id));
   g_assert_cmpstr (nothing, ==, "");
 }
 
@@ -140,6 +146,22 @@ test_hostile (void)
   g_assert_cmpuint (dvmd_id_set_count (many), ==, 100001);
 }
 
+static void
+test_from_ranges (void)
+{
+  const DvmdIdRange rows[] = { { 9, 9 }, { 4, G_MAXUINT - 1 }, { 3, 5 }, { 0, 1 }, { 0, 0 } };
+  g_autoptr (GArray) ranges = g_array_new (FALSE, FALSE, sizeof (DvmdIdRange));
+  g_autoptr (DvmdIdSet) empty = dvmd_id_set_new_from_ranges (ranges);
+  g_autoptr (DvmdIdSet) set = NULL;
+  g_autofree char *text = NULL;
+
+  g_assert_true (dvmd_id_set_is_empty (empty));
+  g_array_append_vals (ranges, rows, G_N_ELEMENTS (rows));
+  set = dvmd_id_set_new_from_ranges (ranges);
+  text = dvmd_id_set_format (set);
+  g_assert_cmpstr (text, ==, "0-1,3-4294967294");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -147,6 +169,7 @@ main (int argc, char **argv)
   g_test_add_func ("/id-set/round-trip", test_round_trip);
   g_test_add_func ("/id-set/bad-text", test_bad_text);
   g_test_add_func ("/id-set/members", test_members);
+  g_test_add_func ("/id-set/from-ranges", test_from_ranges);
   g_test_add_func ("/id-set/random", test_random);
   g_test_add_func ("/id-set/hostile", test_hostile);
   return g_test_run ();
