@@ -13,6 +13,7 @@
 
 #include "dvm.h"
 #include "dvmd-id-set.h"
+#include "dvmd-map.h"
 #include "dvmd-pmix-calls.h"
 #include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-read.h"
@@ -239,41 +240,51 @@ take_stdin (GVariantDict *dict, const pmix_info_t *info, const Key *key, GError 
 
 /* ---- processes of other jobs ---- */
 
-/* job (nullable) (out): its namespace when that was not known before. ranks (nullable): all of them */
+/* Behind "colocate=" a number and a path name jobs, too, and signs part what belongs to them. */
 static gboolean
-add_process (GPtrArray *jobs, GHashTable *ranks_of, const pmix_info_t *info, const pmix_proc_t *proc, GError **error)
+is_nspace (const char *nspace)
 {
-  DvmdIdSet *ranks = g_hash_table_lookup (ranks_of, proc->nspace);
+  return nspace[strspn (nspace, "0123456789")] != '\0' && strpbrk (nspace, ":+/") == NULL
+         && g_utf8_validate (nspace, -1, NULL);
+}
 
-  if (proc->nspace[0] == '\0' || (proc->rank > PMIX_RANK_VALID && proc->rank != PMIX_RANK_WILDCARD))
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                   "%s names a process that is none: each has a namespace, and a rank or PMIX_RANK_WILDCARD",
-                   info->key);
-      return FALSE;
-    }
+static gboolean
+check_process (const pmix_info_t *info, const pmix_proc_t *proc, GError **error)
+{
+  if (is_nspace (proc->nspace) && (proc->rank <= PMIX_RANK_VALID || proc->rank == PMIX_RANK_WILDCARD))
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               "%s names a process that is none: each has the namespace of a job, and a rank or PMIX_RANK_WILDCARD",
+               info->key);
+  return FALSE;
+}
+
+/* jobs (element-type utf8): namespaces in the order in which they are named first; ranks_of: DvmdIdRange of each */
+static void
+add_process (GPtrArray *jobs, GHashTable *ranks_of, const pmix_proc_t *proc)
+{
+  GArray *ranks = g_hash_table_lookup (ranks_of, proc->nspace);
+  DvmdIdRange range = { proc->rank, proc->rank };
+
   if (ranks == NULL)
     {
       char *nspace = g_strdup (proc->nspace);
 
-      ranks = dvmd_id_set_new ();
+      ranks = g_array_new (FALSE, FALSE, sizeof (DvmdIdRange));
       g_hash_table_insert (ranks_of, nspace, ranks);
       g_ptr_array_add (jobs, nspace);
     }
   if (proc->rank == PMIX_RANK_WILDCARD)
-    dvmd_id_set_add_range (ranks, 0, G_MAXUINT);
-  else
-    dvmd_id_set_add (ranks, proc->rank);
-  return TRUE;
+    range = (DvmdIdRange){ 0, G_MAXUINT };
+  g_array_append_val (ranks, range);
 }
 
-/* jobs in the order in which they were named first */
 static void
 show_processes (GString *text, GPtrArray *jobs, GHashTable *ranks_of)
 {
   for (guint i = 0; i < jobs->len; i++)
     {
-      DvmdIdSet *ranks = g_hash_table_lookup (ranks_of, jobs->pdata[i]);
+      g_autoptr (DvmdIdSet) ranks = dvmd_id_set_new_from_ranges (g_hash_table_lookup (ranks_of, jobs->pdata[i]));
       g_autofree char *shown = dvmd_id_set_format (ranks);
 
       g_string_append_printf (text, "%s%s", text->len > 0 ? "+" : "", (const char *)jobs->pdata[i]);
@@ -282,23 +293,41 @@ show_processes (GString *text, GPtrArray *jobs, GHashTable *ranks_of)
     }
 }
 
+/* (nullable): what is wrong with a list of them */
+static const char *
+find_fault (const Reader *self, const pmix_value_t *value)
+{
+  const pmix_data_array_t *array = value->type == PMIX_DATA_ARRAY ? value->data.darray : NULL;
+
+  if (self->beside->len > 0)
+    return "is given twice";
+  if (array == NULL || array->type != PMIX_PROC || array->array == NULL || array->size == 0)
+    return "is not an array of processes";
+  return array->size > DVMD_MAP_MAX_PROCS ? "names more processes than a job can have" : NULL;
+}
+
 static gboolean
 take_processes (Reader *self, const pmix_info_t *info, GError **error)
 {
-  const pmix_data_array_t *array = info->value.type == PMIX_DATA_ARRAY ? info->value.data.darray : NULL;
+  const pmix_data_array_t *array = info->value.data.darray;
+  const char *fault = find_fault (self, &info->value);
   g_autoptr (GHashTable)
-      ranks_of = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)dvmd_id_set_free);
+      ranks_of = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_array_unref);
   g_autoptr (GPtrArray) jobs = g_ptr_array_new ();
 
-  if (array == NULL || array->type != PMIX_PROC || array->array == NULL || array->size == 0 || self->beside->len > 0)
+  if (fault != NULL)
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s %s", info->key,
-                   self->beside->len > 0 ? "is given twice" : "is not an array of processes");
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s %s", info->key, fault);
       return FALSE;
     }
   for (gsize i = 0; i < array->size; i++)
-    if (!add_process (jobs, ranks_of, info, (const pmix_proc_t *)array->array + i, error))
-      return FALSE;
+    {
+      const pmix_proc_t *proc = (const pmix_proc_t *)array->array + i;
+
+      if (!check_process (info, proc, error))
+        return FALSE;
+      add_process (jobs, ranks_of, proc);
+    }
   show_processes (self->beside, jobs, ranks_of);
   return TRUE;
 }

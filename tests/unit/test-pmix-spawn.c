@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include "dvm.h"
+#include "dvmd-map.h"
 #include "dvmd-pmix-control.h"
 #include "dvmd-pmix-info.h"
 #include "dvmd-pmix-spawn.h"
@@ -220,6 +221,42 @@ test_beside (Request *self, gconstpointer data)
   assert_refused (self, DVM_ERROR_BAD_PARAM);
 }
 
+/* A list in the worst order costs no quadratic time, and one that is too long is not read. */
+static void
+test_beside_many (Request *self, gconstpointer data)
+{
+  const gsize n = 200000;
+  g_autofree pmix_proc_t *procs = g_new (pmix_proc_t, n);
+  g_autoptr (DvmJobSpec) spec = NULL;
+  gint64 start = g_get_monotonic_time ();
+
+  for (gsize i = 0; i < n; i++)
+    PMIX_LOAD_PROCID (&procs[i], "dvm@7", 2 * (pmix_rank_t)(n - i));
+  add_processes (&self->job, procs, n);
+  spec = read_spec (self);
+  g_assert_true (g_str_has_prefix (dvm_job_spec_get_map_by (spec), "colocate=dvm@7:2,4,6,"));
+  g_assert_cmpint (g_get_monotonic_time () - start, <, 4 * G_USEC_PER_SEC);
+  self->job.items[0].value.data.darray->size = (gsize)DVMD_MAP_MAX_PROCS + 1;
+  assert_refused (self, DVM_ERROR_BAD_PARAM);
+  self->job.items[0].value.data.darray->size = n;
+}
+
+/* A namespace is one, whatever else the words of map-by would take it for. */
+static void
+test_beside_nspace (Request *self, gconstpointer data)
+{
+  static const char *const names[] = { "7", "x:hwtcpus", "x+dvm@5", "/org/dvm/jobs/7", "dvm\xff", "" };
+  pmix_proc_t proc;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      PMIX_LOAD_PROCID (&proc, names[i], 0);
+      dvmd_pmix_info_clear (&self->job);
+      add_processes (&self->job, &proc, 1);
+      assert_refused (self, DVM_ERROR_BAD_PARAM);
+    }
+}
+
 static void
 test_beside_wrong (Request *self, gconstpointer data)
 {
@@ -362,11 +399,18 @@ main (int argc, char **argv)
     const char *name;
     void (*func) (Request *, gconstpointer);
   } tests[] = {
-    { "/pmix-spawn/app", test_app },           { "/pmix-spawn/directory", test_directory },
-    { "/pmix-spawn/job", test_job },           { "/pmix-spawn/placement", test_placement },
-    { "/pmix-spawn/beside", test_beside },     { "/pmix-spawn/beside-wrong", test_beside_wrong },
-    { "/pmix-spawn/sessions", test_sessions }, { "/pmix-spawn/default-session", test_default_session },
-    { "/pmix-spawn/refused", test_refused },   { "/pmix-spawn/control", test_control },
+    { "/pmix-spawn/app", test_app },
+    { "/pmix-spawn/directory", test_directory },
+    { "/pmix-spawn/job", test_job },
+    { "/pmix-spawn/placement", test_placement },
+    { "/pmix-spawn/beside", test_beside },
+    { "/pmix-spawn/beside-wrong", test_beside_wrong },
+    { "/pmix-spawn/beside-many", test_beside_many },
+    { "/pmix-spawn/beside-nspace", test_beside_nspace },
+    { "/pmix-spawn/sessions", test_sessions },
+    { "/pmix-spawn/default-session", test_default_session },
+    { "/pmix-spawn/refused", test_refused },
+    { "/pmix-spawn/control", test_control },
   };
 
   g_test_init (&argc, &argv, NULL);
