@@ -343,16 +343,18 @@ take_number_beside (Reader *self, const pmix_info_t *info, const Key *key, GErro
   return TRUE;
 }
 
-/* It says where the job goes, as map-by does. */
+/* It says where the job goes, as a word of map-by does; qualifiers of it stand behind. */
 static gboolean
 add_beside (Reader *self, GError **error)
 {
-  g_autofree char *map_by = g_strdup_printf ("colocate=%s%s", self->beside->str, self->beside_by->str);
+  const char *given = "";
+  g_autofree char *map_by = NULL;
 
   if (self->beside->len == 0 && self->beside_by->len == 0)
     return TRUE;
-  if (self->beside->len > 0 && !g_variant_dict_contains (self->options, "map-by"))
+  if (self->beside->len > 0 && (!g_variant_dict_lookup (self->options, "map-by", "&s", &given) || given[0] == ':'))
     {
+      map_by = g_strdup_printf ("colocate=%s%s%s", self->beside->str, self->beside_by->str, given);
       g_variant_dict_insert (self->options, "map-by", "s", map_by);
       return TRUE;
     }

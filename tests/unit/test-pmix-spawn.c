@@ -221,6 +221,26 @@ test_beside (Request *self, gconstpointer data)
   assert_refused (self, DVM_ERROR_BAD_PARAM);
 }
 
+/* Qualifiers say nothing of where the job goes. */
+static void
+test_beside_qualified (Request *self, gconstpointer data)
+{
+  g_autoptr (DvmJobSpec) spec = NULL;
+  const guint16 two = 2;
+  pmix_proc_t proc;
+
+  PMIX_LOAD_PROCID (&proc, "dvm@7", 1);
+  add_processes (&self->job, &proc, 1);
+  dvmd_pmix_info_add_uint32 (&self->job, PMIX_CPUS_PER_PROC, 4);
+  dvmd_pmix_info_add (&self->job, PMIX_COLOCATE_NPERPROC, &two, PMIX_UINT16);
+  spec = read_spec (self);
+  g_assert_cmpstr (dvm_job_spec_get_map_by (spec), ==, "colocate=dvm@7:1:nperproc=2:PE=4");
+  dvmd_pmix_info_add_string (&self->job, PMIX_MAPBY, ":HWTCPUS");
+  g_clear_object (&spec);
+  spec = read_spec (self);
+  g_assert_cmpstr (dvm_job_spec_get_map_by (spec), ==, "colocate=dvm@7:1:nperproc=2:HWTCPUS:PE=4");
+}
+
 /* A list in the worst order costs no quadratic time, and one that is too long is not read. */
 static void
 test_beside_many (Request *self, gconstpointer data)
@@ -405,6 +425,7 @@ main (int argc, char **argv)
     { "/pmix-spawn/placement", test_placement },
     { "/pmix-spawn/beside", test_beside },
     { "/pmix-spawn/beside-wrong", test_beside_wrong },
+    { "/pmix-spawn/beside-qualified", test_beside_qualified },
     { "/pmix-spawn/beside-many", test_beside_many },
     { "/pmix-spawn/beside-nspace", test_beside_nspace },
     { "/pmix-spawn/sessions", test_sessions },
