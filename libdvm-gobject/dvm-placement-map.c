@@ -357,32 +357,46 @@ join_device (const char *start, char **parts, gsize *used)
   return g_string_free (name, FALSE);
 }
 
-static gboolean
-check_list (const DvmPlacementReader *self, const char *list, GError **error)
+/* (transfer full) (nullable): the first entry of "0,2,4-7" that is neither a number up to most nor a range of them */
+static char *
+find_bad_entry (const char *list, guint64 most)
 {
   g_auto (GStrv) entries = g_strsplit (list, ",", -1);
-  g_autofree char *shown = NULL;
 
-  for (gsize i = 0; entries[i] != NULL; i++)
+  for (gsize i = 0; entries[0] != NULL && entries[i] != NULL; i++)
     {
-      char *dash = strchr (entries[i], '-');
+      g_auto (GStrv) ends = g_strsplit (entries[i], "-", 2);
       guint64 first;
       guint64 last;
 
-      if (dash != NULL)
-        *dash = '\0';
-      if (g_ascii_string_to_unsigned (entries[i], 10, 0, G_MAXUINT16, &first, NULL)
-          && (dash == NULL || g_ascii_string_to_unsigned (dash + 1, 10, first, G_MAXUINT16, &last, NULL)))
-        continue;
-      if (dash != NULL)
-        *dash = '-';
-      shown = _dvm_words_show (entries[i]);
-      return refuse_map_by (self, error,
-                            _ ("“%s” in pe-list is neither a cpu nor a range of them: it is written "
-                               "pe-list=0,2,4-7"),
-                            shown);
+      if (ends[0] == NULL || !g_ascii_string_to_unsigned (ends[0], 10, 0, most, &first, NULL)
+          || (ends[1] != NULL && !g_ascii_string_to_unsigned (ends[1], 10, first, most, &last, NULL)))
+        return _dvm_words_show (entries[i]);
     }
-  return TRUE;
+  return NULL;
+}
+
+static gboolean
+check_list (const DvmPlacementReader *self, const char *list, GError **error)
+{
+  g_autofree char *shown = find_bad_entry (list, G_MAXUINT16);
+
+  return shown == NULL
+         || refuse_map_by (self, error,
+                           _ ("“%s” in pe-list is neither a cpu nor a range of them: it is written pe-list=0,2,4-7"),
+                           shown);
+}
+
+static gboolean
+check_ranks (const DvmPlacementReader *self, const char *ranks, GError **error)
+{
+  g_autofree char *shown = find_bad_entry (ranks, G_MAXUINT);
+
+  return shown == NULL
+         || refuse_map_by (self, error,
+                           _ ("“%s” of colocate is neither a rank nor a range of them: it is written "
+                              "colocate=JOB:0-3,8"),
+                           shown);
 }
 
 /* Ranks stand behind a colon, too: "A:0-3+B:1" is one text. No qualifier begins with a digit. */
@@ -396,10 +410,16 @@ take_jobs (DvmPlacementReader *self, const char *value, char **parts, gsize *use
     g_string_append_printf (jobs, ":%s", parts[*used]);
   entries = g_strsplit (jobs->str, "+", -1);
   for (gsize i = 0; entries[0] == NULL || entries[i] != NULL; i++)
-    if (entries[0] == NULL || strchr (":", entries[i][0]) != NULL)
-      return refuse_map_by (self, error,
-                            _ ("“colocate” is without its job: it is written colocate=JOB, or colocate=JOB:0-3 for "
-                               "some of its ranks"));
+    {
+      const char *colon = entries[0] != NULL ? strchr (entries[i], ':') : NULL;
+
+      if (entries[0] == NULL || entries[i][0] == '\0' || colon == entries[i])
+        return refuse_map_by (self, error,
+                              _ ("“colocate” is without its job: it is written colocate=JOB, or colocate=JOB:0-3 for "
+                                 "some of its ranks"));
+      if (colon != NULL && !check_ranks (self, colon + 1, error))
+        return FALSE;
+    }
   self->placement->value = g_string_free (g_steal_pointer (&jobs), FALSE);
   return TRUE;
 }
@@ -512,7 +532,7 @@ find_word (DvmPlacementReader *self, const char *text, GError **error)
     return TRUE;
   if (!check_colon (self, start, error))
     return FALSE;
-  /* "co" has always been "core". */
+  /* "co" is "core": "colocate" needs a third letter. */
   if (length > 2 && g_ascii_strncasecmp ("colocate", start, length) == 0)
     {
       self->word = DVM_MAP_WORD_COLOCATE;

@@ -150,14 +150,15 @@ static gboolean
 add_entry (GArray *shares, DvmdJob *job, const char *ranks, GError **error)
 {
   g_autoptr (DvmdIdSet) set = NULL;
+  g_autoptr (GError) local = NULL;
 
   if (!check_runs (job, error))
     return FALSE;
   if (ranks != NULL)
     {
-      set = dvmd_id_set_parse (ranks, "ranks of map-by “colocate”", error);
+      set = dvmd_id_set_parse (ranks, "ranks", &local);
       if (set == NULL)
-        return FALSE;
+        return refuse_beside (error, DVM_ERROR_BAD_PARAM, "%s", local->message);
     }
   return add_processes (shares, job, set, error);
 }

@@ -100,6 +100,10 @@ def test_colocate():
         result = here.cli("run", "--colocate", number, "--npernode", "1", "--display", "map", "sh", "-c", "echo $DVM_NODE")
         equal((result.returncode, result.stderr), (0, ""), "--npernode is no spelling of before there")
         contains(result.stdout, "node2")
+        for ranks in ("0-3x", "3-1"):
+            result = here.cli("map", "--colocate", f"{number}:{ranks}", "true")
+            equal(result.returncode, 2, ranks)
+            contains(result.stderr, f"map-by: “{ranks}” of colocate")
         for words, sentence in ((["--colocate", "77"], "there is no job “77”"),
                                 (["-n", "2", "--colocate", number], "which makes 3"),
                                 (["--colocate", number, "--bynode"], f"'--colocate {number}' and '--bynode' contradict each other"),

@@ -575,7 +575,7 @@ test_beside_refused (void)
   check_not_beside (&dvm, "colocate=other@1", 0, DVM_ERROR_NOT_FOUND, "there is no job “other@1”");
   check_not_beside (&dvm, "colocate=2", 0, DVM_ERROR_NOT_READY, "job dvm-test@2 does not run yet (ALLOCATE)");
   check_not_beside (&dvm, "colocate=1:3-4", 0, DVM_ERROR_NOT_FOUND, "has the ranks 0 to 3, 4 is none of them");
-  check_not_beside (&dvm, "colocate=1:3-", 0, DVM_ERROR_PARSE_FAILED, "ranks of map-by “colocate”");
+  check_not_beside (&dvm, "colocate=1:3-", 0, DVM_ERROR_BAD_PARAM, "map-by: “3-” of colocate");
   check_not_beside (&dvm, "colocate=1+dvm-test@1", 0, DVM_ERROR_BAD_PARAM, "job dvm-test@1 is named twice");
   check_not_beside (&dvm, "colocate=1:npernode=1", 3, DVM_ERROR_MAP_FAILED,
                     "np: 3 processes contradict map-by “colocate”, which makes 2: 1 on each node");
