@@ -29,7 +29,7 @@ typedef struct
   const char *aliases; /* other spellings with their dashes, separated by spaces, or NULL */
   DvmCliArg arg;
   const char *value;   /* what --help calls the value, marked for translation */
-  const char *choices; /* "a|b|c" of DVM_CLI_ARG_CHOICE; of DVM_CLI_ARG_COUNT the most, or NULL */
+  const char *choices; /* "a|b|c" of DVM_CLI_ARG_CHOICE; of COUNT and NUMBER the most, or NULL */
   const char *help;    /* one line, marked for translation; NULL where instead is */
   const char *instead; /* of a spelling of before: what it is today, "--map-by ppr:%:node" with its value at "%" */
   gboolean once;       /* it has one value; two that differ are refused, as are those of a spelling of before */
