@@ -98,12 +98,14 @@ refuse_both (DvmCliArgs *args, const char *one, const char *other, GError **erro
   return FALSE;
 }
 
-/* "PE=2" and "PE=4", "OVERSUBSCRIBE" and "NOOVERSUBSCRIBE" answer the same question. */
+/* "PE=2" and "PE=4", "OVERSUBSCRIBE" and "NOOVERSUBSCRIBE", "NPERPROC=2" and "NPERNODE=2" answer the same question. */
 static gboolean
 ask_the_same (const char *one, const char *other)
 {
   gsize length = strcspn (one, "=");
 
+  if (g_ascii_strncasecmp (one, "nper", 4) == 0 && g_ascii_strncasecmp (other, "nper", 4) == 0)
+    return TRUE;
   if (strcspn (other, "=") == length)
     return g_ascii_strncasecmp (one, other, length) == 0;
   return (g_ascii_strncasecmp (one, "no", 2) == 0 && g_ascii_strcasecmp (one + 2, other) == 0)
@@ -142,13 +144,24 @@ fill_in (const char *part, const char *value)
   return g_strjoinv (filled, pieces);
 }
 
+/* (nullable): --npernode says something else beside --colocate */
+static const char *
+find_part (Composer *self, const DvmCliOption *option)
+{
+  const char *part = part_for (option, self->name);
+
+  return part != NULL && strcmp (option->name, "npernode") == 0 && dvm_cli_args_has (self->args, "colocate")
+             ? ":npernode=%"
+             : part;
+}
+
 static gboolean
 add_old (Composer *self, GError **error)
 {
   for (gsize i = 0; old_lists[i] != NULL; i++)
     for (const DvmCliOption *option = old_lists[i]; option->name != NULL; option++)
       {
-        const char *part = part_for (option, self->name);
+        const char *part = find_part (self, option);
 
         if (part != NULL && dvm_cli_args_has (self->args, option->name)
             && !add_part (self, option->name, fill_in (part, dvm_cli_args_get (self->args, option->name)), error))
@@ -260,45 +273,28 @@ has_word (Composer *self)
 
 /* ---- beside a job ---- */
 
-/* Spellings of before give qualifiers, and --npernode says something else than without --colocate. */
+/*
+ * --colocate JOB:RANKS is a word of --map-by, which may give qualifiers beside it. typed (inout) (nullable): what is
+ * left of that
+ */
 static gboolean
-add_old_qualifiers (DvmCliArgs *args, GString *text, GError **error)
+add_colocation (Composer *self, const char **typed, GError **error)
 {
-  for (const DvmCliOption *option = dvm_cli_old_app_options; option->name != NULL; option++)
+  const char *number = dvm_cli_args_get (self->args, "nperproc");
+
+  if (!dvm_cli_args_has (self->args, "colocate"))
     {
-      const char *part = part_for (option, "map-by");
-      const char *value = dvm_cli_args_get (args, option->name);
-      g_autofree char *qualifier = NULL;
-
-      if (part == NULL || !dvm_cli_args_has (args, option->name))
-        continue;
-      if (strcmp (option->name, "npernode") == 0)
-        part = ":npernode=%";
-      if (part[0] != ':')
-        return refuse_both (args, "colocate", option->name, error);
-      qualifier = fill_in (part, value);
-      g_string_append (text, qualifier);
+      if (number == NULL)
+        return TRUE;
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("--nperproc needs --colocate, which names the processes"));
+      return FALSE;
     }
-  return TRUE;
-}
-
-/* --colocate JOB:RANKS is --map-by colocate=JOB:RANKS, whose qualifiers --map-by may give. */
-static gboolean
-compose_colocation (DvmCliArgs *args, const char *typed, char **text, GError **error)
-{
-  g_autoptr (GString) whole = g_string_new ("colocate=");
-
-  if (typed != NULL && typed[0] != ':' && !begins_with (typed, "colocate"))
-    return refuse_both (args, "colocate", "map-by", error);
-  g_string_append (whole, dvm_cli_args_get (args, "colocate"));
-  if (typed != NULL && strchr (typed, ':') != NULL)
-    g_string_append (whole, strchr (typed, ':'));
-  if (dvm_cli_args_has (args, "nperproc"))
-    g_string_append_printf (whole, ":nperproc=%s", dvm_cli_args_get (args, "nperproc"));
-  if (!add_old_qualifiers (args, whole, error))
-    return FALSE;
-  *text = g_string_free (g_steal_pointer (&whole), FALSE);
-  return TRUE;
+  if (*typed != NULL && (*typed)[0] != ':' && !begins_with (*typed, "colocate"))
+    return refuse_both (self->args, "colocate", "map-by", error);
+  if (*typed != NULL)
+    *typed = strchr (*typed, ':');
+  return add_part (self, "colocate", g_strconcat ("colocate=", dvm_cli_args_get (self->args, "colocate"), NULL), error)
+         && (number == NULL || add_part (self, "nperproc", g_strconcat (":nperproc=", number, NULL), error));
 }
 
 /* A word that was typed replaces all of base; a qualifier stands behind it. */
@@ -311,13 +307,8 @@ dvm_cli_old_compose (DvmCliArgs *args, const char *name, const char *base, char 
   const char *typed = dvm_cli_args_get (args, name);
 
   *text = NULL;
-  if (strcmp (name, "map-by") == 0 && dvm_cli_args_has (args, "colocate"))
-    return compose_colocation (args, typed, text, error);
-  if (strcmp (name, "map-by") == 0 && dvm_cli_args_has (args, "nperproc"))
-    {
-      g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("--nperproc needs --colocate, which names the processes"));
-      return FALSE;
-    }
+  if (strcmp (name, "map-by") == 0 && !add_colocation (&self, &typed, error))
+    return FALSE;
   if (is_list (name))
     {
       add_old_list (&self);

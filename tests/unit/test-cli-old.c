@@ -136,6 +136,10 @@ test_together (void)
     { "--colocate 7 --nperproc 2", NULL, "map-by=colocate=7:nperproc=2" },
     { "--colocate 7 --npernode 2 --map-by colocate", NULL, "map-by=colocate=7:npernode=2" },
     { "--colocate 7:0 --map-by :HWTCPUS --cpus-per-rank 2", NULL, "map-by=colocate=7:0:HWTCPUS:PE=2" },
+    { "--colocate 7 --map-by :pe=2 --cpus-per-rank 2", NULL, "map-by=colocate=7:pe=2" },
+    { "--colocate 7 --cpus-per-rank 2 --cpus-per-task 2", NULL, "map-by=colocate=7:PE=2" },
+    { "--colocate 7 --map-by colocate:HWTCPUS --nperproc 2", NULL, "map-by=colocate=7:HWTCPUS:nperproc=2" },
+    { "--colocate 7 --map-by :NPERNODE=2 --npernode 2", NULL, "map-by=colocate=7:NPERNODE=2" },
     /* a job file has a policy of its own */
     { "--colocate 7", "numa", "map-by=colocate=7" },
     { "--cpus-per-rank 2", "numa", "map-by=numa:PE=2" },
@@ -172,6 +176,12 @@ test_contradictions (void)
     { "--bind-to-core --bind-to-none", "'--bind-to-none' and '--bind-to-core' contradict" },
     { "--colocate 7 --bynode", "'--colocate 7' and '--bynode' contradict" },
     { "--colocate 7 --map-by colocated", "'--colocate 7' and '--map-by colocated' contradict" },
+    { "--colocate 7 --map-by colocate=7", "'--colocate 7' and '--map-by colocate=7' contradict" },
+    { "--colocate 7 --cpus-per-rank 2 --cpus-per-task 4", "'--cpus-per-rank 2' and '--cpus-per-task 4' contradict" },
+    { "--colocate 7 --map-by :PE=4 --cpus-per-rank 2", "'--map-by :PE=4' and '--cpus-per-rank 2' contradict" },
+    { "--colocate 7 --npernode 2 --nperproc 2", "'--nperproc 2' and '--npernode 2' contradict" },
+    { "--colocate 7 --map-by colocate:npernode=1 --nperproc 1", "'--map-by colocate:npernode=1' and '--nperproc 1'" },
+    { "--colocate 7 --ntasks-per-node 2", "'--colocate 7' and '--ntasks-per-node 2' contradict" },
     { "--nperproc 2", "--nperproc needs --colocate" },
     { "--rankfile a --cpu-set 1", "'--rankfile a' and '--cpu-set 1' contradict" },
   };
