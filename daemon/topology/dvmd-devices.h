@@ -63,7 +63,7 @@ char *dvmd_device_group_name (const DvmdDeviceGroup *self);
 /* For the topology: */
 /* An XML may come from anybody, and looking for a device or a name takes time with all of them. */
 #define DVMD_DEVICES_MOST       4096
-#define DVMD_DEVICES_MOST_NAMES 16
+#define DVMD_DEVICES_MOST_NAMES 128
 /*
  * (transfer full) (element-type DvmdDevice) (nullable): from the objects and remarks of an hwloc_topology_t. NULL with
  * DVM_ERROR_PARSE_FAILED: there are too many, of them or of their names

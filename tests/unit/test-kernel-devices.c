@@ -175,10 +175,10 @@ check_devices (guint n, const char *expected)
 static void
 test_too_many (void)
 {
-  check_names ("1", 16, NULL);
-  check_names ("2", 16, NULL);
-  check_names ("1", 17, "The device d0 has more than 16 names");
-  check_names ("2", 17, "The device d0 has more than 16 names");
+  check_names ("1", DVMD_DEVICES_MOST_NAMES, NULL);
+  check_names ("2", DVMD_DEVICES_MOST_NAMES, NULL);
+  check_names ("1", DVMD_DEVICES_MOST_NAMES + 1, "The device d0 has more than 128 names");
+  check_names ("2", DVMD_DEVICES_MOST_NAMES + 1, "The device d0 has more than 128 names");
   check_devices (4096, NULL);
   check_devices (4097, "The node has more than 4096 devices");
 }
@@ -194,7 +194,7 @@ test_many_of_kernel (void)
   g_autoptr (DvmdTopology) again = NULL;
 
   g_assert_cmpint (g_mkdir_with_parents (folder, 0700), ==, 0);
-  for (guint i = 0; i < 20; i++)
+  for (guint i = 0; i < DVMD_DEVICES_MOST_NAMES + 4; i++)
     {
       g_autofree char *path = g_strdup_printf ("%s/eth%u", folder, i);
 
@@ -202,7 +202,7 @@ test_many_of_kernel (void)
     }
   devices = dvmd_devices_new_from_kernel (root);
   g_assert_cmpuint (devices->len, ==, 1);
-  g_assert_cmpuint (g_strv_length (((DvmdDevice *)devices->pdata[0])->names), ==, 16);
+  g_assert_cmpuint (g_strv_length (((DvmdDevice *)devices->pdata[0])->names), ==, DVMD_DEVICES_MOST_NAMES);
   dvmd_devices_note (devices, dvmd_topology_get_hwloc (machine));
   again = read_again (machine, NULL);
   g_assert_nonnull (again);

@@ -248,14 +248,12 @@ test_beside_many (Request *self, gconstpointer data)
   const gsize n = 200000;
   g_autofree pmix_proc_t *procs = g_new (pmix_proc_t, n);
   g_autoptr (DvmJobSpec) spec = NULL;
-  gint64 start = g_get_monotonic_time ();
 
   for (gsize i = 0; i < n; i++)
     PMIX_LOAD_PROCID (&procs[i], "dvm@7", 2 * (pmix_rank_t)(n - i));
   add_processes (&self->job, procs, n);
   spec = read_spec (self);
   g_assert_true (g_str_has_prefix (dvm_job_spec_get_map_by (spec), "colocate=dvm@7:2,4,6,"));
-  g_assert_cmpint (g_get_monotonic_time () - start, <, 4 * G_USEC_PER_SEC);
   self->job.items[0].value.data.darray->size = (gsize)DVMD_MAP_MAX_PROCS + 1;
   assert_refused (self, DVM_ERROR_BAD_PARAM);
   self->job.items[0].value.data.darray->size = n;
