@@ -213,7 +213,7 @@ dvm_client_get_defaults_finish (DvmClient *self, GAsyncResult *result, GError **
  * @cancellable: (nullable): a way to stop waiting for the answer
  * @error: return location for an error
  *
- * What the DVM takes where a job does not say it: map-by, rank-by, bind-to, output and display.
+ * Asks for the values of map-by, rank-by, bind-to, output and display that the DVM takes where a job says none.
  *
  * Returns: (transfer full): the defaults by the names of their settings, a dictionary of type a{sv} without those that
  *   are not set

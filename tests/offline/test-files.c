@@ -138,7 +138,7 @@ test_list (gconstpointer mappers)
     { "pe-list=1,3", "core", NULL, 3, "0:0:1,9 1:0:3,11 2:1:1,9" },
     { "pe-list=1,3:HWTCPUS:ORDERED", NULL, NULL, 2, "0:0:8 1:0:9" },
     { "pe-list=1,3", "none", NULL, 2, "0:0:- 1:0:-" },
-    /* Those that may share begin with the list again, as long as there are slots. */
+    /* Processes that may share begin with the list again, as long as there are slots. */
     { "pe-list=1", "core:overload-allowed", NULL, 2, "0:0:1,9 1:0:1,9" },
     { "pe-list=5,1:ORDERED", ":overload-allowed", NULL, 5, "0:0:5,13 1:0:1,9 2:0:5,13 3:0:1,9 4:1:5,13" },
     { "pe-list=1", ":overload-allowed", NULL, 3, "0:0:1,9 1:0:1,9 2:0:1,9" },

@@ -309,7 +309,7 @@ tell (Stream *self, const char *what, DvmdJob *job)
 
 /* ---- slots ---- */
 
-/* So many processes may be there although there are fewer slots. */
+/* Whether the job may have more processes on a node than the node has slots. */
 static gboolean
 may_pass_slots (DvmdJob *job)
 {
@@ -385,7 +385,7 @@ may_share (const DvmdBindingPolicy *policy)
   return (policy->flags & DVMD_BINDING_OVERLOAD) != 0;
 }
 
-/* Of what is larger than a core each process has a cpu, and may use all. */
+/* Whether each process on an object larger than a core has a cpu of its own; it may use all cpus of the object. */
 static gboolean
 has_room (const Bound *self, guint i, Cpus cpus)
 {

@@ -107,7 +107,7 @@ test_kernel (void)
                    "2 0000:0b:00.0   0-3 nvme0n1\n"
                    "2    0-3 mmcblk0\n");
   g_assert_cmpstr (((DvmdDevice *)devices->pdata[4])->fabric, ==, "mlx5_0");
-  /* Those who read the XML find the same ones. */
+  /* A reader of the XML finds the same devices. */
   noted = dvmd_devices_new_from_hwloc (dvmd_topology_get_hwloc (machine), NULL);
   again = show (noted);
   g_assert_cmpstr (again, ==, shown);

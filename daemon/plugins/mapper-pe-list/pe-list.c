@@ -214,7 +214,7 @@ add_part (const Mapping *self, DvmdPlacementRun run, const Segment *segment, gui
   dvmd_placement_add_run (self->placement, &run);
 }
 
-/* Those that may share cpus begin with the list again. */
+/* Processes that may share cpus begin with the list again. */
 static void
 add_column (const Mapping *self, guint app, const Segment *segment, guint32 first_rank)
 {
