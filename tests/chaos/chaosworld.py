@@ -253,7 +253,7 @@ class World:
     def rank_pids(self, work):
         """Of those that have not ended: the numbers of the others may be somebody else's by now."""
         agents = set(self.agents().values())
-        return sorted(pid for pid in work.job.pids() if pid > 0 and leftovers.get_parent(pid) in agents)
+        return sorted(row[5] for row in work.job.procs() if row[5] > 0 and leftovers.get_parent(row[5]) in agents)
 
     def can_lose_branch(self, target):
         """Whether somebody is left to end what an agent and its guards leave: here the controller."""

@@ -204,7 +204,11 @@ class Job:
         return self.call('ListProcs', '(sa{sv})', '', {})[0]
 
     def pids(self):
-        return [row[5] for row in self.procs()]
+        """Of all its processes. One that acts may not have been told yet, and 0 is the group of the caller for kill()."""
+        def find():
+            pids = [row[5] for row in self.procs()]
+            return (pids,) if all(pids) or self.get('Ended') else None
+        return wait_until(find, f'the pids of {self.path}')[0]
 
     def trace(self):
         return self.call('GetTrace')[0]
