@@ -39,6 +39,7 @@ struct _DvmJobSpec
   gboolean pty;
   guint pty_rows;
   guint pty_columns;
+  GVariant *pmix_info; /* (nullable): no field of the record */
 };
 
 extern const DvmRecordCodec _dvm_job_spec_codec;

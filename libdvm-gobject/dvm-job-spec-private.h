@@ -122,6 +122,12 @@ gboolean _dvm_job_spec_has_loaded_hosts (DvmJobSpec *self);
 gboolean _dvm_job_spec_load_additions (DvmJobSpec *self, const char *place, DvmHostsRead *read, GError **error);
 /* Without the file. */
 gboolean _dvm_job_spec_check_additions (DvmJobSpec *self, const char *place, DvmHostsRead *read, GError **error);
+/*
+ * a(usay), (nullable): the application, or G_MAXUINT32, the key and the packed value of what the processes are told
+ * besides, of a job that PMIx_Spawn() has asked for.
+ */
+void _dvm_job_spec_set_pmix_info (DvmJobSpec *self, GVariant *info);
+GVariant *_dvm_job_spec_get_pmix_info (DvmJobSpec *self);
 /* (transfer none) (nullable): the nodes that the job adds to the DVM, all of them named; NULL: none */
 DvmHosts *_dvm_job_spec_get_additions (DvmJobSpec *self);
 /* The list alone, without the file. hosts (nullable): (transfer full) */

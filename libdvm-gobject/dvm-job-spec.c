@@ -241,6 +241,7 @@ static void
 dvm_job_spec_finalize (GObject *object)
 {
   g_ptr_array_unref (DVM_JOB_SPEC (object)->apps);
+  g_clear_pointer (&DVM_JOB_SPEC (object)->pmix_info, g_variant_unref);
   _dvm_record_finalize (object);
 }
 
@@ -256,6 +257,19 @@ dvm_job_spec_init (DvmJobSpec *self)
 {
   self->apps = g_ptr_array_new_with_free_func (g_object_unref);
   self->session = DVM_SESSION_NONE;
+}
+
+void
+_dvm_job_spec_set_pmix_info (DvmJobSpec *self, GVariant *info)
+{
+  g_clear_pointer (&self->pmix_info, g_variant_unref);
+  self->pmix_info = info != NULL ? g_variant_ref_sink (info) : NULL;
+}
+
+GVariant *
+_dvm_job_spec_get_pmix_info (DvmJobSpec *self)
+{
+  return self->pmix_info;
 }
 
 /**

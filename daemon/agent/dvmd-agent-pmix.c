@@ -123,6 +123,8 @@ dvmd_agent_describe_job (DvmdAgentJob *job)
   description->parent_rank = job->options.parent_rank;
   description->offset = job->options.offset;
   description->session_id = job->options.session;
+  description->alloc_id = g_strdup (job->options.alloc_id);
+  description->info = job->options.pmix_info != NULL ? g_variant_ref (job->options.pmix_info) : NULL;
   if (job->options.stop == DVM_STOP_IN_INIT)
     description->stop = DVMD_PMIX_STOP_IN_INIT;
   else if (job->options.stop == DVM_STOP_IN_APP)

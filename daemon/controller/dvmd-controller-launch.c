@@ -119,6 +119,15 @@ find_session (DvmdJob *job)
   return slash != NULL ? (guint32)g_ascii_strtoull (slash + 1, NULL, 10) : 0;
 }
 
+/* (nullable) */
+static const char *
+find_allocation (DvmdController *self, DvmdJob *job)
+{
+  DvmdSession *session = dvmd_core_get_session (dvmd_controller_get_core (self), find_session (job));
+
+  return session != NULL ? dvmd_session_get_alloc_id (session) : NULL;
+}
+
 void
 dvmd_controller_send_launch (gpointer user_data, DvmdJob *job)
 {
@@ -156,6 +165,7 @@ dvmd_controller_send_launch (gpointer user_data, DvmdJob *job)
       .options.parent_rank = parent_rank,
       .options.offset = dvmd_job_get_offset (job),
       .options.session = find_session (job),
+      .options.alloc_id = (char *)find_allocation (self, job),
       .options.credit = credit,
       .options.tree_fences = dvmd_controller_choose_tree_fences (self, job),
       .environments = environments,

@@ -450,9 +450,19 @@ static gboolean
 read_spec (gpointer data, GError **error)
 {
   Request *request = data;
+  g_auto (GVariantDict) options;
+  g_autoptr (GVariant) whole = NULL;
+  g_autoptr (GVariant) info = NULL;
 
-  request->spec = dvm_job_spec_new_from_variant (request->apps, request->options, error);
-  return request->spec != NULL && _dvm_job_spec_load_hosts (request->spec, "", error);
+  g_variant_dict_init (&options, request->options);
+  info = g_variant_dict_lookup_value (&options, DVMD_SPAWN_INFO, G_VARIANT_TYPE (DVMD_SPAWN_INFO_TYPE));
+  g_variant_dict_remove (&options, DVMD_SPAWN_INFO);
+  whole = g_variant_ref_sink (g_variant_dict_end (&options));
+  request->spec = dvm_job_spec_new_from_variant (request->apps, whole, error);
+  if (request->spec == NULL)
+    return FALSE;
+  _dvm_job_spec_set_pmix_info (request->spec, info);
+  return _dvm_job_spec_load_hosts (request->spec, "", error);
 }
 
 static void

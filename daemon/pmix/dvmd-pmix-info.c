@@ -14,6 +14,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dvmd-pmix-read.h"
+
 void
 dvmd_pmix_info_clear (DvmdPmixInfo *self)
 {
@@ -105,6 +107,20 @@ dvmd_pmix_info_add_topology (DvmdPmixInfo *self, const char *key, pmix_topology_
 {
   append (self, key, PMIX_TOPO)->data.topo = topology;
   self->items[self->length - 1].flags |= PMIX_INFO_PERSISTENT;
+}
+
+void
+dvmd_pmix_info_add_packed (DvmdPmixInfo *self, const char *key, GVariant *bytes)
+{
+  pmix_value_t value;
+
+  for (gsize i = 0; i < self->length; i++)
+    if (PMIX_CHECK_KEY (&self->items[i], key))
+      return;
+  if (dvmd_pmix_unpack_value (bytes, &value))
+    *append (self, key, value.type) = value;
+  else
+    g_message ("What “%s” stands for cannot be read here", key);
 }
 
 void

@@ -41,6 +41,8 @@ void dvmd_pmix_info_add_proc (DvmdPmixInfo *self, const char *key, const char *n
 void dvmd_pmix_info_add (DvmdPmixInfo *self, const char *key, const void *value, pmix_data_type_t type);
 /* Not copied: what it points to stays the caller's. */
 void dvmd_pmix_info_add_topology (DvmdPmixInfo *self, const char *key, pmix_topology_t *topology);
+/* bytes: of dvmd_pmix_pack_value(). A key that is there already keeps its value. */
+void dvmd_pmix_info_add_packed (DvmdPmixInfo *self, const char *key, GVariant *bytes);
 /* Takes the items of array, which is empty afterwards. */
 void dvmd_pmix_info_add_array (DvmdPmixInfo *self, const char *key, DvmdPmixInfo *array);
 /* s, b, i, u, x, t, (i), a status, (su), a process, and a(su); other types are left out and FALSE is returned. */

@@ -76,6 +76,8 @@ dvmd_pmix_job_unref (DvmdPmixJob *self)
   g_free (self->rank_by);
   g_free (self->bind_to);
   g_free (self->parent_nspace);
+  g_free (self->alloc_id);
+  g_clear_pointer (&self->info, g_variant_unref);
   g_free (self);
 }
 

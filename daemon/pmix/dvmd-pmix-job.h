@@ -61,6 +61,8 @@ typedef struct
   char *parent_nspace; /* (nullable): the process that spawned the job */
   guint32 parent_rank;
   guint32 offset; /* processes of those that it descends from: where its own begin among all of them */
+  char *alloc_id; /* (nullable): of its allocation */
+  GVariant *info; /* (nullable): a(usay): application or G_MAXUINT32, key, packed value; of its spawn */
   DvmdPmixStop stop;
   guint32 uid; /* whose processes may connect as this job's ranks; the server's own unless set */
   guint32 gid;

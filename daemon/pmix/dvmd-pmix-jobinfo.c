@@ -11,6 +11,10 @@
 #include "dvmd-pmix-jobinfo.h"
 
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "dvm.h"
 
 #include "dvmd-pmix-gates.h"
 
@@ -26,10 +30,8 @@ typedef struct
 {
   DvmdPmixInfo *info;
   DvmdPmixJob *job;
-  const char *node_name;
-  const char *sessions_dir;
+  const DvmdPmixView *view;
   const char *session_dir;
-  DvmdPmixPlaces *places;
   Node *nodes;
   GArray *in_package; /* guint16: how many of the ranks so far lie in each package of this node */
   GArray *in_numa;
@@ -159,6 +161,44 @@ add_maps (Builder *b)
 #endif
 }
 
+/* The command lines of its applications, as "a 1 : b 2". */
+static void
+add_command (Builder *b)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (guint32 i = 0; i < b->job->apps->len; i++)
+    {
+      const DvmdPmixApp *app = g_ptr_array_index (b->job->apps, i);
+      g_autofree char *argv = g_strjoinv (" ", app->argv);
+
+      g_string_append_printf (text, "%s%s", i > 0 ? " : " : "", argv);
+    }
+  dvmd_pmix_info_add_string (b->info, PMIX_CMD_LINE, text->str);
+}
+
+/* Of the DVM, and whose the job is. */
+static void
+add_manager (Builder *b)
+{
+  dvmd_pmix_info_add_string (b->info, PMIX_RM_NAME, "dvm");
+  dvmd_pmix_info_add_string (b->info, PMIX_RM_VERSION, DVM_VERSION_STRING);
+  dvmd_pmix_info_add_string (b->info, PMIX_SERVER_NSPACE, b->view->nspace);
+  dvmd_pmix_info_add_rank (b->info, PMIX_SERVER_RANK, b->view->rank);
+  dvmd_pmix_info_add_string (b->info, PMIX_ALLOC_ID, b->job->alloc_id);
+  dvmd_pmix_info_add_uint32 (b->info, PMIX_USERID, b->job->uid);
+  dvmd_pmix_info_add_uint32 (b->info, PMIX_GRPID, b->job->gid);
+}
+
+static void
+add_parent (Builder *b, DvmdPmixInfo *info)
+{
+  if (b->job->parent_nspace == NULL)
+    return;
+  dvmd_pmix_info_add_flag (info, PMIX_SPAWNED, TRUE);
+  dvmd_pmix_info_add_proc (info, PMIX_PARENT_ID, b->job->parent_nspace, b->job->parent_rank);
+}
+
 static void
 add_job_level (Builder *b)
 {
@@ -179,7 +219,7 @@ add_job_level (Builder *b)
   dvmd_pmix_info_add_string (b->info, PMIX_BINDTO, job->bind_to != NULL ? job->bind_to : "none");
   if (job->my_node < job->n_nodes)
     {
-      dvmd_pmix_info_add_string (b->info, PMIX_TMPDIR, b->sessions_dir);
+      dvmd_pmix_info_add_string (b->info, PMIX_TMPDIR, b->view->sessions_dir);
       dvmd_pmix_info_add_string (b->info, PMIX_NSDIR, b->session_dir);
       dvmd_pmix_info_add_flag (b->info, PMIX_TDIR_RMCLEAN, TRUE);
     }
@@ -187,10 +227,7 @@ add_job_level (Builder *b)
     dvmd_pmix_info_add_flag (b->info, PMIX_DEBUG_STOP_IN_INIT, TRUE);
   else if (job->stop == DVMD_PMIX_STOP_IN_APP)
     dvmd_pmix_info_add_flag (b->info, PMIX_DEBUG_STOP_IN_APP, TRUE);
-  if (job->parent_nspace == NULL)
-    return;
-  dvmd_pmix_info_add_flag (b->info, PMIX_SPAWNED, TRUE);
-  dvmd_pmix_info_add_proc (b->info, PMIX_PARENT_ID, job->parent_nspace, job->parent_rank);
+  add_parent (b, b->info);
 }
 
 /* (transfer full): the hardware threads of each rank of this node, "0-1:2-3" */
@@ -203,7 +240,7 @@ list_cpusets (Builder *b)
   for (guint32 rank = 0; rank < dvmd_pmix_job_get_size (b->job); rank++)
     {
       const DvmdPmixRank *row = dvmd_pmix_job_get_rank (b->job, rank);
-      const char *cpus = get_cpus (b->places, row->cpuset);
+      const char *cpus = get_cpus (b->view->places, row->cpuset);
 
       if (row->node != b->job->my_node)
         continue;
@@ -211,6 +248,36 @@ list_cpusets (Builder *b)
       divider = ":";
     }
   return g_string_free (text, FALSE);
+}
+
+/* The ranks of the job on this node. */
+static void
+add_local_procs (Builder *b, DvmdPmixInfo *info)
+{
+  guint32 n = b->nodes[b->job->my_node].size;
+  g_autofree pmix_proc_t *procs = g_new0 (pmix_proc_t, n);
+  pmix_data_array_t array = { .type = PMIX_PROC, .size = n, .array = procs };
+  gsize i = 0;
+
+  for (guint32 rank = 0; rank < dvmd_pmix_job_get_size (b->job); rank++)
+    if (dvmd_pmix_job_get_rank (b->job, rank)->node == b->job->my_node)
+      {
+        PMIX_LOAD_PROCID (&procs[i], b->job->nspace, rank);
+        i++;
+      }
+  dvmd_pmix_info_add (info, PMIX_LOCAL_PROCS, &array, PMIX_DATA_ARRAY);
+}
+
+/* This node alone knows the name that its programs find, which a part of a machine does not have. */
+static void
+add_machine (Builder *b, DvmdPmixInfo *info)
+{
+  const char *host = g_get_host_name ();
+  guint64 memory = (guint64)sysconf (_SC_PHYS_PAGES) * (guint64)sysconf (_SC_PAGESIZE);
+
+  if (strcmp (host, b->view->node_name) != 0)
+    dvmd_pmix_info_add_string (info, PMIX_HOSTNAME_ALIASES, host);
+  dvmd_pmix_info_add (info, PMIX_AVAIL_PHYS_MEMORY, &memory, PMIX_UINT64);
 }
 
 /* Of this node, as the clients ask without naming one. */
@@ -225,13 +292,15 @@ add_own_node (Builder *b)
     return;
   cpusets = list_cpusets (b);
   dvmd_pmix_info_add_string (b->info, PMIX_LOCAL_CPUSETS, cpusets);
-  dvmd_pmix_info_add_string (b->info, PMIX_HOSTNAME, b->node_name);
+  dvmd_pmix_info_add_string (b->info, PMIX_HOSTNAME, b->view->node_name);
   node = &b->nodes[job->my_node];
   dvmd_pmix_info_add_uint32 (b->info, PMIX_NODEID, job->my_node);
   dvmd_pmix_info_add_uint32 (b->info, PMIX_LOCAL_SIZE, node->size);
   dvmd_pmix_info_add_uint32 (b->info, PMIX_NODE_SIZE, MAX (job->node_size, node->size));
   dvmd_pmix_info_add_string (b->info, PMIX_LOCAL_PEERS, node->peers->str);
   dvmd_pmix_info_add_rank (b->info, PMIX_LOCALLDR, node->leader);
+  add_local_procs (b, b->info);
+  add_machine (b, b->info);
 }
 
 static void
@@ -246,8 +315,27 @@ add_nodes (Builder *b)
       dvmd_pmix_info_add_uint32 (&array, PMIX_LOCAL_SIZE, b->nodes[i].size);
       dvmd_pmix_info_add_string (&array, PMIX_LOCAL_PEERS, b->nodes[i].peers->str);
       dvmd_pmix_info_add_rank (&array, PMIX_LOCALLDR, b->nodes[i].leader);
+      if (i == b->job->my_node)
+        add_machine (b, &array);
       dvmd_pmix_info_add_array (b->info, PMIX_NODE_INFO_ARRAY, &array);
     }
+}
+
+/* app: G_MAXUINT32 is the job. It does not replace what is told of every job. */
+static void
+add_spawn_info (Builder *b, DvmdPmixInfo *info, guint32 app)
+{
+  GVariantIter iter;
+  const char *key;
+  GVariant *bytes;
+  guint32 of;
+
+  if (b->job->info == NULL)
+    return;
+  g_variant_iter_init (&iter, b->job->info);
+  while (g_variant_iter_loop (&iter, "(u&s@ay)", &of, &key, &bytes))
+    if (of == app)
+      dvmd_pmix_info_add_packed (info, key, bytes);
 }
 
 static void
@@ -264,6 +352,7 @@ add_apps (Builder *b)
       dvmd_pmix_info_add_rank (&array, PMIX_APPLDR, app->first_rank);
       dvmd_pmix_info_add_string (&array, PMIX_WDIR, app->cwd);
       dvmd_pmix_info_add_string (&array, PMIX_APP_ARGV, argv);
+      add_spawn_info (b, &array, i);
       dvmd_pmix_info_add_array (b->info, PMIX_APP_INFO_ARRAY, &array);
     }
 }
@@ -284,11 +373,12 @@ static void
 add_local_rank (Builder *b, DvmdPmixInfo *array, guint32 rank, const DvmdPmixRank *row)
 {
   g_autofree char *dir = g_strdup_printf ("%s/%u", b->session_dir, rank);
-  const DvmdPmixPlace *place = dvmd_pmix_places_lookup (b->places, row->cpuset);
+  const DvmdPmixPlace *place = dvmd_pmix_places_lookup (b->view->places, row->cpuset);
 
   dvmd_pmix_info_add_string (array, PMIX_PROCDIR, dir);
   if (row->devices != NULL)
     dvmd_pmix_info_add_string (array, PMIX_DEVICE_ID, row->devices);
+  add_parent (b, array);
   if (place == NULL)
     return;
   dvmd_pmix_info_add_string (array, PMIX_CPUSET, place->cpuset);
@@ -328,16 +418,13 @@ add_ranks (Builder *b)
 }
 
 void
-dvmd_pmix_build_job_info (DvmdPmixInfo *info, DvmdPmixJob *job, const char *node_name, const char *sessions_dir,
-                          const char *session_dir, DvmdPmixPlaces *places)
+dvmd_pmix_build_job_info (DvmdPmixInfo *info, DvmdPmixJob *job, const DvmdPmixView *view, const char *session_dir)
 {
   Builder builder = {
     .info = info,
     .job = job,
-    .node_name = node_name,
-    .sessions_dir = sessions_dir,
+    .view = view,
     .session_dir = session_dir,
-    .places = places,
     .nodes = collect_nodes (job),
     .in_package = g_array_new (FALSE, TRUE, sizeof (guint16)),
     .in_numa = g_array_new (FALSE, TRUE, sizeof (guint16)),
@@ -345,10 +432,13 @@ dvmd_pmix_build_job_info (DvmdPmixInfo *info, DvmdPmixJob *job, const char *node
 
   add_maps (&builder);
   add_job_level (&builder);
+  add_manager (&builder);
+  add_command (&builder);
   add_own_node (&builder);
   add_apps (&builder);
   add_nodes (&builder);
   add_ranks (&builder);
+  add_spawn_info (&builder, info, G_MAXUINT32);
   free_nodes (builder.nodes, job->n_nodes);
   g_array_unref (builder.in_package);
   g_array_unref (builder.in_numa);

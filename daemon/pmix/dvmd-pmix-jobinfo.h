@@ -27,9 +27,18 @@ void dvmd_pmix_places_free (DvmdPmixPlaces *self);
 /* cpuset (nullable): not bound. (nullable): not a cpuset. */
 const DvmdPmixPlace *dvmd_pmix_places_lookup (DvmdPmixPlaces *self, const char *cpuset);
 
+/* A server, as the jobs of its node see it; all borrowed. */
+typedef struct
+{
+  const char *nspace; /* of the DVM */
+  guint32 rank;       /* of the agent */
+  const char *node_name;
+  const char *sessions_dir;
+  DvmdPmixPlaces *places;
+} DvmdPmixView;
+
 /* Everything a client may ask about job; session_dir: of the job. */
-void dvmd_pmix_build_job_info (DvmdPmixInfo *info, DvmdPmixJob *job, const char *node_name, const char *sessions_dir,
-                               const char *session_dir, DvmdPmixPlaces *places);
+void dvmd_pmix_build_job_info (DvmdPmixInfo *info, DvmdPmixJob *job, const DvmdPmixView *view, const char *session_dir);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdPmixPlaces, dvmd_pmix_places_free)
 

@@ -21,9 +21,10 @@
 /*
  * (nspace, applications, nodes, our node, ranks, cpusets of those that are bound, devices of those that have some,
  * universe size, most processes, session, node size, mapped by, ranked by, bound to, parent, its rank, offset, stop,
- * uid, gid) of an application: (argv, directory, processes); of a rank: (node, local rank, node rank)
+ * uid, gid, its allocation, told besides) of an application: (argv, directory, processes); of a rank: (node, local
+ * rank, node rank)
  */
-#define JOB "(sa(aayayu)asua(uqq)a{us}a{us}uuuussssuuuuu)"
+#define JOB "(sa(aayayu)asua(uqq)a{us}a{us}uuuussssuuuuusa(usay))"
 
 typedef struct
 {
@@ -225,12 +226,13 @@ ranks_to_variant (DvmdPmixJob *job)
 GVariant *
 dvmd_pmix_job_to_variant (DvmdPmixJob *job, gboolean guest)
 {
-  return g_variant_new ("(s@a(aayayu)^asu@a(uqq)@a{us}@a{us}uuuussssuuuuu)", job->nspace, apps_to_variant (job),
-                        job->nodes, guest ? G_MAXUINT32 : job->my_node, ranks_to_variant (job),
+  return g_variant_new ("(s@a(aayayu)^asu@a(uqq)@a{us}@a{us}uuuussssuuuuus@a(usay))", job->nspace,
+                        apps_to_variant (job), job->nodes, guest ? G_MAXUINT32 : job->my_node, ranks_to_variant (job),
                         cpusets_to_variant (job), devices_to_variant (job), job->universe_size, job->max_procs,
                         job->session_id, job->node_size, text_or_nothing (job->map_by), text_or_nothing (job->rank_by),
                         text_or_nothing (job->bind_to), text_or_nothing (job->parent_nspace), job->parent_rank,
-                        job->offset, (guint32)job->stop, job->uid, job->gid);
+                        job->offset, (guint32)job->stop, job->uid, job->gid, text_or_nothing (job->alloc_id),
+                        job->info != NULL ? job->info : g_variant_new_array (G_VARIANT_TYPE ("(usay)"), NULL, 0));
 }
 
 static void
@@ -288,15 +290,17 @@ dvmd_pmix_job_new_from_variant (GVariant *variant)
   const char *rank_by;
   const char *bind_to;
   const char *parent;
+  const char *alloc_id;
   guint32 my_node;
   guint32 stop;
   guint32 numbers[4];
   guint32 rest[4];
+  GVariant *job_info;
   DvmdPmixJob *job;
 
-  g_variant_get (variant, "(&s@a(aayayu)^a&su@a(uqq)@a{us}@a{us}uuuu&s&s&s&suuuuu)", &nspace, &apps, &nodes, &my_node,
-                 &ranks, &cpusets, &devices, &numbers[0], &numbers[1], &numbers[2], &numbers[3], &map_by, &rank_by,
-                 &bind_to, &parent, &rest[0], &rest[1], &stop, &rest[2], &rest[3]);
+  g_variant_get (variant, "(&s@a(aayayu)^a&su@a(uqq)@a{us}@a{us}uuuu&s&s&s&suuuuu&s@a(usay))", &nspace, &apps, &nodes,
+                 &my_node, &ranks, &cpusets, &devices, &numbers[0], &numbers[1], &numbers[2], &numbers[3], &map_by,
+                 &rank_by, &bind_to, &parent, &rest[0], &rest[1], &stop, &rest[2], &rest[3], &alloc_id, &job_info);
   job = dvmd_pmix_job_new (nspace, nodes, my_node);
   job->universe_size = numbers[0];
   job->max_procs = numbers[1];
@@ -311,6 +315,8 @@ dvmd_pmix_job_new_from_variant (GVariant *variant)
   job->stop = (DvmdPmixStop)stop;
   job->uid = rest[2];
   job->gid = rest[3];
+  job->alloc_id = dup_text (alloc_id);
+  job->info = job_info;
   read_apps (job, apps);
   read_ranks (job, ranks, cpusets, devices);
   return job;

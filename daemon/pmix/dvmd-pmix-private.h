@@ -28,6 +28,8 @@ struct _DvmdPmixServer
   DvmdPmixDirs *dirs;
   DvmdPmixPlaces *places;
   DvmdTopology *topology;
+  char *nspace; /* of the DVM */
+  guint32 rank; /* of the agent */
   char *node_name;
   guint port;           /* where the library listens */
   DvmdPmixRelay *relay; /* (nullable): where tools come to */

@@ -10,6 +10,8 @@
 
 #include "dvmd-pmix-read.h"
 
+#include <pmix.h>
+
 #include "dvm.h"
 
 const char *
@@ -90,4 +92,37 @@ dvmd_pmix_read_list (const pmix_info_t *info, gboolean keep_empty, GPtrArray *li
     return FALSE;
   add_parts (text, keep_empty, list);
   return TRUE;
+}
+
+GVariant *
+dvmd_pmix_pack_value (const pmix_info_t *info, GError **error)
+{
+  pmix_data_buffer_t buffer;
+  pmix_value_t value = info->value;
+  GVariant *bytes = NULL;
+  pmix_status_t status;
+
+  PMIX_DATA_BUFFER_CONSTRUCT (&buffer);
+  status = PMIx_Data_pack (NULL, &buffer, &value, 1, PMIX_VALUE);
+  if (status == PMIX_SUCCESS)
+    bytes = g_variant_new_fixed_array (G_VARIANT_TYPE_BYTE, buffer.base_ptr, buffer.bytes_used, 1);
+  else
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "What “%s” stands for cannot be packed: %s", info->key,
+                 PMIx_Error_string (status));
+  PMIX_DATA_BUFFER_DESTRUCT (&buffer);
+  return bytes;
+}
+
+gboolean
+dvmd_pmix_unpack_value (GVariant *bytes, pmix_value_t *value)
+{
+  pmix_data_buffer_t buffer = { 0 };
+  gconstpointer packed = g_variant_get_data (bytes);
+  int32_t count = 1;
+
+  /* The buffer is the variant's: unpacking copies. */
+  buffer.base_ptr = buffer.unpack_ptr = (char *)packed;
+  buffer.pack_ptr = buffer.base_ptr + g_variant_get_size (bytes);
+  buffer.bytes_allocated = buffer.bytes_used = g_variant_get_size (bytes);
+  return PMIx_Data_unpack (NULL, &buffer, value, &count, PMIX_VALUE) == PMIX_SUCCESS;
 }

@@ -18,4 +18,13 @@ gboolean dvmd_pmix_read_number (const pmix_info_t *info, guint32 *number, GError
 /* Adds the parts of "a, b" to list. keep_empty: parts without text mean something. */
 gboolean dvmd_pmix_read_list (const pmix_info_t *info, gboolean keep_empty, GPtrArray *list, GError **error);
 
+/*
+ * Values of any type travel between servers in the library's own form.
+ *
+ * Returns: (nullable): floating, "ay"
+ */
+GVariant *dvmd_pmix_pack_value (const pmix_info_t *info, GError **error);
+/* FALSE: bytes is nothing that the library has packed. */
+gboolean dvmd_pmix_unpack_value (GVariant *bytes, pmix_value_t *value);
+
 G_END_DECLS

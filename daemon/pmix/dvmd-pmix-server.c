@@ -237,6 +237,8 @@ dvmd_pmix_server_start (DvmdPmix *pmix, const DvmdPmixSettings *settings, DvmdPm
       return FALSE;
     }
   self->host = host;
+  self->nspace = g_strdup (settings->nspace);
+  self->rank = settings->rank;
   self->node_name = g_strdup (settings->node_name);
   self->topology = settings->topology != NULL ? dvmd_topology_ref (settings->topology) : NULL;
   self->places = dvmd_pmix_places_new (settings->topology);
@@ -418,8 +420,15 @@ add_job (DvmdPmixServer *self, DvmdPmixJob *job, GError **error)
   entry = g_new0 (DvmdPmixServerJob, 1);
   entry->job = dvmd_pmix_job_ref (job);
   session = dvmd_pmix_dirs_build_session (self->dirs, job->nspace);
-  dvmd_pmix_build_job_info (&entry->info, job, self->node_name, dvmd_pmix_dirs_get_sessions (self->dirs), session,
-                            self->places);
+  dvmd_pmix_build_job_info (&entry->info, job,
+                            &(DvmdPmixView){
+                                .nspace = self->nspace,
+                                .rank = self->rank,
+                                .node_name = self->node_name,
+                                .sessions_dir = dvmd_pmix_dirs_get_sessions (self->dirs),
+                                .places = self->places,
+                            },
+                            session);
   g_hash_table_insert (self->jobs, entry->job->nspace, entry);
   return entry;
 }
@@ -590,6 +599,7 @@ dvmd_pmix_server_finalize (GObject *object)
   g_clear_pointer (&self->relay, dvmd_pmix_relay_free);
   g_clear_pointer (&self->calls, g_hash_table_unref);
   g_clear_pointer (&self->tasks, g_hash_table_unref);
+  g_free (self->nspace);
   g_free (self->node_name);
   G_OBJECT_CLASS (dvmd_pmix_server_parent_class)->finalize (object);
 }

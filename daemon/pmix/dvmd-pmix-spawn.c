@@ -17,137 +17,33 @@
 #include "dvmd-pmix-calls.h"
 #include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-read.h"
+#include "dvmd-pmix-spawn-keys.h"
 
 #include <string.h>
 
-/* Upstream's names, of later than the library at hand. */
-#ifndef PMIX_SPAWN_TARGET
-#define PMIX_SPAWN_TARGET "pmix.spwn.tgt"
-#endif
-#ifndef PMIX_SPAWN_CHILD_SEP
-#define PMIX_SPAWN_CHILD_SEP "pmix.spchildsep"
-#endif
-#ifndef PMIX_NON_PMI
-#define PMIX_NON_PMI "pmix.nonpmi"
-#endif
-#ifndef PMIX_COLOCATE_PROCS
-#define PMIX_COLOCATE_PROCS    "pmix.colproc"
-#define PMIX_COLOCATE_NPERPROC "pmix.colnum.proc"
-#define PMIX_COLOCATE_NPERNODE "pmix.colnum.node"
-#endif
+/* Every node is sent it. */
+#define MAX_INFO (256 * 1024)
 
 /* The library counts its handlers from 0. */
 #define NO_HANDLER (G_MAXSIZE - 1)
-
-/* The way in which the value of a key is translated. */
-typedef enum
-{
-  TEXT,        /* the option's text */
-  PREFIXED,    /* the same, behind the option's extra word */
-  NUMBER,      /* the option's number */
-  FLAG,        /* the option is set, if it is true */
-  WORD,        /* a word more of the option "output", if it is true */
-  WORD_OF,     /* the same, with the text behind it */
-  LIST,        /* a text with commas, or several texts */
-  TARGETS,     /* the same, where an empty one means something */
-  PLAIN,       /* a job without PMIx, if it is true */
-  TIME,        /* of the spawn itself */
-  CPUS,        /* a qualifier more of the option "map-by" */
-  COLOCATE,    /* processes of the option "map-by" of the job */
-  COLOCATE_BY, /* a qualifier of it, with the number behind it */
-  STDIN,       /* a process, or a rank */
-  ENVIRONMENT, /* a variable is set */
-  UNSET,       /* a variable is taken away */
-  FORWARD_OUT, /* the caller gets that stream, or does not */
-  FORWARD_ERR,
-  NOTHING, /* known, and of no concern here */
-} Kind;
-
-typedef struct
-{
-  const char *key;
-  Kind kind;
-  const char *option;
-  const char *extra; /* (nullable) */
-} Key;
-
-/* Of the whole job, wherever they stand. */
-static const Key job_keys[] = {
-  { PMIX_RUNTIME_OPTIONS, TEXT, "runtime-options", NULL },
-  { PMIX_NON_PMI, PLAIN, NULL, NULL },
-  { PMIX_ADD_HOST, LIST, "add-hosts", NULL },
-  { PMIX_ADD_HOSTFILE, TEXT, "add-hostfile", NULL },
-  { PMIX_SPAWN_TARGET, TARGETS, "target", NULL },
-  { PMIX_SESSION_ID, NUMBER, "session", NULL },
-  { PMIX_ALLOC_ID, TEXT, "alloc-id", NULL },
-  { PMIX_ALLOC_REQ_ID, TEXT, "alloc-req-id", NULL },
-  { PMIX_SPAWN_CHILD_SEP, FLAG, "child-separate", NULL },
-  { PMIX_JOB_TIMEOUT, NUMBER, "timeout", NULL },
-  { PMIX_JOB_RECOVERABLE, FLAG, "recoverable", NULL },
-  { PMIX_STDIN_TGT, STDIN, "stdin", NULL },
-  { PMIX_COLOCATE_PROCS, COLOCATE, NULL, NULL },
-  { PMIX_COLOCATE_NPERPROC, COLOCATE_BY, NULL, "nperproc" },
-  { PMIX_COLOCATE_NPERNODE, COLOCATE_BY, NULL, "npernode" },
-  { PMIX_IOF_TAG_OUTPUT, WORD, NULL, "tag" },
-  { PMIX_IOF_TAG_DETAILED_OUTPUT, WORD, NULL, "tag-detailed" },
-  { PMIX_IOF_TAG_FULLNAME_OUTPUT, WORD, NULL, "tag-fullname" },
-  { PMIX_IOF_RANK_OUTPUT, WORD, NULL, "rank" },
-  { PMIX_IOF_TIMESTAMP_OUTPUT, WORD, NULL, "timestamp" },
-  { PMIX_IOF_MERGE_STDERR_STDOUT, WORD, NULL, "merge-stderr-to-stdout" },
-  { PMIX_IOF_OUTPUT_TO_FILE, WORD_OF, NULL, "file=" },
-  { PMIX_IOF_OUTPUT_TO_DIRECTORY, WORD_OF, NULL, "dir=" },
-  { PMIX_FWD_STDOUT, FORWARD_OUT, NULL, NULL },
-  { PMIX_FWD_STDERR, FORWARD_ERR, NULL, NULL },
-  { PMIX_TIMEOUT, TIME, NULL, NULL },
-  { PMIX_SPAWN_TIMEOUT, TIME, NULL, NULL },
-  /* Both are told, whether they are asked for or not. */
-  { PMIX_NOTIFY_COMPLETION, NOTHING, NULL, NULL },
-  { PMIX_NOTIFY_JOB_EVENTS, NOTHING, NULL, NULL },
-  /* The library has done what there is to do. */
-  { PMIX_SETUP_APP_ENVARS, NOTHING, NULL, NULL },
-  { PMIX_REQUESTOR_IS_TOOL, NOTHING, NULL, NULL },
-  { PMIX_REQUESTOR_IS_CLIENT, NOTHING, NULL, NULL },
-  { PMIX_WDIR_USER_SPECIFIED, NOTHING, NULL, NULL },
-};
-
-/* Of one application; among those of the job: of each. */
-static const Key app_keys[] = {
-  { PMIX_HOST, LIST, "hosts", NULL },
-  { PMIX_HOSTFILE, TEXT, "hostfile", NULL },
-  { PMIX_WDIR, TEXT, "cwd", NULL },
-  { PMIX_SET_SESSION_CWD, FLAG, "set-cwd-to-session-dir", NULL },
-  { PMIX_PRELOAD_BIN, FLAG, "preload-binary", NULL },
-  { PMIX_PRELOAD_FILES, LIST, "preload-files", NULL },
-  { PMIX_SET_ENVAR, ENVIRONMENT, NULL, NULL },
-  { PMIX_UNSET_ENVAR, UNSET, "unset-env", NULL },
-  { PMIX_MAPBY, TEXT, "map-by", NULL },
-  { PMIX_PPR, PREFIXED, "map-by", "ppr:" },
-  { PMIX_RANKBY, TEXT, "rank-by", NULL },
-  { PMIX_BINDTO, TEXT, "bind-to", NULL },
-  { PMIX_CPUS_PER_PROC, CPUS, NULL, NULL },
-};
 
 typedef struct
 {
   GVariantDict *options; /* of the job */
   GString *output;
+  gboolean file_only;
+  GString *runtime;
   DvmdPmixAttributes *attributes;
-  GVariantDict *dict; /* what is being read: options, or those of an application */
-  GPtrArray *env;     /* likewise, "NAME=value" */
-  guint32 cpus;       /* likewise, that each process is to have; 0: not said */
-  char *map_by;       /* (nullable): of the job, as it stands in its own key */
+  GVariantDict *dict;    /* what is being read: options, or those of an application */
+  GPtrArray *env;        /* likewise, "NAME=value" */
+  GString *qualifiers;   /* likewise, of "map-by": ":NOLOCAL:PE=2" */
+  char *map_by;          /* (nullable): of the job, as it stands in its own key */
+  GVariantBuilder *info; /* a(usay) of what the job is told besides */
+  gsize info_size;
+  guint32 app;        /* that is being read, G_MAXUINT32: the job */
   GString *beside;    /* "JOB:RANKS+JOB", empty: the job is beside no others */
   GString *beside_by; /* ":nperproc=2" */
 } Reader;
-
-static const Key *
-find_key (const Key *keys, gsize n, const char *name)
-{
-  for (gsize i = 0; i < n; i++)
-    if (strcmp (keys[i].key, name) == 0)
-      return &keys[i];
-  return NULL;
-}
 
 /* Applications of one job may differ in what is theirs, not in what is the job's. */
 static gboolean
@@ -166,7 +62,7 @@ insert (GVariantDict *dict, const pmix_info_t *info, const char *option, GVarian
 }
 
 static gboolean
-take_text (GVariantDict *dict, const pmix_info_t *info, const Key *key, GError **error)
+take_text (GVariantDict *dict, const pmix_info_t *info, const DvmdPmixSpawnKey *key, GError **error)
 {
   const char *text = dvmd_pmix_read_text (info, error);
   g_autofree char *whole = NULL;
@@ -178,7 +74,7 @@ take_text (GVariantDict *dict, const pmix_info_t *info, const Key *key, GError *
 }
 
 static gboolean
-take_number (GVariantDict *dict, const pmix_info_t *info, const Key *key, GError **error)
+take_number (GVariantDict *dict, const pmix_info_t *info, const DvmdPmixSpawnKey *key, GError **error)
 {
   guint32 number;
 
@@ -188,7 +84,7 @@ take_number (GVariantDict *dict, const pmix_info_t *info, const Key *key, GError
 
 /* Lists that come more than once add up. */
 static gboolean
-take_list (GVariantDict *dict, const pmix_info_t *info, const Key *key, GError **error)
+take_list (GVariantDict *dict, const pmix_info_t *info, const DvmdPmixSpawnKey *key, GError **error)
 {
   g_autoptr (GPtrArray) list = g_ptr_array_new_with_free_func (g_free);
   g_autofree const char **old = NULL;
@@ -196,7 +92,7 @@ take_list (GVariantDict *dict, const pmix_info_t *info, const Key *key, GError *
   g_variant_dict_lookup (dict, key->option, "^a&s", &old);
   for (gsize i = 0; old != NULL && old[i] != NULL; i++)
     g_ptr_array_add (list, g_strdup (old[i]));
-  if (!dvmd_pmix_read_list (info, key->kind == TARGETS, list, error))
+  if (!dvmd_pmix_read_list (info, key->take == DVMD_PMIX_TAKE_TARGETS, list, error))
     return FALSE;
   g_variant_dict_insert_value (dict, key->option,
                                g_variant_new_strv ((const char *const *)list->pdata, (gssize)list->len));
@@ -204,22 +100,107 @@ take_list (GVariantDict *dict, const pmix_info_t *info, const Key *key, GError *
 }
 
 static gboolean
-take_word (Reader *self, const pmix_info_t *info, const Key *key, GError **error)
+take_word (Reader *self, const pmix_info_t *info, const DvmdPmixSpawnKey *key, GError **error)
 {
   const char *text = "";
 
-  if (key->kind == WORD_OF)
+  if (key->take == DVMD_PMIX_TAKE_WORD_OF)
     text = dvmd_pmix_read_text (info, error);
   else if (!PMIX_INFO_TRUE (info))
     return TRUE;
   if (text == NULL)
     return FALSE;
+  if (strchr (text, ',') != NULL)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s: “%s”: the name of a file has no comma here", info->key,
+                   text);
+      return FALSE;
+    }
   g_string_append_printf (self->output, "%s%s%s", self->output->len > 0 ? "," : "", key->extra, text);
   return TRUE;
 }
 
+/* All that is said of it adds up; the library's parser finds contradictions. */
 static gboolean
-take_stdin (GVariantDict *dict, const pmix_info_t *info, const Key *key, GError **error)
+take_runtime (Reader *self, const pmix_info_t *info, const DvmdPmixSpawnKey *key, GError **error)
+{
+  const char *text = PMIX_INFO_TRUE (info) ? "yes" : "no";
+  const char *divider = self->runtime->len > 0 ? "," : "";
+
+  if (key->take == DVMD_PMIX_TAKE_WORDS)
+    {
+      text = dvmd_pmix_read_text (info, error);
+      if (text == NULL)
+        return FALSE;
+      g_string_append_printf (self->runtime, "%s%s", divider, text);
+    }
+  else
+    g_string_append_printf (self->runtime, "%s%s=%s", divider, key->extra, text);
+  return TRUE;
+}
+
+static gboolean
+is_off (const pmix_info_t *info)
+{
+  guint32 number;
+
+  if (info->value.type == PMIX_BOOL)
+    return !info->value.data.flag;
+  return dvmd_pmix_read_number (info, &number, NULL) && number == 0;
+}
+
+static gboolean
+refuse (const pmix_info_t *info, GError **error)
+{
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "Jobs cannot be asked for by %s here", info->key);
+  return FALSE;
+}
+
+/* A stop is for all ranks of the job. */
+static gboolean
+take_stop (Reader *self, const pmix_info_t *info, const DvmdPmixSpawnKey *key, GError **error)
+{
+  if (info->value.type == PMIX_PROC_RANK && info->value.data.rank != PMIX_RANK_WILDCARD)
+    return refuse (info, error);
+  if (info->value.type != PMIX_PROC_RANK && info->value.type != PMIX_BOOL)
+    return refuse (info, error);
+  if (info->value.type == PMIX_BOOL && !info->value.data.flag)
+    return TRUE;
+  g_string_append_printf (self->runtime, "%s%s", self->runtime->len > 0 ? "," : "", key->extra);
+  return TRUE;
+}
+
+/* All models but that of no PMIx are served in one way. */
+static gboolean
+take_personality (GVariantDict *dict, const pmix_info_t *info, GError **error)
+{
+  static const char *const models[] = { "pmix", "prte", "prrte", "ompi", "oshmem", "mpich", "dvm" };
+  const char *text = dvmd_pmix_read_text (info, error);
+  g_auto (GStrv) names = text != NULL ? g_strsplit (text, ",", -1) : NULL;
+
+  if (names == NULL)
+    return FALSE;
+  for (gsize i = 0; names[i] != NULL; i++)
+    {
+      const char *name = g_strstrip (names[i]);
+      gboolean known = strcmp (name, "plain") == 0;
+
+      for (gsize j = 0; j < G_N_ELEMENTS (models); j++)
+        known |= g_str_has_prefix (name, models[j]);
+      if (!known)
+        {
+          g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "%s: “%s” is no programming model that is known here",
+                       info->key, name);
+          return FALSE;
+        }
+    }
+  return insert (dict, info, "personality",
+                 g_variant_new_string (g_strv_contains ((const char *const *)names, "plain") ? "plain" : "pmix"),
+                 error);
+}
+
+static gboolean
+take_stdin (GVariantDict *dict, const pmix_info_t *info, const DvmdPmixSpawnKey *key, GError **error)
 {
   const pmix_value_t *value = &info->value;
   g_autofree char *text = NULL;
@@ -333,7 +314,7 @@ take_processes (Reader *self, const pmix_info_t *info, GError **error)
 }
 
 static gboolean
-take_number_beside (Reader *self, const pmix_info_t *info, const Key *key, GError **error)
+take_number_beside (Reader *self, const pmix_info_t *info, const DvmdPmixSpawnKey *key, GError **error)
 {
   guint32 number;
 
@@ -387,65 +368,116 @@ take_stream (Reader *self, const pmix_info_t *info, guint stream)
     self->attributes->withhold |= stream;
 }
 
-/*
- * An attribute that is required and not supported is refused; anything else that the host need not heed is passed over,
- * as PMIx has it.
- */
+/* The library takes them apart, and would believe what stands in them. */
 static gboolean
-take_other (const pmix_info_t *info, GError **error)
+is_structure (const char *key)
 {
-  if ((info->flags & PMIX_INFO_REQD) != 0)
+  static const char *const keys[] = { PMIX_SESSION_INFO_ARRAY, PMIX_JOB_INFO_ARRAY,
+                                      PMIX_APP_INFO_ARRAY,     PMIX_PROC_INFO_ARRAY,
+                                      PMIX_NODE_INFO_ARRAY,    PMIX_NODE_MAP,
+                                      PMIX_PROC_MAP,           NULL };
+
+  return g_strv_contains (keys, key);
+}
+
+/* An attribute that is not known and required is refused; others are for the processes of the job. */
+static gboolean
+take_other (Reader *self, const pmix_info_t *info, GError **error)
+{
+  GVariant *bytes;
+
+  if ((info->flags & PMIX_INFO_REQD) != 0 || is_structure (info->key))
+    return refuse (info, error);
+  if (!g_utf8_validate (info->key, -1, NULL))
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "Jobs cannot be asked for by %s here", info->key);
+      g_set_error_literal (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "A key is no text in UTF-8");
       return FALSE;
     }
-  g_debug ("%s of a spawn is not heeded", info->key);
+  bytes = dvmd_pmix_pack_value (info, error);
+  if (bytes == NULL)
+    return FALSE;
+  self->info_size += g_variant_get_size (bytes);
+  g_variant_builder_add (self->info, "(us@ay)", self->app, info->key, bytes);
+  if (self->info_size <= MAX_INFO)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE,
+               "The values that a job is to be told are larger than %u bytes", MAX_INFO);
+  return FALSE;
+}
+
+static gboolean
+take_cpus (Reader *self, const pmix_info_t *info, GError **error)
+{
+  guint32 cpus;
+
+  if (!dvmd_pmix_read_number (info, &cpus, error))
+    return FALSE;
+  if (cpus > 0)
+    g_string_append_printf (self->qualifiers, ":PE=%u", cpus);
   return TRUE;
 }
 
 static gboolean
-take_value (Reader *self, GVariantDict *dict, const pmix_info_t *info, const Key *key, GError **error)
+take_value (Reader *self, GVariantDict *dict, const pmix_info_t *info, const DvmdPmixSpawnKey *key, GError **error)
 {
-  switch (key->kind)
+  switch (key->take)
     {
-    case TEXT:
-    case PREFIXED:
+    case DVMD_PMIX_TAKE_TEXT:
+    case DVMD_PMIX_TAKE_PREFIXED:
       return take_text (dict, info, key, error);
-    case NUMBER:
+    case DVMD_PMIX_TAKE_NUMBER:
       return take_number (dict, info, key, error);
-    case FLAG:
+    case DVMD_PMIX_TAKE_FLAG:
       g_variant_dict_insert (dict, key->option, "b", PMIX_INFO_TRUE (info));
       return TRUE;
-    case WORD:
-    case WORD_OF:
+    case DVMD_PMIX_TAKE_WORD:
+    case DVMD_PMIX_TAKE_WORD_OF:
       return take_word (self, info, key, error);
-    case LIST:
-    case TARGETS:
-    case UNSET:
+    case DVMD_PMIX_TAKE_LIST:
+    case DVMD_PMIX_TAKE_TARGETS:
+    case DVMD_PMIX_TAKE_UNSET:
       return take_list (dict, info, key, error);
-    case PLAIN:
+    case DVMD_PMIX_TAKE_PLAIN:
       if (PMIX_INFO_TRUE (info))
         g_variant_dict_insert (dict, "personality", "s", "plain");
       return TRUE;
-    case CPUS:
-      return dvmd_pmix_read_number (info, &self->cpus, error);
-    case TIME:
+    case DVMD_PMIX_TAKE_PERSONALITY:
+      return take_personality (dict, info, error);
+    case DVMD_PMIX_TAKE_CPUS:
+      return take_cpus (self, info, error);
+    case DVMD_PMIX_TAKE_QUALIFIER:
+      if (PMIX_INFO_TRUE (info))
+        g_string_append_printf (self->qualifiers, ":%s", key->extra);
+      return TRUE;
+    case DVMD_PMIX_TAKE_WORDS:
+    case DVMD_PMIX_TAKE_RUNTIME:
+      return take_runtime (self, info, key, error);
+    case DVMD_PMIX_TAKE_STOP:
+      return take_stop (self, info, key, error);
+    case DVMD_PMIX_TAKE_FILE_ONLY:
+      self->file_only = PMIX_INFO_TRUE (info);
+      return TRUE;
+    case DVMD_PMIX_TAKE_IF_OFF:
+      return is_off (info) || refuse (info, error);
+    case DVMD_PMIX_TAKE_NEVER:
+      return refuse (info, error);
+    case DVMD_PMIX_TAKE_TIME:
       return dvmd_pmix_read_number (info, &self->attributes->timeout, error);
-    case FORWARD_OUT:
+    case DVMD_PMIX_TAKE_FORWARD_OUT:
       take_stream (self, info, DVMD_PMIX_STDOUT);
       return TRUE;
-    case FORWARD_ERR:
+    case DVMD_PMIX_TAKE_FORWARD_ERR:
       take_stream (self, info, DVMD_PMIX_STDERR);
       return TRUE;
-    case COLOCATE:
+    case DVMD_PMIX_TAKE_COLOCATE:
       return take_processes (self, info, error);
-    case COLOCATE_BY:
+    case DVMD_PMIX_TAKE_COLOCATE_BY:
       return take_number_beside (self, info, key, error);
-    case STDIN:
+    case DVMD_PMIX_TAKE_STDIN:
       return take_stdin (dict, info, key, error);
-    case ENVIRONMENT:
+    case DVMD_PMIX_TAKE_ENVIRONMENT:
       return take_variable (self, info, error);
-    case NOTHING:
+    case DVMD_PMIX_TAKE_NOTHING:
       return TRUE;
     }
   g_return_val_if_reached (FALSE);
@@ -456,12 +488,11 @@ read_infos (Reader *self, const pmix_info_t *info, gsize n, GError **error)
 {
   for (gsize i = 0; i < n; i++)
     {
-      const Key *key = find_key (job_keys, G_N_ELEMENTS (job_keys), info[i].key);
-      GVariantDict *dict = key != NULL ? self->options : self->dict;
+      gboolean of_job;
+      const DvmdPmixSpawnKey *key = dvmd_pmix_find_spawn_key (info[i].key, &of_job);
+      GVariantDict *dict = of_job ? self->options : self->dict;
 
-      if (key == NULL)
-        key = find_key (app_keys, G_N_ELEMENTS (app_keys), info[i].key);
-      if (key != NULL ? !take_value (self, dict, &info[i], key, error) : !take_other (&info[i], error))
+      if (key != NULL ? !take_value (self, dict, &info[i], key, error) : !take_other (self, &info[i], error))
         return FALSE;
     }
   return TRUE;
@@ -469,18 +500,18 @@ read_infos (Reader *self, const pmix_info_t *info, gsize n, GError **error)
 
 /* An application that says no more than this is mapped as the job is, with other cpus. */
 static void
-add_cpus (Reader *self)
+add_qualifiers (Reader *self)
 {
   g_autofree char *map_by = NULL;
   g_autofree char *whole = NULL;
 
-  if (self->cpus == 0)
+  if (self->qualifiers->len == 0)
     return;
   if (!g_variant_dict_lookup (self->dict, "map-by", "s", &map_by))
     map_by = g_strdup (self->map_by != NULL ? self->map_by : "");
-  whole = g_strdup_printf ("%s:PE=%u", map_by, self->cpus);
+  whole = g_strconcat (map_by, self->qualifiers->str, NULL);
   g_variant_dict_insert (self->dict, "map-by", "s", whole);
-  self->cpus = 0;
+  g_string_truncate (self->qualifiers, 0);
 }
 
 /* Bytes, so that what is no UTF-8 goes through. */
@@ -527,7 +558,7 @@ read_app (Reader *self, const pmix_app_t *app, GError **error)
     g_ptr_array_add (env, g_strdup (app->env[i]));
   if (!read_infos (self, app->info, app->ninfo, error))
     return NULL;
-  add_cpus (self);
+  add_qualifiers (self);
   /* The library puts the caller's directory here; who says it in a key means that one. */
   if (app->cwd != NULL && !g_variant_dict_contains (&dict, "cwd") && !g_variant_dict_contains (self->options, "cwd"))
     g_variant_dict_insert_value (&dict, "cwd-bytes", g_variant_new_bytestring (app->cwd));
@@ -545,15 +576,33 @@ read_options (Reader *self, const pmix_info_t *info, gsize n, GError **error)
   if (!read_infos (self, info, n, error))
     return FALSE;
   g_variant_dict_lookup (self->options, "map-by", "s", &self->map_by);
-  add_cpus (self);
+  add_qualifiers (self);
   add_environment (self);
   return TRUE;
+}
+
+/* Output that goes into files is handed on, too, unless the request says otherwise. */
+static void
+add_texts (Reader *self)
+{
+  gboolean has_files = strstr (self->output->str, "file=") != NULL || strstr (self->output->str, "dir=") != NULL;
+
+  if (has_files && !self->file_only)
+    g_string_append (self->output, ",:copy");
+  if (self->output->len > 0)
+    g_variant_dict_insert (self->options, "output", "s", self->output->str);
+  if (self->runtime->len > 0)
+    g_variant_dict_insert (self->options, "runtime-options", "s", self->runtime->str);
 }
 
 static void
 reader_clear (Reader *self)
 {
   g_free (self->map_by);
+  g_string_free (self->output, TRUE);
+  g_string_free (self->runtime, TRUE);
+  g_variant_builder_unref (self->info);
+  g_string_free (self->qualifiers, TRUE);
   g_string_free (self->beside, TRUE);
   g_string_free (self->beside_by, TRUE);
 }
@@ -564,11 +613,14 @@ dvmd_pmix_read_spawn (const pmix_info_t *info, gsize n_info, const pmix_app_t *a
                       DvmdPmixAttributes *attributes, GError **error)
 {
   g_auto (GVariantDict) options;
-  g_autoptr (GString) output = g_string_new (NULL);
   g_autoptr (GVariantBuilder) rows = g_variant_builder_new (G_VARIANT_TYPE ("aa{sv}"));
   g_auto (Reader) reader = {
     .options = &options,
-    .output = output,
+    .output = g_string_new (NULL),
+    .runtime = g_string_new (NULL),
+    .info = g_variant_builder_new (G_VARIANT_TYPE (DVMD_SPAWN_INFO_TYPE)),
+    .app = G_MAXUINT32,
+    .qualifiers = g_string_new (NULL),
     .attributes = attributes,
     .beside = g_string_new (NULL),
     .beside_by = g_string_new (NULL),
@@ -583,16 +635,19 @@ dvmd_pmix_read_spawn (const pmix_info_t *info, gsize n_info, const pmix_app_t *a
     return NULL;
   for (gsize i = 0; i < n_apps; i++)
     {
-      GVariant *row = read_app (&reader, &apps[i], error);
+      GVariant *row;
 
+      reader.app = (guint32)i;
+      row = read_app (&reader, &apps[i], error);
       if (row == NULL)
         return NULL;
       g_variant_builder_add_value (rows, row);
     }
   if (!add_beside (&reader, error))
     return NULL;
-  if (output->len > 0)
-    g_variant_dict_insert (&options, "output", "s", output->str);
+  add_texts (&reader);
+  if (reader.info_size > 0)
+    g_variant_dict_insert_value (&options, DVMD_SPAWN_INFO, g_variant_builder_end (reader.info));
   return g_variant_ref_sink (g_variant_new ("(aa{sv}@a{sv})", rows, g_variant_dict_end (&options)));
 }
 

@@ -15,6 +15,7 @@
 #include "dvmd-log.h"
 #include "dvmd-pmix-calls.h"
 #include "dvmd-pmix-inner.h"
+#include "dvmd-pmix-read.h"
 #include "dvmd-pmix-upcalls.h"
 
 #include <string.h>
@@ -200,26 +201,6 @@ take_directive (GVariantDict *request, const pmix_info_t *info, GError **error)
   return TRUE;
 }
 
-/* (nullable): floating, with the error set */
-static GVariant *
-pack (const pmix_info_t *info, GError **error)
-{
-  pmix_data_buffer_t buffer;
-  pmix_value_t value = info->value;
-  GVariant *bytes = NULL;
-  pmix_status_t status;
-
-  PMIX_DATA_BUFFER_CONSTRUCT (&buffer);
-  status = PMIx_Data_pack (NULL, &buffer, &value, 1, PMIX_VALUE);
-  if (status == PMIX_SUCCESS)
-    bytes = g_variant_new_fixed_array (G_VARIANT_TYPE_BYTE, buffer.base_ptr, buffer.bytes_used, 1);
-  else
-    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "What “%s” stands for cannot be packed: %s", info->key,
-                 PMIx_Error_string (status));
-  PMIX_DATA_BUFFER_DESTRUCT (&buffer);
-  return bytes;
-}
-
 static gboolean
 take_item (GVariantBuilder *items, const pmix_info_t *info, GError **error)
 {
@@ -230,7 +211,7 @@ take_item (GVariantBuilder *items, const pmix_info_t *info, GError **error)
       g_set_error_literal (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "A key is no text in UTF-8");
       return FALSE;
     }
-  bytes = pack (info, error);
+  bytes = dvmd_pmix_pack_value (info, error);
   if (bytes == NULL)
     return FALSE;
   g_variant_builder_add (items, "(s@ay)", info->key, bytes);
@@ -290,18 +271,11 @@ unpack_found (GVariant *found, gsize *n_found)
   g_variant_iter_init (&iter, found);
   while (g_variant_iter_loop (&iter, "(&su&s@ay)", &nspace, &rank, &key, &bytes))
     {
-      pmix_data_buffer_t buffer = { 0 };
       pmix_pdata_t *one = &data[*n_found];
-      gconstpointer packed = g_variant_get_data (bytes);
-      int32_t count = 1;
 
-      /* The buffer is the variant's: unpacking copies. */
-      buffer.base_ptr = buffer.unpack_ptr = (char *)packed;
-      buffer.pack_ptr = buffer.base_ptr + g_variant_get_size (bytes);
-      buffer.bytes_allocated = buffer.bytes_used = g_variant_get_size (bytes);
       PMIX_LOAD_PROCID (&one->proc, nspace, rank);
       PMIX_LOAD_KEY (one->key, key);
-      if (PMIx_Data_unpack (NULL, &buffer, &one->value, &count, PMIX_VALUE) == PMIX_SUCCESS)
+      if (dvmd_pmix_unpack_value (bytes, &one->value))
         (*n_found)++;
       else
         g_message ("What %s.%u has published as “%s” cannot be read here", nspace, rank, key);

@@ -14,7 +14,8 @@ G_BEGIN_DECLS
  * answer.
  *
  * ALLOCATE     (directive, request): (id of the allocation, of the request or "", session)
- * SPAWN        (apps, options, timeout s, streams that are wanted): (namespace)
+ * SPAWN        (apps, options, timeout s, streams that are wanted): (namespace). Among the options is
+ *              DVMD_SPAWN_INFO, which no other way of submitting has
  * JOB_CONTROL  ([(nspace, rank)], operation, signal): (). Operations: "kill", "terminate", "signal", "pause",
  *              "resume", "separate". Without targets the job of the caller; of a tool: the DVM
  * DATA         (DvmdPmixDataOp, uid, gid, request): ([(nspace, rank, key, packed value)])
@@ -26,6 +27,10 @@ G_BEGIN_DECLS
   CALL (JOB_CONTROL, "control jobs", "(a(su)si)", "()")                                                                \
   CALL (DATA, "publish or look up", "(uuua{sv})", "(a(susay))")                                                        \
   CALL (LOG, "log something", "(a(uus))", "()")
+
+/* Values that the job's processes are told besides: application or G_MAXUINT32, key, packed value. */
+#define DVMD_SPAWN_INFO      "pmix-info"
+#define DVMD_SPAWN_INFO_TYPE "a(usay)"
 
 typedef enum
 {

@@ -8,6 +8,8 @@
 
 #include "dvmd-launch-options.h"
 
+#include "dvmd-call-kind.h"
+
 #define FIELD(key, type, member) DVMD_FIELD (DvmdLaunchOptions, key, type, member)
 
 const DvmdField dvmd_launch_fields[] = {
@@ -26,6 +28,8 @@ const DvmdField dvmd_launch_fields[] = {
   FIELD ("parent-rank", "u", parent_rank),
   FIELD ("offset", "u", offset),
   FIELD ("session", "u", session),
+  FIELD ("alloc-id", "s", alloc_id),
+  FIELD ("pmix-info", DVMD_SPAWN_INFO_TYPE, pmix_info),
   FIELD ("tree-fences", "b", tree_fences),
   { NULL, NULL, 0 },
 };

@@ -29,6 +29,8 @@ typedef struct
   guint32 parent_rank;
   guint32 offset;       /* processes of those that it descends from */
   guint32 session;      /* the first that it uses */
+  char *alloc_id;       /* (nullable): of its allocation */
+  GVariant *pmix_info;  /* (nullable): a(usay): application or G_MAXUINT32, key, packed value; of its spawn */
   gboolean tree_fences; /* fences of all ranks go by the tree */
 } DvmdLaunchOptions;
 

@@ -3,12 +3,14 @@
 
 import glob
 import os
+import socket
 import signal
 import subprocess
 
 import dvmtest
 from dvmtest import NOTIFIED
 
+ALLOC = os.environ.get('DVM_TEST_PMIX_ALLOC', '')
 CLIENT = os.environ.get('DVM_TEST_PMIX_DATA', '')
 
 
@@ -199,6 +201,31 @@ class Peers(Case):
         job, out = self.begin(dvm, *words, host='node2', np=np, **options)
         self.wait_for(self.peer)
         return job, out
+
+    def test_job_info(self):
+        """What every process can ask of its job, its node and the DVM."""
+        dvm = self.nodes()
+        keys = ['pmix.rm.name', 'pmix.srv.nspace', 'pmix.srv.rank', 'pmix.euid', 'pmix.egid', 'pmix.cmd.line', 'pmix.lprocs', 'pmix.alias']
+        words = [word for key in keys for word in ('get', '.', 'job', key)]
+        words += ['get', '.', 'job', 'pmix.lpeers', 'node=node2', 'get', '.', '0', 'pmix.parent', 'get', '.', '0', 'pmix.spawned']
+        job, out = self.begin(dvm, 'rank', '0', *words, host='node1:1,node2:2', np=3)
+        nspace = job.nspace.split('@')[0]
+        lines = self.end(job, out)
+        self.assertEqual(lines[:5], ['get SUCCESS dvm', f'get SUCCESS {nspace}', 'get SUCCESS 1', f'get SUCCESS {os.getuid()}',
+                                     f'get SUCCESS {os.getgid()}'])
+        self.assertIn('rank 0 get . job pmix.rm.name', lines[5])
+        self.assertEqual(lines[6:], ['get SUCCESS 0', f'get SUCCESS {socket.gethostname()}', 'get SUCCESS 1,2', 'get NOT-FOUND', 'get NOT-FOUND'])
+
+    def test_spawn_info(self):
+        """What a spawn says besides reaches the processes of the new job; what is told of every job stays as it is."""
+        dvm = self.nodes()
+        asks = ['get', '.', 'job', 'site.colour', 'get', '.', 'job', 'pmix.job.size', 'get', '.', '0', 'pmix.parent', 'get', '.', '0', 'pmix.spawned']
+        for node in ('node1', 'node2'):
+            job, out, _ = dvm.start([ALLOC, 'jobs', 'spawn', 'np=2', f'host={node}:2', 'info=site.colour:blue', 'info=pmix.job.size:#99', '--',
+                                     CLIENT, 'rank', '0', *asks, ';', 'ended', '@@'], np=1, hosts=['node1'])
+            self.assertEqual(job.wait()['state'], dvmtest.NOTIFIED, dvm.log())
+            said = [line for line in out.finish().decode().splitlines() if line.startswith('get ')]
+            self.assertEqual(said, ['get SUCCESS blue', 'get SUCCESS 2', f'get SUCCESS {job.nspace}.0', 'get SUCCESS true'])
 
     def test_data_of_another_job(self):
         """Of the job as a whole, and of its ranks, without a connect."""

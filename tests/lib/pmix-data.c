@@ -12,7 +12,7 @@
  *   types                         publishes values of many types, and compares what it looks up
  *   connect NSPACE[.RANK] [timeout=S], disconnect ...   with all of its own job, and all (or that one) of that one
  *   fence NSPACE                  of both jobs
- *   get NSPACE RANK|all KEY [timeout=S]   what that has put, or what is known of that job
+ *   get NSPACE RANK|job|all KEY [timeout=S] [node=NAME]   what that has put, or what is known of that job
  *   put KEY VALUE                 and commits
  *   log CHANNEL TEXT [DIRECTIVE]...  CHANNEL: stdout, stderr, syslog, gsys, email; DIRECTIVE: once, tag, time, xml,
  *                                 pri=N, then=CHANNEL (the same text)
@@ -21,8 +21,8 @@
  *   rank N | all                  what follows is for that rank alone, for all again
  *   die                           kills itself
  *
- * "@" is the namespace in the file that the environment names as PEER_FILE; "touch" writes its own there. Each answer
- * is one line on its output.
+ * "@" is the namespace in the file that the environment names as PEER_FILE; "touch" writes its own there. "." is its
+ * own. Each answer is one line on its output.
  */
 
 #include <pmix.h>
@@ -77,6 +77,12 @@ read_options (char **words, pmix_info_t *info, size_t *n)
         PMIX_INFO_LOAD (&info[*n], PMIX_WAIT, &number, PMIX_INT);
       else if (strncmp (*words, "timeout=", 8) == 0)
         PMIX_INFO_LOAD (&info[*n], PMIX_TIMEOUT, &number, PMIX_INT);
+      else if (strncmp (*words, "node=", 5) == 0)
+        {
+          PMIX_INFO_LOAD (&info[*n], PMIX_NODE_INFO, NULL, PMIX_BOOL);
+          (*n)++;
+          PMIX_INFO_LOAD (&info[*n], PMIX_HOSTNAME, *words + 5, PMIX_STRING);
+        }
       else if (strncmp (*words, "bad-range=", 10) == 0)
         PMIX_INFO_LOAD (&info[*n], PMIX_RANGE, "wide", PMIX_STRING);
       else if (strncmp (*words, "required=", 9) == 0)
@@ -173,6 +179,8 @@ find_nspace (const char *word)
   static char nspace[PMIX_MAX_NSLEN + 1];
   FILE *file;
 
+  if (strcmp (word, ".") == 0)
+    return self.nspace;
   if (strncmp (word, "@", 2) != 0)
     return word;
   file = fopen (getenv ("PEER_FILE"), "r");
@@ -208,6 +216,32 @@ meet (char **words)
   return rest;
 }
 
+static void
+show_value (const pmix_value_t *value)
+{
+  const pmix_data_array_t *array = value->type == PMIX_DATA_ARRAY ? value->data.darray : NULL;
+
+  if (value->type == PMIX_STRING)
+    printf (" %s", value->data.string);
+  else if (value->type == PMIX_UINT32)
+    printf (" %u", value->data.uint32);
+  else if (value->type == PMIX_UINT16)
+    printf (" %u", (unsigned int)value->data.uint16);
+  else if (value->type == PMIX_UINT64)
+    printf (" %llu", (unsigned long long)value->data.uint64);
+  else if (value->type == PMIX_PROC_RANK)
+    printf (" %u", value->data.rank);
+  else if (value->type == PMIX_BOOL)
+    printf (" %s", value->data.flag ? "true" : "false");
+  else if (value->type == PMIX_PROC)
+    printf (" %s.%u", value->data.proc->nspace, value->data.proc->rank);
+  else if (array != NULL && array->type == PMIX_PROC)
+    for (size_t i = 0; i < array->size; i++)
+      printf (" %u", ((const pmix_proc_t *)array->array)[i].rank);
+  else
+    printf (" (type %d)", value->type);
+}
+
 static char **
 get (char **words)
 {
@@ -219,13 +253,12 @@ get (char **words)
   pmix_status_t status;
 
   PMIX_LOAD_PROCID (&proc, find_nspace (words[0]),
-                    strcmp (words[1], "all") == 0 ? PMIX_RANK_WILDCARD : (pmix_rank_t)atoi (words[1]));
+                    strcmp (words[1], "all") == 0 || strcmp (words[1], "job") == 0 ? PMIX_RANK_WILDCARD
+                                                                                   : (pmix_rank_t)atoi (words[1]));
   status = PMIx_Get (&proc, words[2], n > 0 ? info : NULL, n, &value);
   printf ("get %s", pmix_status_word (status));
-  if (value != NULL && value->type == PMIX_STRING)
-    printf (" %s", value->data.string);
-  else if (value != NULL && value->type == PMIX_UINT32)
-    printf (" %u", value->data.uint32);
+  if (value != NULL)
+    show_value (value);
   printf ("\n");
   fflush (stdout);
   return rest;

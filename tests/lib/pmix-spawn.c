@@ -98,6 +98,26 @@ add_variable (Spawn *spawn, const char *text)
   free (variable.envar);
 }
 
+/* KEY:VALUE of any attribute: a text, a number behind #, or true, false */
+static void
+add_any (Spawn *spawn, const char *text)
+{
+  char key[PMIX_MAX_KEYLEN + 1];
+  const char *value = strrchr (text, ':') + 1;
+  bool on = strcmp (value, "true") == 0;
+
+  snprintf (key, sizeof key, "%.*s", (int)(value - 1 - text), text);
+  if (value[0] == '#')
+    add_number (spawn, key, value + 1, PMIX_UINT32);
+  else if (on || strcmp (value, "false") == 0)
+    {
+      PMIX_INFO_LOAD (&spawn->info[spawn->n_info], key, &on, PMIX_BOOL);
+      spawn->n_info++;
+    }
+  else
+    add_text (spawn, key, value);
+}
+
 /* NSPACE or NSPACE.RANK, the next ones behind commas */
 static void
 add_beside (Spawn *spawn, const char *text)
@@ -168,6 +188,8 @@ add (Spawn *spawn, const char *pair, const char *id)
     add_flag (spawn, PMIX_FWD_STDOUT);
   else if (strcmp (name, "tag") == 0)
     add_flag (spawn, PMIX_IOF_TAG_OUTPUT);
+  else if (strcmp (name, "info") == 0)
+    add_any (spawn, value);
   else if (strcmp (name, "require") == 0)
     {
       add_flag (spawn, value);

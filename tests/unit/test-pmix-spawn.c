@@ -153,7 +153,7 @@ test_job (Request *self, gconstpointer data)
   assert_list (dvm_job_spec_get_add_hosts (spec), "n8|n9");
   g_assert_cmpuint (dvm_job_spec_get_timeout (spec), ==, 30);
   g_assert_true (dvm_job_spec_get_recoverable (spec));
-  g_assert_cmpstr (dvm_job_spec_get_output (spec), ==, "tag,dir=/tmp/out");
+  g_assert_cmpstr (dvm_job_spec_get_output (spec), ==, "tag,dir=/tmp/out,:copy");
   g_assert_cmpstr (dvm_job_spec_get_stdin_target (spec), ==, "all");
 }
 
@@ -346,21 +346,90 @@ test_default_session (Request *self, gconstpointer data)
   g_assert_cmpuint (list->len, ==, 6);
 }
 
+/* Words of options that several keys add to. */
+static void
+test_words (Request *self, gconstpointer data)
+{
+  g_autoptr (DvmJobSpec) spec = NULL;
+
+  dvmd_pmix_info_add_string (&self->job, PMIX_RUNTIME_OPTIONS, "recoverable");
+  dvmd_pmix_info_add_flag (&self->job, "pmix.abnz", FALSE);
+  dvmd_pmix_info_add_flag (&self->job, PMIX_DEBUG_STOP_ON_EXEC, FALSE);
+  dvmd_pmix_info_add_rank (&self->job, PMIX_DEBUG_STOP_IN_INIT, PMIX_RANK_WILDCARD);
+  dvmd_pmix_info_add_flag (&self->job, PMIX_NO_PROCS_ON_HEAD, TRUE);
+  dvmd_pmix_info_add_flag (&self->job, PMIX_NO_OVERSUBSCRIBE, TRUE);
+  dvmd_pmix_info_add_uint32 (&self->job, PMIX_CPUS_PER_PROC, 2);
+  dvmd_pmix_info_add_string (&self->job, PMIX_PERSONALITY, "ompi5,prte");
+  dvmd_pmix_info_add_string (&self->job, PMIX_IOF_OUTPUT_TO_FILE, "/tmp/out");
+  dvmd_pmix_info_add_flag (&self->job, "pmix.iof.fonly", TRUE);
+  dvmd_pmix_info_add_flag (&self->job, "pmix.iof.fpt", TRUE);
+  spec = read_spec (self);
+  g_assert_cmpstr (dvm_job_spec_get_runtime_options (spec), ==, "recoverable,error-nonzero-status=no,stop-in-init");
+  g_assert_cmpstr (dvm_job_spec_get_map_by (spec), ==, ":NOLOCAL:NOOVERSUBSCRIBE:PE=2");
+  g_assert_cmpstr (dvm_job_spec_get_personality (spec), ==, "pmix");
+  g_assert_cmpstr (dvm_job_spec_get_output (spec), ==, "file=/tmp/out,:pattern");
+  dvmd_pmix_info_clear (&self->job);
+  dvmd_pmix_info_add_string (&self->job, PMIX_CPU_LIST, "0,2-3");
+  dvmd_pmix_info_add_string (&self->job, PMIX_PERSONALITY, "plain");
+  g_clear_object (&spec);
+  spec = read_spec (self);
+  g_assert_cmpstr (dvm_job_spec_get_map_by (spec), ==, "pe-list=0,2-3");
+  g_assert_cmpstr (dvm_job_spec_get_personality (spec), ==, "plain");
+}
+
+/* Known, and not done: refused when it would change something, whether it is required or not. */
+static void
+test_not_done (Request *self, gconstpointer data)
+{
+  static const char *const flags[] = { PMIX_FWD_STDIN, PMIX_DISPLAY_MAP, PMIX_REPORT_BINDINGS, PMIX_JOB_CONTINUOUS,
+                                       PMIX_INDEX_ARGV };
+  static const char *const texts[] = { PMIX_PREFIX,        PMIX_FORKEXEC_AGENT, PMIX_PSET_NAME,
+                                       PMIX_PREPEND_ENVAR, PMIX_PROC_MAP,       PMIX_JOB_INFO_ARRAY };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (flags); i++)
+    {
+      dvmd_pmix_info_clear (&self->app);
+      dvmd_pmix_info_add_flag (&self->app, flags[i], FALSE);
+      g_object_unref (read_spec (self));
+      dvmd_pmix_info_add_flag (&self->app, flags[i], TRUE);
+      assert_refused (self, DVM_ERROR_NOT_SUPPORTED);
+    }
+  dvmd_pmix_info_clear (&self->app);
+  dvmd_pmix_info_add_uint32 (&self->app, PMIX_MAX_RESTARTS, 0);
+  g_object_unref (read_spec (self));
+  dvmd_pmix_info_add_uint32 (&self->app, PMIX_MAX_RESTARTS, 3);
+  assert_refused (self, DVM_ERROR_NOT_SUPPORTED);
+  for (gsize i = 0; i < G_N_ELEMENTS (texts); i++)
+    {
+      dvmd_pmix_info_clear (&self->app);
+      dvmd_pmix_info_add_string (&self->app, texts[i], "x");
+      assert_refused (self, DVM_ERROR_NOT_SUPPORTED);
+    }
+  dvmd_pmix_info_clear (&self->app);
+  dvmd_pmix_info_add_rank (&self->app, PMIX_DEBUG_STOP_IN_INIT, 1);
+  assert_refused (self, DVM_ERROR_NOT_SUPPORTED);
+  dvmd_pmix_info_clear (&self->app);
+  dvmd_pmix_info_add_string (&self->app, PMIX_PERSONALITY, "fortran");
+  assert_refused (self, DVM_ERROR_NOT_SUPPORTED);
+}
+
 static void
 test_refused (Request *self, gconstpointer data)
 {
   self->n_procs = -1;
   assert_refused (self, DVM_ERROR_BAD_PARAM);
   self->n_procs = 1;
-  dvmd_pmix_info_add_string (&self->job, PMIX_RUNTIME_OPTIONS, "recoverable");
-  dvmd_pmix_info_add_string (&self->app, PMIX_RUNTIME_OPTIONS, "recoverable=no");
+  dvmd_pmix_info_add_string (&self->job, PMIX_ADD_HOSTFILE, "/etc/one");
+  dvmd_pmix_info_add_string (&self->app, PMIX_ADD_HOSTFILE, "/etc/two");
   assert_refused (self, DVM_ERROR_BAD_PARAM);
   dvmd_pmix_info_clear (&self->app);
   dvmd_pmix_info_add_string (&self->app, PMIX_MAPBY, "\xff");
   assert_refused (self, DVM_ERROR_BAD_PARAM);
   dvmd_pmix_info_clear (&self->app);
-  dvmd_pmix_info_add_string (&self->app, PMIX_PREFIX, "/opt");
-  g_object_unref (read_spec (self));
+  dvmd_pmix_info_add_string (&self->app, PMIX_IOF_OUTPUT_TO_FILE, "/tmp/out,tag");
+  assert_refused (self, DVM_ERROR_BAD_PARAM);
+  dvmd_pmix_info_clear (&self->app);
+  dvmd_pmix_info_add_string (&self->app, "never.heard", "/opt");
   PMIX_INFO_REQUIRED (&self->app.items[0]);
   assert_refused (self, DVM_ERROR_NOT_SUPPORTED);
 }
@@ -428,6 +497,8 @@ main (int argc, char **argv)
     { "/pmix-spawn/beside-nspace", test_beside_nspace },
     { "/pmix-spawn/sessions", test_sessions },
     { "/pmix-spawn/default-session", test_default_session },
+    { "/pmix-spawn/words", test_words },
+    { "/pmix-spawn/not-done", test_not_done },
     { "/pmix-spawn/refused", test_refused },
     { "/pmix-spawn/control", test_control },
   };
