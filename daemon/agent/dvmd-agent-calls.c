@@ -18,7 +18,8 @@ dvmd_agent_call (DvmdPmixHost *host, guint64 token, DvmdCallKind kind, const cha
   const DvmdLocalProc *proc = dvmd_agent_find_proc (self, nspace, rank);
   g_autoptr (GVariant) cleaned = NULL;
 
-  if (!dvmd_agent_is_here (self, nspace, rank))
+  /* The library does not say who asks. */
+  if (kind != DVMD_CALL_QUERY && !dvmd_agent_is_here (self, nspace, rank))
     {
       g_message ("%s.%u wants to %s, and is no process of this node", nspace, rank,
                  dvmd_call_kind_get_type (kind)->name);

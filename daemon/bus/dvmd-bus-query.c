@@ -14,6 +14,7 @@
 #include "dvmd-bus-options.h"
 #include "dvmd-bus-parts.h"
 #include "dvmd-bus-rows.h"
+#include "dvmd-controller-facts.h"
 #include "dvmd-controller-map.h"
 #include "dvmd-controller-topologies.h"
 
@@ -151,27 +152,22 @@ get_job_size (Query *query, GError **error)
   return g_variant_new_uint32 (dvm_job_get_num_procs (dvmd_job_get_record (query->job)));
 }
 
-static gboolean
-is_wanted (Query *query, const DvmdProcRow *row, guint rank)
-{
-  return (query->node == NULL || row->node == query->node->rank) && (!query->has_rank || rank == query->rank);
-}
-
 /* Those of the job that the qualifiers select; NULL with an error. */
 static GArray *
 list_ranks (Query *query, GError **error)
 {
   DvmdProcTable *procs = dvmd_job_get_procs (query->job);
-  g_autoptr (GArray) ranks = g_array_new (FALSE, FALSE, sizeof (guint));
+  g_autoptr (GArray) ranks = NULL;
 
   if (query->has_rank && (procs == NULL || query->rank >= procs->n_rows))
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "The job %s has no rank %u", query->nspace, query->rank);
       return NULL;
     }
-  for (guint rank = 0; procs != NULL && rank < procs->n_rows; rank++)
-    if (is_wanted (query, dvmd_proc_table_row (procs, rank), rank))
-      g_array_append_val (ranks, rank);
+  ranks = dvmd_facts_list_ranks (query->job, query->node);
+  for (guint i = ranks->len; query->has_rank && i-- > 0;)
+    if (g_array_index (ranks, guint, i) != query->rank)
+      g_array_remove_index (ranks, i);
   return check_length (ranks->len, "ListProcs of the job", error) ? g_steal_pointer (&ranks) : NULL;
 }
 
@@ -203,31 +199,22 @@ get_peers (Query *query, GError **error)
 
 /* ---- nodes ---- */
 
-static gboolean
-is_up (DvmdNode *node)
-{
-  return node != NULL && node->rank > 0 && dvm_node_get_state (node->record) == DVM_NODE_STATE_UP;
-}
-
 static GVariant *
 get_nodes (Query *query, GError **error)
 {
   DvmdNodePool *pool = get_pool (query);
-  GVariantBuilder builder;
+  g_autoptr (GPtrArray) names = NULL;
 
   if (query->job != NULL)
     {
-      const char *const *names = dvm_job_get_nodes (dvmd_job_get_record (query->job));
+      const char *const *of_job = dvm_job_get_nodes (dvmd_job_get_record (query->job));
 
-      return g_variant_new_strv (names, names != NULL ? -1 : 0);
+      return g_variant_new_strv (of_job, of_job != NULL ? -1 : 0);
     }
   if (!check_length (dvmd_node_pool_count_up (pool), "ListNodes", error))
     return NULL;
-  g_variant_builder_init (&builder, G_VARIANT_TYPE_STRING_ARRAY);
-  for (guint rank = 1; rank <= dvmd_node_pool_get_max_rank (pool); rank++)
-    if (is_up (dvmd_node_pool_get (pool, rank)))
-      g_variant_builder_add (&builder, "s", dvm_node_get_name (dvmd_node_pool_get (pool, rank)->record));
-  return g_variant_builder_end (&builder);
+  names = dvmd_facts_list_nodes (pool);
+  return g_variant_new_strv ((const char *const *)names->pdata, names->len);
 }
 
 static GVariant *
@@ -253,41 +240,13 @@ get_topologies (Query *query, GError **error)
 static GVariant *
 get_slots (Query *query, GError **error)
 {
-  return g_variant_new_uint32 (query->node != NULL ? query->node->slots
-                                                   : dvmd_node_pool_count_slots (get_pool (query)));
+  return g_variant_new_uint32 (dvmd_facts_count_slots (get_pool (query), query->node));
 }
 
 static GVariant *
 get_free_slots (Query *query, GError **error)
 {
-  DvmdNodePool *pool = get_pool (query);
-  guint sum = 0;
-
-  for (guint rank = 1; rank <= dvmd_node_pool_get_max_rank (pool); rank++)
-    {
-      DvmdNode *node = dvmd_node_pool_get (pool, rank);
-
-      /* Slots of a node that a campaign takes away are not free. */
-      if (is_up (node) && !node->barred && (query->node == NULL || query->node == node))
-        sum += node->slots - MIN (node->slots, node->slots_in_use);
-    }
-  return g_variant_new_uint32 (sum);
-}
-
-/* Slots of the nodes of a session. */
-static guint
-count_slots (Query *query, const char *const *names)
-{
-  guint sum = 0;
-
-  for (guint i = 0; names[i] != NULL; i++)
-    {
-      DvmdNode *node = dvmd_node_pool_find (get_pool (query), names[i]);
-
-      if (is_up (node))
-        sum += node->slots;
-    }
-  return sum;
+  return g_variant_new_uint32 (dvmd_facts_count_free_slots (get_pool (query), query->node));
 }
 
 static void
@@ -302,7 +261,8 @@ add_allocation (Query *query, GVariantBuilder *builder, DvmdSession *session)
   g_variant_builder_add (builder, "{sv}", "alloc-id", g_variant_new_string (dvmd_session_get_alloc_id (session)));
   g_variant_builder_add (builder, "{sv}", "session", g_variant_new_object_path (dvm_session_get_object_path (record)));
   g_variant_builder_add (builder, "{sv}", "nodes", g_variant_new_strv (names, -1));
-  g_variant_builder_add (builder, "{sv}", "slots", g_variant_new_uint32 (count_slots (query, names)));
+  g_variant_builder_add (builder, "{sv}", "slots",
+                         g_variant_new_uint32 (dvmd_facts_count_slots_of (get_pool (query), names)));
   g_variant_builder_close (builder);
 }
 
@@ -334,15 +294,12 @@ get_allocations (Query *query, GError **error)
 static GVariant *
 get_alloc_ids (Query *query, GError **error)
 {
-  DvmdCore *core = query->server->core;
-  GVariantBuilder builder;
+  g_autoptr (GPtrArray) ids = NULL;
 
   if (!check_length (count_sessions (query), "ListSessions", error))
     return NULL;
-  g_variant_builder_init (&builder, G_VARIANT_TYPE_STRING_ARRAY);
-  for (DvmdSession *session = NULL; (session = dvmd_core_next_session (core, session)) != NULL;)
-    g_variant_builder_add (&builder, "s", dvmd_session_get_alloc_id (session));
-  return g_variant_builder_end (&builder);
+  ids = dvmd_facts_list_allocations (query->server->core);
+  return g_variant_new_strv ((const char *const *)ids->pdata, ids->len);
 }
 
 /* ---- the DVM itself ---- */

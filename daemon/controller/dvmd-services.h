@@ -85,6 +85,7 @@ typedef struct
   SERVICE (spawn)                                                                                                      \
   SERVICE (job_control)                                                                                                \
   SERVICE (log)                                                                                                        \
+  SERVICE (query)                                                                                                      \
   SERVICE (defaults)
 
 #define DVMD_SERVICE_DECLARATION(name) extern const DvmdService dvmd_##name##_service;

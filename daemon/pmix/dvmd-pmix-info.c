@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "dvmd-pmix-numbers.h"
 #include "dvmd-pmix-read.h"
 
 void
@@ -152,6 +153,53 @@ add_procs (DvmdPmixInfo *self, const char *key, GVariant *value)
   dvmd_pmix_info_add (self, key, &array, PMIX_DATA_ARRAY);
 }
 
+static void
+add_proc_table (DvmdPmixInfo *self, const char *key, GVariant *value)
+{
+  gsize n = g_variant_n_children (value);
+  pmix_proc_info_t *rows = calloc (n > 0 ? n : 1, sizeof *rows);
+  pmix_data_array_t *array = malloc (sizeof *array);
+  const char *nspace;
+  const char *host;
+  const char *program;
+  guint32 rank;
+  gint32 pid;
+  gint32 state;
+
+  for (gsize i = 0; i < n; i++)
+    {
+      g_variant_get_child (value, i, "(&su&s&siii)", &nspace, &rank, &host, &program, &pid, &rows[i].exit_code, &state);
+      PMIX_LOAD_PROCID (&rows[i].proc, nspace, rank);
+      rows[i].hostname = strdup (host);
+      rows[i].executable_name = strdup (program);
+      rows[i].pid = pid;
+      rows[i].state = (pmix_proc_state_t)state;
+    }
+  array->type = PMIX_PROC_INFO;
+  array->size = n;
+  array->array = rows;
+  append (self, key, PMIX_DATA_ARRAY)->data.darray = array;
+}
+
+static void
+add_arrays (DvmdPmixInfo *self, const char *key, GVariant *value)
+{
+  DvmdPmixInfo rows = DVMD_PMIX_INFO_INIT;
+  GVariantIter iter;
+  const char *name;
+  GVariant *dict;
+
+  g_variant_iter_init (&iter, value);
+  while (g_variant_iter_loop (&iter, "(&s@a{sv})", &name, &dict))
+    {
+      DvmdPmixInfo row = DVMD_PMIX_INFO_INIT;
+
+      dvmd_pmix_info_add_dict (&row, dict);
+      dvmd_pmix_info_add_array (&rows, name, &row);
+    }
+  dvmd_pmix_info_add_array (self, key, &rows);
+}
+
 void
 dvmd_pmix_info_add_dict (DvmdPmixInfo *self, GVariant *dict)
 {
@@ -192,6 +240,10 @@ dvmd_pmix_info_add_variant (DvmdPmixInfo *self, const char *key, GVariant *value
     }
   else if (g_variant_is_of_type (value, G_VARIANT_TYPE ("a(su)")))
     add_procs (self, key, value);
+  else if (g_variant_is_of_type (value, G_VARIANT_TYPE (DVMD_PMIX_PROC_TABLE)))
+    add_proc_table (self, key, value);
+  else if (g_variant_is_of_type (value, G_VARIANT_TYPE ("a(sa{sv})")))
+    add_arrays (self, key, value);
   else
     return FALSE;
   return TRUE;

@@ -16,6 +16,7 @@
 #include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-log.h"
 #include "dvmd-pmix-modex.h"
+#include "dvmd-pmix-query.h"
 #include "dvmd-pmix-spawn.h"
 #include "dvmd-pmix-tools.h"
 #include "dvmd-pmix-upcalls-data.h"
@@ -52,7 +53,8 @@ typedef struct
   const pmix_info_t *info; /* the library's, until it is called back */
   gsize n_info;
   pmix_alloc_directive_t directive;
-  const pmix_app_t *apps; /* likewise */
+  const pmix_query_t *queries; /* likewise */
+  const pmix_app_t *apps;
   gsize n_apps;
   pmix_spawn_cbfunc_t spawn_callback;
 } Upcall;
@@ -251,6 +253,14 @@ on_allocate (DvmdPmixServer *server, gpointer upcall)
                  "allocation request, directive %u", (guint)self->directive);
   dvmd_pmix_server_allocate (server, &self->proc, self->directive, self->info, self->n_info, self->info_callback,
                              self->callback_data);
+}
+
+static void
+on_query (DvmdPmixServer *server, gpointer upcall)
+{
+  const Upcall *self = upcall;
+
+  dvmd_pmix_server_query (server, self->queries, self->n_info, self->info_callback, self->callback_data);
 }
 
 static void
@@ -456,11 +466,18 @@ tool_connected (pmix_info_t *info, size_t n_info, pmix_tool_connection_cbfunc_t 
   upcall_post (upcall);
 }
 
-/* Left out, the library would look for another server to ask, and say that it cannot be reached. */
+/* proc: the server itself, whoever asks */
 static pmix_status_t
 query (pmix_proc_t *proc, pmix_query_t *queries, size_t n_queries, pmix_info_cbfunc_t callback, void *callback_data)
 {
-  return PMIX_ERR_NOT_SUPPORTED;
+  Upcall *upcall = upcall_new (on_query, proc);
+
+  upcall->queries = queries;
+  upcall->n_info = n_queries;
+  upcall->info_callback = callback;
+  upcall->callback_data = callback_data;
+  upcall_post (upcall);
+  return PMIX_SUCCESS;
 }
 
 /*

@@ -20,13 +20,16 @@ G_BEGIN_DECLS
  *              "resume", "separate". Without targets the job of the caller; of a tool: the DVM
  * DATA         (DvmdPmixDataOp, uid, gid, request): ([(nspace, rank, key, packed value)])
  * LOG          ([(DvmdLogChannel, syslog priority, text)]): ()
+ * QUERY        ([(word, qualifiers)]): ([(status, value)]). The library does not say who asks: it is the agent itself.
+ *              Qualifiers are nspace, rank, node, alloc-id
  */
 #define DVMD_CALLS(CALL)                                                                                               \
   CALL (ALLOCATE, "change the nodes of the DVM", "(sa{sv})", "(ssu)")                                                  \
   CALL (SPAWN, "start a job", "(aa{sv}a{sv}uu)", "(s)")                                                                \
   CALL (JOB_CONTROL, "control jobs", "(a(su)si)", "()")                                                                \
   CALL (DATA, "publish or look up", "(uuua{sv})", "(a(susay))")                                                        \
-  CALL (LOG, "log something", "(a(uus))", "()")
+  CALL (LOG, "log something", "(a(uus))", "()")                                                                        \
+  CALL (QUERY, "know something", "(a(sa{sv}))", "(a(iv))")
 
 /* Values that the job's processes are told besides: application or G_MAXUINT32, key, packed value. */
 #define DVMD_SPAWN_INFO      "pmix-info"

@@ -101,6 +101,17 @@ typedef enum
 #define DVMD_PMIX_KEY_SESSION_ID     "pmix.session.id"      /* u */
 #define DVMD_PMIX_KEY_TIME_REMAINING "pmix.time.remaining"  /* u, s */
 
+/* Information of jobs and nodes, likewise. */
+#define DVMD_PMIX_KEY_JOB_INFO  "pmix.job.arr"   /* a{sv} */
+#define DVMD_PMIX_KEY_NODE_INFO "pmix.node.arr"  /* a{sv} */
+#define DVMD_PMIX_KEY_CMD_LINE  "pmix.cmd.line"  /* s */
+#define DVMD_PMIX_KEY_JOB_SIZE  "pmix.job.size"  /* u */
+#define DVMD_PMIX_KEY_NODEID    "pmix.nodeid"    /* u */
+#define DVMD_PMIX_KEY_NUM_SLOTS "pmix.num.slots" /* u */
+
+/* Processes: namespace, rank, node, program, pid, exit code, PMIx's state */
+#define DVMD_PMIX_PROC_TABLE "a(sussiii)"
+
 /* Streams, as bits. */
 #define DVMD_PMIX_STDOUT (1 << 0)
 #define DVMD_PMIX_STDERR (1 << 1)

@@ -216,6 +216,28 @@ class Peers(Case):
         self.assertIn('rank 0 get . job pmix.rm.name', lines[5])
         self.assertEqual(lines[6:], ['get SUCCESS 0', f'get SUCCESS {socket.gethostname()}', 'get SUCCESS 1,2', 'get NOT-FOUND', 'get NOT-FOUND'])
 
+    def test_queries(self):
+        """Jobs, processes, nodes and slots; by whatever node; and what cannot be answered."""
+        dvm = self.nodes()
+        words = ['query', 'pmix.qry.ns', 'query', 'pmix.job.size', 'nspace=.', 'query', 'pmix.qry.ptable', 'nspace=.',
+                 'query', 'pmix.qry.lptable', 'nspace=.', 'query', 'pmix.qry.ptable', 'nspace=.', 'host=node1', 'rank=0',
+                 'query', 'pmix.num.slots,pmix.qry.aslots', 'query', 'pmix.num.slots', 'host=node2', 'query', 'pmix.query.allc',
+                 'query', 'pmix.qry.peers', 'nspace=.', 'host=node2', 'query', 'pmix.qry.node', 'nspace=.', 'query', 'pmix.qry.node']
+        job, out = self.begin(dvm, 'rank', '2', *words, 'touch', self.path('asked'), 'all', 'file', self.path('asked'), host='node1:1,node2:2', np=3)
+        lines = self.end(job, out)
+        row = '{}:node{}:' + CLIENT + ':1:0:6'
+        rows = [row.format(0, 1), row.format(1, 2), row.format(2, 2)]
+        node = '[pmix.node.arr [pmix.hname node{0}] [pmix.nodeid {0}] [pmix.num.slots 4]]'
+        self.assertEqual([line.removeprefix('query SUCCESS ') for line in lines if line.startswith('query')], [
+            f'[pmix.qry.ns {job.nspace}]', '[pmix.job.size 3]', f'[pmix.qry.ptable {" ".join(rows)}]', f'[pmix.qry.lptable {" ".join(rows[1:])}]',
+            f'[pmix.qry.ptable {rows[0]}]', '[pmix.num.slots 8] [pmix.qry.aslots 5]', '[pmix.num.slots 4]',
+            f'[pmix.query.allc {node.format(1)} {node.format(2)}]', '[pmix.qry.peers 1 2]', '[pmix.qry.node node1,node2]', '[pmix.qry.node node1,node2]'])
+        faults = ['query', 'pmix.qry.qlst', 'query', 'pmix.num.slots,pmix.qry.qlst', 'query', 'pmix.num.slots', 'host=nowhere', 'query',
+                  'pmix.qry.ptable', 'query', 'pmix.qry.ptable', 'nspace=nobody', 'query', 'pmix.query.alloc', 'id=x', 'query', 'pmix.qry.ns', 'pmix.odd=1']
+        self.assertEqual([' '.join(line.split()[:2]) for line in self.say(dvm, *faults)],
+                         ['query NOT-SUPPORTED', 'query PARTIAL-SUCCESS', 'query NOT-FOUND', 'query BAD-PARAM', 'query NOT-FOUND', 'query NOT-FOUND',
+                          'query NOT-SUPPORTED'])
+
     def test_spawn_info(self):
         """What a spawn says besides reaches the processes of the new job; what is told of every job stays as it is."""
         dvm = self.nodes()

@@ -14,6 +14,7 @@
  *   fence NSPACE                  of both jobs
  *   get NSPACE RANK|job|all KEY [timeout=S] [node=NAME]   what that has put, or what is known of that job
  *   put KEY VALUE                 and commits
+ *   query KEY[,KEY] [nspace=NAME] [host=NAME] [id=ALLOCATION] [rank=N]   PMIx_Query_info()
  *   log CHANNEL TEXT [DIRECTIVE]...  CHANNEL: stdout, stderr, syslog, gsys, email; DIRECTIVE: once, tag, time, xml,
  *                                 pri=N, then=CHANNEL (the same text)
  *   file PATH                     until that file is there
@@ -264,6 +265,89 @@ get (char **words)
   return rest;
 }
 
+/* ---- queries ---- */
+
+static void
+show_row (const pmix_proc_info_t *row)
+{
+  printf (" %u:%s:%s:%d:%d:%d", row->proc.rank, row->hostname, row->executable_name, row->pid > 0, row->exit_code,
+          row->state);
+}
+
+static void
+show_found (const pmix_info_t *info)
+{
+  const pmix_data_array_t *array = info->value.type == PMIX_DATA_ARRAY ? info->value.data.darray : NULL;
+
+  printf (" [%s", info->key);
+  if (array != NULL && array->type == PMIX_PROC_INFO)
+    for (size_t i = 0; i < array->size; i++)
+      show_row ((const pmix_proc_info_t *)array->array + i);
+  else if (array != NULL && array->type == PMIX_INFO)
+    for (size_t i = 0; i < array->size; i++)
+      show_found ((const pmix_info_t *)array->array + i);
+  else
+    show_value (&info->value);
+  printf ("]");
+}
+
+/* Those of the words that narrow a query; the rest of the words is returned. */
+static char **
+read_qualifiers (char **words, pmix_info_t *info, size_t *n)
+{
+  for (; *words != NULL && strchr (*words, '=') != NULL; words++)
+    {
+      pmix_rank_t rank = (pmix_rank_t)atoi (strchr (*words, '=') + 1);
+
+      if (strncmp (*words, "nspace=", 7) == 0)
+        PMIX_INFO_LOAD (&info[*n], PMIX_NSPACE, find_nspace (*words + 7), PMIX_STRING);
+      else if (strncmp (*words, "host=", 5) == 0)
+        PMIX_INFO_LOAD (&info[*n], PMIX_HOSTNAME, *words + 5, PMIX_STRING);
+      else if (strncmp (*words, "id=", 3) == 0)
+        PMIX_INFO_LOAD (&info[*n], PMIX_ALLOC_ID, *words + 3, PMIX_STRING);
+      else if (strncmp (*words, "rank=", 5) == 0)
+        PMIX_INFO_LOAD (&info[*n], PMIX_RANK, &rank, PMIX_PROC_RANK);
+      else
+        PMIX_INFO_LOAD (&info[*n], *words, NULL, PMIX_BOOL);
+      (*n)++;
+    }
+  return words;
+}
+
+static char **
+query (char **words)
+{
+  pmix_query_t query;
+  pmix_info_t *found = NULL;
+  size_t n_found = 0;
+  pmix_info_t info[MAX_INFO];
+  size_t n = 0;
+  char **rest = read_qualifiers (words + 1, info, &n);
+  char *keys = strdup (words[0]);
+  char *left = keys;
+  pmix_status_t status;
+
+  PMIX_QUERY_CONSTRUCT (&query);
+  for (char *key = strtok_r (left, ",", &left); key != NULL; key = strtok_r (NULL, ",", &left))
+    PMIX_ARGV_APPEND (status, query.keys, key);
+  if (n > 0)
+    {
+      PMIX_QUERY_QUALIFIERS_CREATE (&query, n);
+      for (size_t i = 0; i < n; i++)
+        PMIX_INFO_XFER (&query.qualifiers[i], &info[i]);
+    }
+  status = PMIx_Query_info (&query, 1, &found, &n_found);
+  printf ("query %s", pmix_status_word (status));
+  for (size_t i = 0; i < n_found; i++)
+    show_found (&found[i]);
+  printf ("\n");
+  fflush (stdout);
+  PMIX_INFO_FREE (found, n_found);
+  PMIX_QUERY_DESTRUCT (&query);
+  free (keys);
+  return rest;
+}
+
 static char **
 put (char **words)
 {
@@ -362,6 +446,8 @@ run_one (char **words)
     return get (words + 1);
   if (strcmp (words[0], "put") == 0)
     return put (words + 1);
+  if (strcmp (words[0], "query") == 0)
+    return query (words + 1);
   if (strcmp (words[0], "log") == 0)
     return log_text (words + 1);
   if (strcmp (words[0], "types") == 0)

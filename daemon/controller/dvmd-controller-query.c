@@ -1,0 +1,408 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Questions of PMIx programs and tools about the DVM, by the words that Query of the bus has for them.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-controller"
+
+#include "dvmd-services.h"
+
+#include "dvmd-controller-facts.h"
+#include "dvmd-core-elastic.h"
+
+#include <string.h>
+
+/* An answer is one message, which the library copies several times. */
+#define MAX_ROWS 65536
+
+typedef struct
+{
+  DvmdCore *core;
+  guint agent; /* of the node where it is asked */
+  const char *nspace;
+  const char *node_name;
+  const char *alloc_id;
+  guint32 rank;
+  gboolean has_rank;
+  DvmdJob *job; /* (nullable): of nspace */
+  DvmdNode *node;
+} Query;
+
+/* (transfer floating): of a type that PMIx can be given; NULL: status says why */
+typedef GVariant *(*GetFact) (Query *query, int *status);
+
+static DvmdNodePool *
+get_pool (Query *query)
+{
+  return dvmd_core_get_nodes (query->core);
+}
+
+static GVariant *
+fail (int *status, int why)
+{
+  *status = why;
+  return NULL;
+}
+
+/* As PMIx has lists of names. */
+static GVariant *
+join (GPtrArray *names)
+{
+  g_ptr_array_add (names, NULL);
+  return g_variant_new_take_string (g_strjoinv (",", (char **)names->pdata));
+}
+
+/* ---- jobs ---- */
+
+static GVariant *
+get_namespaces (Query *query, int *status)
+{
+  g_autoptr (GPtrArray) jobs = dvmd_core_list_jobs (query->core, FALSE);
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+
+  for (guint i = 0; i < jobs->len; i++)
+    g_ptr_array_add (names, (gpointer)dvm_job_get_nspace (dvmd_job_get_record (jobs->pdata[i])));
+  return join (names);
+}
+
+/* "a 1 : b 2" */
+static char *
+build_command (DvmdJob *job)
+{
+  DvmJobSpec *spec = dvmd_job_get_spec (job);
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (guint i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
+    {
+      g_autofree char *argv = g_strjoinv (" ", (char **)dvm_app_spec_get_argv (dvm_job_spec_get_app (spec, i)));
+
+      g_string_append_printf (text, "%s%s", i > 0 ? " : " : "", argv);
+    }
+  return g_utf8_make_valid (text->str, -1);
+}
+
+static void
+add_namespace (GVariantBuilder *builder, DvmdJob *job)
+{
+  DvmJob *record = dvmd_job_get_record (job);
+
+  g_variant_builder_open (builder, G_VARIANT_TYPE ("(sa{sv})"));
+  g_variant_builder_add (builder, "s", DVMD_PMIX_KEY_JOB_INFO);
+  g_variant_builder_open (builder, G_VARIANT_TYPE_VARDICT);
+  g_variant_builder_add (builder, "{sv}", DVMD_PMIX_KEY_NSPACE, g_variant_new_string (dvm_job_get_nspace (record)));
+  g_variant_builder_add (builder, "{sv}", DVMD_PMIX_KEY_CMD_LINE, g_variant_new_take_string (build_command (job)));
+  g_variant_builder_add (builder, "{sv}", DVMD_PMIX_KEY_JOB_SIZE,
+                         g_variant_new_uint32 (dvm_job_get_num_procs (record)));
+  g_variant_builder_close (builder);
+  g_variant_builder_close (builder);
+}
+
+static GVariant *
+get_namespace_info (Query *query, int *status)
+{
+  g_autoptr (GPtrArray) jobs = NULL;
+  GVariantBuilder builder;
+
+  if (query->job == NULL && dvmd_core_get_num_live (query->core) > MAX_ROWS)
+    return fail (status, DVMD_PMIX_ERR_OUT_OF_RESOURCE);
+  g_variant_builder_init (&builder, G_VARIANT_TYPE ("a(sa{sv})"));
+  if (query->job != NULL)
+    add_namespace (&builder, query->job);
+  else
+    {
+      jobs = dvmd_core_list_jobs (query->core, FALSE);
+      for (guint i = 0; i < jobs->len; i++)
+        add_namespace (&builder, jobs->pdata[i]);
+    }
+  return g_variant_builder_end (&builder);
+}
+
+static GVariant *
+get_job_size (Query *query, int *status)
+{
+  if (query->job == NULL)
+    return fail (status, DVMD_PMIX_ERR_BAD_PARAM);
+  return g_variant_new_uint32 (dvm_job_get_num_procs (dvmd_job_get_record (query->job)));
+}
+
+/* Those of ours are one lower where processes live, and end with two that it does not have. */
+static gint32
+find_proc_state (guint8 state)
+{
+  if (state == DVM_PROC_STATE_UNDEF
+      || (state >= DVM_PROC_STATE_UNTERMINATED && state <= DVM_PROC_STATE_FAILED_TO_LAUNCH))
+    return state;
+  if (state > DVM_PROC_STATE_FAILED_TO_LAUNCH)
+    return DVM_PROC_STATE_ERROR;
+  return MIN (state, DVM_PROC_STATE_REGISTERED) + 1;
+}
+
+static GVariant *
+list_procs (Query *query, DvmdNode *node, int *status)
+{
+  g_autoptr (GArray) ranks = NULL;
+  DvmdProcTable *procs;
+  GVariantBuilder builder;
+
+  if (query->job == NULL)
+    return fail (status, DVMD_PMIX_ERR_BAD_PARAM);
+  procs = dvmd_job_get_procs (query->job);
+  ranks = dvmd_facts_list_ranks (query->job, node);
+  if (ranks->len > MAX_ROWS)
+    return fail (status, DVMD_PMIX_ERR_OUT_OF_RESOURCE);
+  g_variant_builder_init (&builder, G_VARIANT_TYPE (DVMD_PMIX_PROC_TABLE));
+  for (guint i = 0; i < ranks->len; i++)
+    {
+      guint rank = g_array_index (ranks, guint, i);
+      const DvmdProcRow *row = dvmd_proc_table_row (procs, rank);
+      const char *name = row->node != DVMD_NO_NODE ? dvmd_node_pool_get_name (get_pool (query), row->node) : NULL;
+      DvmAppSpec *app = dvm_job_spec_get_app (dvmd_job_get_spec (query->job), row->app);
+      g_autofree char *program = g_utf8_make_valid (dvm_app_spec_get_argv (app)[0], -1);
+
+      if (!query->has_rank || rank == query->rank)
+        g_variant_builder_add (&builder, "(sussiii)", query->nspace, rank, name != NULL ? name : "", program, row->pid,
+                               row->exit_code, find_proc_state (row->state));
+    }
+  return g_variant_builder_end (&builder);
+}
+
+static GVariant *
+get_proc_table (Query *query, int *status)
+{
+  return list_procs (query, query->node, status);
+}
+
+/* Of the node where it is asked, unless another one is named. */
+static GVariant *
+get_local_proc_table (Query *query, int *status)
+{
+  DvmdNode *node = query->node != NULL ? query->node : dvmd_node_pool_get (get_pool (query), query->agent);
+
+  return node != NULL ? list_procs (query, node, status) : fail (status, DVMD_PMIX_ERR_NOT_FOUND);
+}
+
+static GVariant *
+get_peers (Query *query, int *status)
+{
+  g_autoptr (GArray) ranks = NULL;
+  GVariantBuilder builder;
+
+  if (query->job == NULL)
+    return fail (status, DVMD_PMIX_ERR_BAD_PARAM);
+  ranks = dvmd_facts_list_ranks (query->job, query->node);
+  g_variant_builder_init (&builder, G_VARIANT_TYPE ("a(su)"));
+  for (guint i = 0; i < ranks->len; i++)
+    g_variant_builder_add (&builder, "(su)", query->nspace, g_array_index (ranks, guint, i));
+  return g_variant_builder_end (&builder);
+}
+
+/* ---- nodes and allocations ---- */
+
+static GVariant *
+get_nodes (Query *query, int *status)
+{
+  const char *const *of_job = query->job != NULL ? dvm_job_get_nodes (dvmd_job_get_record (query->job)) : NULL;
+  g_autoptr (GPtrArray) names = NULL;
+
+  if (query->job != NULL)
+    return of_job != NULL ? g_variant_new_take_string (g_strjoinv (",", (char **)of_job)) : g_variant_new_string ("");
+  names = dvmd_facts_list_nodes (get_pool (query));
+  return join (names);
+}
+
+static GVariant *
+get_slots (Query *query, int *status)
+{
+  return g_variant_new_uint32 (dvmd_facts_count_slots (get_pool (query), query->node));
+}
+
+static GVariant *
+get_free_slots (Query *query, int *status)
+{
+  return g_variant_new_uint32 (dvmd_facts_count_free_slots (get_pool (query), query->node));
+}
+
+static GVariant *
+get_alloc_ids (Query *query, int *status)
+{
+  g_autoptr (GPtrArray) ids = dvmd_facts_list_allocations (query->core);
+
+  return join (ids);
+}
+
+/* (nullable): the one that is named, or the first of the job */
+static DvmdSession *
+find_session (Query *query, int *status)
+{
+  DvmdSession *session = NULL;
+
+  if (query->alloc_id == NULL)
+    fail (status, DVMD_PMIX_ERR_BAD_PARAM);
+  else if ((session = dvmd_core_find_session (query->core, query->alloc_id)) == NULL)
+    fail (status, DVMD_PMIX_ERR_NOT_FOUND);
+  return session;
+}
+
+static GVariant *
+get_alloc_status (Query *query, int *status)
+{
+  DvmdSession *session = find_session (query, status);
+
+  return session != NULL ? g_variant_new_string (
+             dvm_session_state_to_string (dvm_session_get_state (dvmd_session_get_record (session))))
+                         : NULL;
+}
+
+static GVariant *
+get_time_remaining (Query *query, int *status)
+{
+  DvmdSession *session = find_session (query, status);
+  gint64 end = session != NULL ? dvm_session_get_expires_at (dvmd_session_get_record (session)) : 0;
+  gint64 now = g_get_real_time ();
+
+  if (session == NULL)
+    return NULL;
+  /* One without a limit has no time that remains. */
+  if (end == 0)
+    return fail (status, DVMD_PMIX_ERR_NOT_FOUND);
+  return g_variant_new_uint32 ((guint32)CLAMP ((end - now) / G_USEC_PER_SEC, 0, G_MAXUINT32));
+}
+
+static void
+add_node (GVariantBuilder *builder, DvmdNode *node)
+{
+  g_variant_builder_open (builder, G_VARIANT_TYPE ("(sa{sv})"));
+  g_variant_builder_add (builder, "s", DVMD_PMIX_KEY_NODE_INFO);
+  g_variant_builder_open (builder, G_VARIANT_TYPE_VARDICT);
+  g_variant_builder_add (builder, "{sv}", DVMD_PMIX_KEY_HOSTNAME,
+                         g_variant_new_string (dvm_node_get_name (node->record)));
+  g_variant_builder_add (builder, "{sv}", DVMD_PMIX_KEY_NODEID, g_variant_new_uint32 (node->rank));
+  g_variant_builder_add (builder, "{sv}", DVMD_PMIX_KEY_NUM_SLOTS, g_variant_new_uint32 (node->slots));
+  g_variant_builder_close (builder);
+  g_variant_builder_close (builder);
+}
+
+/* Its nodes: of the allocation that is named, or of the DVM. */
+static GVariant *
+get_allocation (Query *query, int *status)
+{
+  DvmdSession *session = query->alloc_id != NULL ? find_session (query, status) : NULL;
+  g_autoptr (GPtrArray) all = NULL;
+  const char *const *names;
+  GVariantBuilder builder;
+
+  if (query->alloc_id != NULL && session == NULL)
+    return NULL;
+  if (session != NULL)
+    {
+      dvmd_session_publish_nodes (session);
+      names = dvm_session_get_nodes (dvmd_session_get_record (session));
+    }
+  else
+    {
+      all = dvmd_facts_list_nodes (get_pool (query));
+      g_ptr_array_add (all, NULL);
+      names = (const char *const *)all->pdata;
+    }
+  g_variant_builder_init (&builder, G_VARIANT_TYPE ("a(sa{sv})"));
+  for (guint i = 0; names[i] != NULL; i++)
+    if (dvmd_node_pool_find (get_pool (query), names[i]) != NULL)
+      add_node (&builder, dvmd_node_pool_find (get_pool (query), names[i]));
+  return g_variant_builder_end (&builder);
+}
+
+static const struct
+{
+  const char *word;
+  GetFact get;
+} facts[] = {
+  { "alloc-ids", get_alloc_ids },
+  { "alloc-status", get_alloc_status },
+  { "allocations", get_allocation },
+  { "free-slots", get_free_slots },
+  { "job-size", get_job_size },
+  { "local-proc-table", get_local_proc_table },
+  { "namespace-info", get_namespace_info },
+  { "namespaces", get_namespaces },
+  { "nodes", get_nodes },
+  { "peers", get_peers },
+  { "proc-table", get_proc_table },
+  { "slots", get_slots },
+  { "time-remaining", get_time_remaining },
+};
+
+/* ---- the call ---- */
+
+static int
+read_qualifiers (Query *query, GVariant *dict)
+{
+  query->has_rank = g_variant_lookup (dict, "rank", "u", &query->rank);
+  g_variant_lookup (dict, "nspace", "&s", &query->nspace);
+  g_variant_lookup (dict, "node", "&s", &query->node_name);
+  g_variant_lookup (dict, "alloc-id", "&s", &query->alloc_id);
+  if (query->nspace != NULL && (query->job = dvmd_core_find_job (query->core, query->nspace)) == NULL)
+    return DVMD_PMIX_ERR_NOT_FOUND;
+  if (query->node_name != NULL && (query->node = dvmd_node_pool_find (get_pool (query), query->node_name)) == NULL)
+    return DVMD_PMIX_ERR_NOT_FOUND;
+  return DVMD_PMIX_SUCCESS;
+}
+
+static void
+answer_one (Query *query, const char *word, GVariant *dict, GVariantBuilder *answers)
+{
+  int status = read_qualifiers (query, dict);
+  GVariant *value = NULL;
+  gsize i = 0;
+
+  while (i < G_N_ELEMENTS (facts) && strcmp (facts[i].word, word) != 0)
+    i++;
+  if (i == G_N_ELEMENTS (facts))
+    status = DVMD_PMIX_ERR_NOT_SUPPORTED;
+  if (status == DVMD_PMIX_SUCCESS)
+    value = facts[i].get (query, &status);
+  g_variant_builder_add (answers, "(iv)", status, value != NULL ? value : g_variant_new ("()"));
+}
+
+static void
+handle_query (gpointer service, DvmdCall *call, GVariant *request)
+{
+  DvmdController *controller = service;
+  g_autoptr (GVariant) questions = g_variant_get_child_value (request, 0);
+  GVariantBuilder answers;
+  GVariantIter iter;
+  const char *word;
+  GVariant *dict;
+
+  g_variant_builder_init (&answers, G_VARIANT_TYPE ("a(iv)"));
+  g_variant_iter_init (&iter, questions);
+  while (g_variant_iter_loop (&iter, "(&s@a{sv})", &word, &dict))
+    {
+      Query query = { .core = dvmd_controller_get_core (controller), .agent = call->agent };
+
+      answer_one (&query, word, dict, &answers);
+    }
+  dvmd_controller_answer (controller, call->id, DVMD_PMIX_SUCCESS, g_variant_new ("(a(iv))", &answers));
+}
+
+static gpointer
+create (DvmdController *controller, const DvmdControllerSettings *settings)
+{
+  return controller;
+}
+
+static void
+nothing_to_free (gpointer service)
+{
+}
+
+static const DvmdCallHandler calls[] = { { DVMD_CALL_QUERY, handle_query }, { 0 } };
+
+const DvmdService dvmd_query_service = {
+  .name = "query",
+  .create = create,
+  .free = nothing_to_free,
+  .calls = calls,
+};

@@ -1,0 +1,344 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Queries of clients and tools that the library cannot answer itself: PMIx's keys made words of the controller, and the
+ * values made those of PMIx.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-pmix"
+
+#include "dvmd-pmix-query.h"
+
+#include "dvm.h"
+#include "dvmd-pmix-calls.h"
+#include "dvmd-pmix-info.h"
+#include "dvmd-pmix-private.h"
+#include "dvmd-pmix-read.h"
+#include "dvmd-pmix-spawn-keys.h"
+
+#include <string.h>
+
+/* Upstream's names, of later than the library at hand. */
+#ifndef PMIX_NUM_SLOTS
+#define PMIX_NUM_SLOTS "pmix.num.slots"
+#endif
+#ifndef PMIX_QUERY_AVAILABLE_SLOTS
+#define PMIX_QUERY_AVAILABLE_SLOTS "pmix.qry.aslots"
+#endif
+#ifndef PMIX_QUERY_ALLOCATION
+#define PMIX_QUERY_ALLOCATION "pmix.query.allc"
+#endif
+#ifndef PMIX_QUERY_ALLOC_IDS
+#define PMIX_QUERY_ALLOC_IDS "pmix.query.alloc.ids"
+#endif
+#ifndef PMIX_QUERY_RESOLVE_NODE
+#define PMIX_QUERY_RESOLVE_NODE  "pmix.qry.node"
+#define PMIX_QUERY_RESOLVE_PEERS "pmix.qry.peers"
+#endif
+
+typedef struct
+{
+  const char *key;
+  const char *word; /* (nullable): of the controller */
+  /* (nullable) (transfer floating): known here */
+  GVariant *(*get) (DvmdPmixServer *server);
+} QueryKey;
+
+typedef struct
+{
+  const char *key; /* of the query */
+  int status;
+  GVariant *value;   /* (nullable) */
+  gboolean is_asked; /* of the controller */
+} Item;
+
+/* A query that waits for its answer. */
+typedef struct
+{
+  GArray *items; /* Item */
+  pmix_info_cbfunc_t callback;
+  void *callback_data;
+  DvmdPmixInfo info; /* the library reads it until it says so */
+} Asked;
+
+static GVariant *get_keys (DvmdPmixServer *server);
+
+static GVariant *
+get_spawn_keys (DvmdPmixServer *server)
+{
+  return g_variant_new_take_string (dvmd_pmix_list_spawn_keys ());
+}
+
+static GVariant *
+get_debug_keys (DvmdPmixServer *server)
+{
+  return g_variant_new_string (PMIX_DEBUG_STOP_ON_EXEC "," PMIX_DEBUG_STOP_IN_INIT "," PMIX_DEBUG_STOP_IN_APP);
+}
+
+/* (nullable) */
+static GVariant *
+get_topology (DvmdPmixServer *server)
+{
+  char *xml = server->topology != NULL ? dvmd_topology_dup_xml (server->topology, NULL) : NULL;
+
+  return xml != NULL ? g_variant_new_take_string (xml) : NULL;
+}
+
+static const QueryKey keys[] = {
+  { PMIX_HWLOC_XML_V2, NULL, get_topology },
+  { PMIX_JOB_SIZE, "job-size", NULL },
+  { PMIX_NUM_SLOTS, "slots", NULL },
+  { PMIX_QUERY_ALLOCATION, "allocations", NULL },
+  { PMIX_QUERY_ALLOC_IDS, "alloc-ids", NULL },
+  { PMIX_QUERY_ALLOC_STATUS, "alloc-status", NULL },
+  { PMIX_QUERY_AVAILABLE_SLOTS, "free-slots", NULL },
+  { PMIX_QUERY_DEBUG_SUPPORT, NULL, get_debug_keys },
+  { PMIX_QUERY_LOCAL_PROC_TABLE, "local-proc-table", NULL },
+  { PMIX_QUERY_NAMESPACES, "namespaces", NULL },
+  { PMIX_QUERY_NAMESPACE_INFO, "namespace-info", NULL },
+  { PMIX_QUERY_PROC_TABLE, "proc-table", NULL },
+  { PMIX_QUERY_RESOLVE_NODE, "nodes", NULL },
+  { PMIX_QUERY_RESOLVE_PEERS, "peers", NULL },
+  { PMIX_QUERY_SPAWN_SUPPORT, NULL, get_spawn_keys },
+  { PMIX_QUERY_SUPPORTED_KEYS, NULL, get_keys },
+  { PMIX_TIME_REMAINING, "time-remaining", NULL },
+};
+
+static GVariant *
+get_keys (DvmdPmixServer *server)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (gsize i = 0; i < G_N_ELEMENTS (keys); i++)
+    g_string_append_printf (text, "%s%s", i > 0 ? "," : "", keys[i].key);
+  return g_variant_new_string (text->str);
+}
+
+static const QueryKey *
+find_key (const char *name)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (keys); i++)
+    if (strcmp (keys[i].key, name) == 0)
+      return &keys[i];
+  return NULL;
+}
+
+static void
+item_clear (gpointer data)
+{
+  Item *item = data;
+
+  g_clear_pointer (&item->value, g_variant_unref);
+}
+
+/* ---- qualifiers ---- */
+
+static gboolean
+take_text (GVariantDict *dict, const char *name, const pmix_info_t *info, GError **error)
+{
+  const char *text = dvmd_pmix_read_text (info, error);
+
+  if (text != NULL)
+    g_variant_dict_insert (dict, name, "s", text);
+  return text != NULL;
+}
+
+/* PMIX_RANK_WILDCARD is no choice. */
+static void
+take_rank (GVariantDict *dict, pmix_rank_t rank)
+{
+  if (rank != PMIX_RANK_WILDCARD)
+    g_variant_dict_insert (dict, "rank", "u", rank);
+}
+
+static gboolean
+take_proc (GVariantDict *dict, const pmix_info_t *info, GError **error)
+{
+  const pmix_proc_t *proc = info->value.type == PMIX_PROC ? info->value.data.proc : NULL;
+
+  if (proc == NULL || !g_utf8_validate (proc->nspace, -1, NULL))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s is no process", info->key);
+      return FALSE;
+    }
+  g_variant_dict_insert (dict, "nspace", "s", proc->nspace);
+  take_rank (dict, proc->rank);
+  return TRUE;
+}
+
+static gboolean
+take_qualifier (GVariantDict *dict, const pmix_info_t *info, GError **error)
+{
+  guint32 number;
+
+  if (PMIX_CHECK_KEY (info, PMIX_NSPACE))
+    return take_text (dict, "nspace", info, error);
+  if (PMIX_CHECK_KEY (info, PMIX_HOSTNAME))
+    return take_text (dict, "node", info, error);
+  if (PMIX_CHECK_KEY (info, PMIX_ALLOC_ID))
+    return take_text (dict, "alloc-id", info, error);
+  if (PMIX_CHECK_KEY (info, PMIX_PROCID))
+    return take_proc (dict, info, error);
+  if (PMIX_CHECK_KEY (info, PMIX_RANK))
+    {
+      if (info->value.type == PMIX_PROC_RANK)
+        number = info->value.data.rank;
+      else if (!dvmd_pmix_read_number (info, &number, error))
+        return FALSE;
+      take_rank (dict, number);
+      return TRUE;
+    }
+  /* Nothing is kept here that could be out of date. */
+  if (PMIX_CHECK_KEY (info, PMIX_QUERY_REFRESH_CACHE))
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "%s does not narrow a query here", info->key);
+  return FALSE;
+}
+
+/* (nullable): floating a{sv} */
+static GVariant *
+read_qualifiers (const pmix_query_t *query, GError **error)
+{
+  g_auto (GVariantDict) dict;
+
+  g_variant_dict_init (&dict, NULL);
+  for (gsize i = 0; i < query->nqual; i++)
+    if (!take_qualifier (&dict, &query->qualifiers[i], error))
+      return NULL;
+  return g_variant_dict_end (&dict);
+}
+
+/* ---- the answer ---- */
+
+static void
+release_asked (void *data)
+{
+  Asked *asked = data;
+
+  dvmd_pmix_info_clear (&asked->info);
+  g_array_unref (asked->items);
+  g_free (asked);
+}
+
+/* All, some, or none, for the first reason. */
+static int
+find_status (Asked *asked)
+{
+  int status = PMIX_SUCCESS;
+  guint n_found = 0;
+
+  for (guint i = 0; i < asked->items->len; i++)
+    {
+      const Item *item = &g_array_index (asked->items, Item, i);
+
+      n_found += item->status == PMIX_SUCCESS;
+      if (status == PMIX_SUCCESS)
+        status = item->status;
+    }
+  return n_found > 0 && n_found < asked->items->len ? PMIX_ERR_PARTIAL_SUCCESS : status;
+}
+
+static void
+answer_asked (Asked *asked)
+{
+  for (guint i = 0; i < asked->items->len; i++)
+    {
+      Item *item = &g_array_index (asked->items, Item, i);
+
+      if (item->status != PMIX_SUCCESS)
+        continue;
+      if (!dvmd_pmix_info_add_variant (&asked->info, item->key, item->value))
+        item->status = PMIX_ERR_NOT_SUPPORTED;
+    }
+  asked->callback (find_status (asked), asked->info.items, asked->info.length, asked->callback_data, release_asked,
+                   asked);
+}
+
+static void
+answer_query (const DvmdPmixCall *call, int status, GVariant *answer)
+{
+  Asked *asked = call->callback_data;
+  g_autoptr (GVariant) rows = answer != NULL ? g_variant_get_child_value (answer, 0) : NULL;
+  gsize n = 0;
+
+  for (guint i = 0; i < asked->items->len; i++)
+    {
+      Item *item = &g_array_index (asked->items, Item, i);
+
+      if (!item->is_asked)
+        continue;
+      item->status = status;
+      if (rows != NULL && n < g_variant_n_children (rows))
+        g_variant_get_child (rows, n++, "(iv)", &item->status, &item->value);
+    }
+  answer_asked (asked);
+}
+
+/* ---- the call ---- */
+
+static void
+add_item (DvmdPmixServer *self, Asked *asked, const char *name, GVariant *qualifiers, int fault,
+          GVariantBuilder *questions)
+{
+  const QueryKey *key = find_key (name);
+  Item item = { .key = name, .status = fault };
+
+  if (key == NULL)
+    item.status = PMIX_ERR_NOT_SUPPORTED;
+  else if (fault == PMIX_SUCCESS && key->get != NULL)
+    {
+      GVariant *value = key->get (self);
+
+      item.value = value != NULL ? g_variant_ref_sink (value) : NULL;
+      item.status = value != NULL ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
+    }
+  else if (fault == PMIX_SUCCESS)
+    {
+      item.is_asked = TRUE;
+      g_variant_builder_add (questions, "(s@a{sv})", key->word, qualifiers);
+    }
+  g_array_append_val (asked->items, item);
+}
+
+static void
+add_query (DvmdPmixServer *self, Asked *asked, const pmix_query_t *query, GVariantBuilder *questions)
+{
+  g_autoptr (GError) error = NULL;
+  GVariant *floating = read_qualifiers (query, &error);
+  g_autoptr (GVariant) qualifiers = floating != NULL ? g_variant_ref_sink (floating) : NULL;
+
+  if (error != NULL)
+    g_message ("A query: %s", error->message);
+  for (gsize i = 0; query->keys != NULL && query->keys[i] != NULL; i++)
+    add_item (self, asked, query->keys[i], qualifiers,
+              error != NULL ? dvmd_pmix_status_from_error (error) : PMIX_SUCCESS, questions);
+}
+
+void
+dvmd_pmix_server_query (DvmdPmixServer *self, const pmix_query_t *queries, gsize n_queries, pmix_info_cbfunc_t callback,
+                        void *callback_data)
+{
+  Asked *asked = g_new0 (Asked, 1);
+  const DvmdPmixCall call = { .answer = answer_query, .callback_data = asked };
+  g_autoptr (GVariant) questions = NULL;
+  GVariantBuilder builder;
+  pmix_proc_t server;
+
+  asked->items = g_array_new (FALSE, FALSE, sizeof (Item));
+  g_array_set_clear_func (asked->items, item_clear);
+  asked->callback = callback;
+  asked->callback_data = callback_data;
+  PMIX_LOAD_PROCID (&server, self->nspace, self->rank);
+  g_variant_builder_init (&builder, G_VARIANT_TYPE ("a(sa{sv})"));
+  for (gsize i = 0; i < n_queries; i++)
+    add_query (self, asked, &queries[i], &builder);
+  questions = g_variant_ref_sink (g_variant_builder_end (&builder));
+  if (dvmd_pmix_server_refuse_stranger (self, &server, &call))
+    return;
+  if (g_variant_n_children (questions) > 0)
+    dvmd_pmix_server_call (self, &call, DVMD_CALL_QUERY, &server, g_variant_new ("(@a(sa{sv}))", questions), NULL);
+  else
+    answer_asked (asked);
+}
