@@ -86,6 +86,7 @@ typedef struct
   SERVICE (job_control)                                                                                                \
   SERVICE (log)                                                                                                        \
   SERVICE (query)                                                                                                      \
+  SERVICE (input)                                                                                                      \
   SERVICE (defaults)
 
 #define DVMD_SERVICE_DECLARATION(name) extern const DvmdService dvmd_##name##_service;

@@ -14,6 +14,7 @@
 #include "dvmd-pmix-alloc.h"
 #include "dvmd-pmix-control.h"
 #include "dvmd-pmix-inner.h"
+#include "dvmd-pmix-input.h"
 #include "dvmd-pmix-log.h"
 #include "dvmd-pmix-modex.h"
 #include "dvmd-pmix-query.h"
@@ -480,6 +481,14 @@ query (pmix_proc_t *proc, pmix_query_t *queries, size_t n_queries, pmix_info_cbf
   return PMIX_SUCCESS;
 }
 
+static pmix_status_t
+push_stdin (const pmix_proc_t *source, const pmix_proc_t targets[], size_t n_targets, const pmix_info_t directives[],
+            size_t n_directives, const pmix_byte_object_t *data, pmix_op_cbfunc_t callback, void *callback_data)
+{
+  dvmd_pmix_upcall_input (source, targets, n_targets, directives, n_directives, data, callback, callback_data);
+  return PMIX_SUCCESS;
+}
+
 /*
  * Events of the system are the host's to tell, and without this nobody can register for them. The clients concerned are
  * told of a node that is lost or leaves, whoever registers; of the others nobody is.
@@ -552,6 +561,7 @@ static pmix_server_module_t module = {
   .log = dvmd_pmix_upcall_log,
   .tool_connected = tool_connected,
   .query = query,
+  .push_stdin = push_stdin,
   .register_events = register_events,
   .deregister_events = deregister_events,
 };

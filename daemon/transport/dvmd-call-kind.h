@@ -22,6 +22,7 @@ G_BEGIN_DECLS
  * LOG          ([(DvmdLogChannel, syslog priority, text)]): ()
  * QUERY        ([(word, qualifiers)]): ([(status, value)]). The library does not say who asks: it is the agent itself.
  *              Qualifiers are nspace, rank, node, alloc-id
+ * INPUT        (namespace of the job, rank that reads, bytes, whether they are the last): (), when they have been taken
  */
 #define DVMD_CALLS(CALL)                                                                                               \
   CALL (ALLOCATE, "change the nodes of the DVM", "(sa{sv})", "(ssu)")                                                  \
@@ -29,7 +30,8 @@ G_BEGIN_DECLS
   CALL (JOB_CONTROL, "control jobs", "(a(su)si)", "()")                                                                \
   CALL (DATA, "publish or look up", "(uuua{sv})", "(a(susay))")                                                        \
   CALL (LOG, "log something", "(a(uus))", "()")                                                                        \
-  CALL (QUERY, "know something", "(a(sa{sv}))", "(a(iv))")
+  CALL (QUERY, "know something", "(a(sa{sv}))", "(a(iv))")                                                             \
+  CALL (INPUT, "write to a job", "(suayb)", "()")
 
 /* Values that the job's processes are told besides: application or G_MAXUINT32, key, packed value. */
 #define DVMD_SPAWN_INFO      "pmix-info"

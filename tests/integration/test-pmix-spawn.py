@@ -286,6 +286,34 @@ class Tools:
         self.assertEqual(other.wait()['state'], KILLED_BY_CMD)
         self.assertEqual(dvm.job(int(nspace.split('@')[1])).get('Submitter'), f'pmix:{name}.0')
 
+    def test_input(self):
+        """A tool, and a process, write to the standard input of a job, as fast as it reads and no faster."""
+        dvm = self.dvm(slots=4, settings=['elastic=true', 'pmix=eager'], arguments=['--nodes=2'])
+        count = ['push', '@@.0', 'x' * 20000, '100', 'push', '@@.0', '-', '0', 'ended', '@@']
+        for host in ('node1', 'node2'):
+            _, lines = self.tool(dvm, 'node2', 'jobs', 'spawn', 'np=2', f'host={host}:2', 'out=1', 'info=pmix.stdin:#0', '--', 'sh', '-c', 'wc -c', ';', *count)
+            self.assertEqual([line for line in lines if 'push' in line or line.isdigit()].count('0 push 0'), 2, lines)
+            self.assertEqual(sorted(int(line) for line in lines if line.isdigit()), [0, 2000000], lines)
+        done = dvm.run([ALLOC, 'jobs', 'spawn', 'info=pmix.stdin:#0', '--', 'wc', '-c', ';', *count], np=1)
+        self.assertIn('2000000', done.lines, done)
+        other, _, _ = dvm.start(['sleep', '1000'], np=2, stdin_target='0')
+        deaf, _, _ = dvm.start(['sleep', '1000'], np=1)
+        _, lines = self.tool(dvm, 'node1', 'push', f'{other.nspace}.1', 'a', '1', 'push', other.nspace, 'a', '1', 'push', 'nobody.0', 'a', '1', 'push', f'{deaf.nspace}.0', 'a', '1',
+                             'push', f'{other.nspace}.0', 'a', '1', 'push', f'{other.nspace}.0', 'y' * 1000, '60')
+        self.assertEqual(lines, [f'0 push {NOT_SUPPORTED}', f'0 push {NOT_SUPPORTED}', f'0 push {NO_SUCH}', f'0 push {NOT_SUPPORTED}', '0 push 0', '0 push 0'])
+        done = dvm.run([ALLOC, 'push', f'{other.nspace}.0', 'a', '1'], np=1)
+        self.assertEqual(done.lines, [f'0 push {NO_PERMISSIONS}'], done)
+
+    def test_input_of_the_dead(self):
+        """The job ends while a tool writes to it, and the tool while the job reads."""
+        dvm = self.dvm(slots=4, settings=['elastic=true', 'pmix=eager'], arguments=['--nodes=2'])
+        _, lines = self.tool(dvm, 'node2', 'jobs', 'spawn', 'host=node1', 'info=pmix.stdin:#0', '--', 'head', '-c', '1000', ';', 'push', '@@.0', 'x' * 1000, '100000')
+        self.assertIn(f'0 push {NO_SUCH}', lines)
+        job, out, _ = dvm.start(['wc', '-c'], np=1, stdin_target='0')
+        job.wait_running()
+        self.tool(dvm, 'node1', 'push', f'{job.nspace}.0', 'abc', '2')
+        self.assertEqual((job.wait()['state'], out.finish().decode().split()), (NOTIFIED, ['6']))
+
     def test_end(self):
         """A tool ends the DVM, as PRRTE has it."""
         dvm = self.dvm(slots=2, settings=['elastic=true', 'pmix=eager'], arguments=['--nodes=2'])

@@ -21,6 +21,7 @@
  *   jobs                 from now on the start and the end of what it has spawned is told
  *   ended NSPACE         wait for the end of that one
  *   control OPERATION[+OPERATION...] TARGET   kill, term, signal=N, pause, resume, separate; NSPACE[.RANK] or none
+ *   push TARGET TEXT COUNT   PMIx_IOF_push() so often; COUNT 0: the end
  *   abort TARGET         PMIx_Abort of those
  *   stay                     until it is killed, or its server goes
  *

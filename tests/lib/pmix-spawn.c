@@ -4,6 +4,8 @@
 
 #include "pmix-spawn.h"
 
+#include <pmix_tool.h>
+
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -391,6 +393,55 @@ do_control (const char *words, const char *target)
   return 3;
 }
 
+typedef struct
+{
+  pthread_mutex_t lock;
+  pthread_cond_t done;
+  bool is_done;
+  pmix_status_t status;
+} Push;
+
+static void
+on_pushed (pmix_status_t status, void *data)
+{
+  Push *push = data;
+
+  pthread_mutex_lock (&push->lock);
+  push->status = status;
+  push->is_done = true;
+  pthread_cond_signal (&push->done);
+  pthread_mutex_unlock (&push->lock);
+}
+
+/*
+ * push TARGET TEXT COUNT: so often, each when the last one was taken; COUNT 0: the end. The call that waits by itself
+ * frees what it waits for in libpmix 4.2.2.
+ */
+static int
+do_push (const char *target, const char *text, int count)
+{
+  Push push = { .lock = PTHREAD_MUTEX_INITIALIZER, .done = PTHREAD_COND_INITIALIZER };
+  pmix_byte_object_t data = { .bytes = (char *)text, .size = count > 0 ? strlen (text) : 0 };
+  pmix_proc_t proc;
+
+  read_target (target, &proc);
+  for (int i = 0; i < (count > 0 ? count : 1) && push.status == PMIX_SUCCESS; i++)
+    {
+      pmix_status_t status;
+
+      push.is_done = false;
+      status = PMIx_IOF_push (&proc, 1, &data, NULL, 0, on_pushed, &push);
+      pthread_mutex_lock (&push.lock);
+      while (status == PMIX_SUCCESS && !push.is_done)
+        pthread_cond_wait (&push.done, &push.lock);
+      pthread_mutex_unlock (&push.lock);
+      if (status != PMIX_SUCCESS)
+        push.status = status;
+    }
+  print_status ("push", push.status);
+  return 4;
+}
+
 /* abort TARGET */
 static int
 do_abort (const char *target)
@@ -418,6 +469,8 @@ pmix_spawn_command (const pmix_proc_t *proc, char **argv, const char *id)
     return do_ended (find_nspace (argv[1]));
   if (strcmp (argv[0], "control") == 0 && argv[1] != NULL && argv[2] != NULL)
     return do_control (argv[1], argv[2]);
+  if (strcmp (argv[0], "push") == 0 && argv[1] != NULL && argv[2] != NULL && argv[3] != NULL)
+    return do_push (argv[1], argv[2], atoi (argv[3]));
   if (strcmp (argv[0], "abort") == 0 && argv[1] != NULL)
     return do_abort (argv[1]);
   return -1;
