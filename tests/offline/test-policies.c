@@ -588,6 +588,17 @@ draw_programs (Programs *self, GRand *random, GPtrArray *mappers)
     self->programs[i].shown = g_strdup_printf ("%u of%s", i, self->shown->str);
 }
 
+/* Programs that follow each other and are placed alike are placed together. */
+static gboolean
+are_together (const Programs *self, guint one, guint other)
+{
+  while (one < other && strcmp (self->programs[one].map_by->str, self->programs[one + 1].map_by->str) == 0
+         && strcmp (self->programs[one].bind_to->str, self->programs[one + 1].bind_to->str) == 0
+         && g_strcmp0 (self->programs[one].rank_by, self->programs[one + 1].rank_by) == 0)
+    one++;
+  return one >= other;
+}
+
 /* Two programs that are bound cpu by cpu have none in common, unless the later one may share. */
 static void
 check_apart (Programs *self, const DvmdMapRank *one, const DvmdMapRank *other, GPtrArray *cpus)
@@ -598,7 +609,8 @@ check_apart (Programs *self, const DvmdMapRank *one, const DvmdMapRank *other, G
   g_autoptr (DvmdCpuset) right = NULL;
 
   MUST_HOLD (one->app <= other->app, after);
-  if (one->app == other->app || before->bind < DVMD_OBJECT_CORE || after->bind < DVMD_OBJECT_CORE || after->overload)
+  if (are_together (self, one->app, other->app) || before->bind < DVMD_OBJECT_CORE || after->bind < DVMD_OBJECT_CORE
+      || after->overload)
     return;
   left = dvmd_cpuset_new_from_list (cpus->pdata[one->rank]);
   right = dvmd_cpuset_new_from_list (cpus->pdata[other->rank]);
@@ -669,8 +681,7 @@ try_programs (GRand *random, GPtrArray *mappers)
   for (guint node = 0; node < self.job.nodes->len; node++)
     check_node_of_programs (&self, map, cpus, node);
   shown = offline_job_show (&self.job, map, cpus);
-  /* Programs that are placed alike are placed together. */
-  if (strcmp (self.programs[0].map_by->str, self.programs[1].map_by->str) != 0)
+  if (!are_together (&self, 0, 1))
     check_first (&self, shown, mappers);
   return TRUE;
 }
