@@ -63,6 +63,7 @@ typedef struct
   GArray *regions;     /* Region, in logical order */
   GPtrArray *devices;  /* (nullable): hwloc_bitmap_t of each group of devices, when a place was one */
   GHashTable *members; /* kind and object -> GArray of the indexes of its units */
+  guint n_bound;       /* processes of the node, those of policies before this one too */
   gboolean by_unit;    /* bound to the cpus that are taken, not to the whole region */
 } Binder;
 
@@ -491,7 +492,7 @@ take_units (Binder *self, GArray *members, guint index)
 }
 
 static char *
-set_no_room (Binder *self, GArray *members, guint index, GError **error)
+set_no_room (Binder *self, GArray *members, GError **error)
 {
   guint kind = self->policy->bind_to;
 
@@ -502,14 +503,14 @@ set_no_room (Binder *self, GArray *members, guint index, GError **error)
         error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
         "bind-to: %u of the node's %u processes can be bound to a %s with %u cpus%s; the next one cannot: have "
         "fewer processes, or fewer cpus for each%s",
-        index, self->request->n_places, kinds[kind].name, cpus_per_process (self),
+        self->n_bound, self->request->n_places, kinds[kind].name, cpus_per_process (self),
         self->policy->limit > 0 ? ", as far as its limit lets them" : "",
         self->policy->limit > 0 ? ", or a higher limit" : "");
   else
     g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
                  "bind-to: %u of the node's %u processes can be bound to a %s with %u free cpus; the next one cannot: "
                  "have fewer processes, or allow overload (bind-to %s:overload-allowed)",
-                 index, self->request->n_places, kinds[kind].name, cpus_per_process (self), kinds[kind].name);
+                 self->n_bound, self->request->n_places, kinds[kind].name, cpus_per_process (self), kinds[kind].name);
   return NULL;
 }
 
@@ -561,7 +562,7 @@ bind_process (Binder *self, guint index, GError **error)
     return NULL;
   count_members (self, members);
   region = choose_region (self);
-  return region != NO_REGION ? take_units (self, members, region) : set_no_room (self, members, index, error);
+  return region != NO_REGION ? take_units (self, members, region) : set_no_room (self, members, error);
 }
 
 static void
@@ -599,30 +600,80 @@ add_taken (Binder *self, GPtrArray *lists, guint first, hwloc_bitmap_t taken)
     }
 }
 
+static int
+compare_choices (gconstpointer a, gconstpointer b, gpointer user_data)
+{
+  Binder *self = user_data;
+  guint left = *(const guint *)a;
+  guint right = *(const guint *)b;
+  guint of_left = get_members (self, &self->request->places[left], NULL)->len;
+  guint of_right = get_members (self, &self->request->places[right], NULL)->len;
+
+  if (of_left != of_right)
+    return of_left < of_right ? -1 : 1;
+  return left < right ? -1 : left > right;
+}
+
+/*
+ * (transfer full) (element-type guint) (nullable): the order in which processes choose. The cpus near a device may be
+ * some of those near another one: the fewer a process may have, the sooner it chooses. NULL with an error
+ */
+static GArray *
+order_places (Binder *self, guint first, guint n, GError **error)
+{
+  g_autoptr (GArray) order = g_array_sized_new (FALSE, FALSE, sizeof (guint), n);
+  gboolean devices = TRUE;
+
+  for (guint i = first; i < first + n; i++)
+    {
+      devices = devices && self->request->places[i].kind == DVMD_KIND_DEVICE;
+      if (devices && get_members (self, &self->request->places[i], error) == NULL)
+        return NULL;
+      g_array_append_val (order, i);
+    }
+  if (devices)
+    g_array_sort_with_data (order, compare_choices, self);
+  return g_steal_pointer (&order);
+}
+
+static guint
+count_alike (const DvmdBindingRequest *request, guint first)
+{
+  guint n = 1;
+
+  while (first + n < request->n_places && policy_of (request, first + n) == policy_of (request, first))
+    n++;
+  return n;
+}
+
 /* Binds the next places that have one policy. taken: by those before them, and then by all. */
 static gboolean
 bind_alike (const DvmdBindingRequest *request, GPtrArray *lists, hwloc_bitmap_t taken, GError **error)
 {
   guint first = lists->len;
   const DvmdBindingPolicy *policy = policy_of (request, first);
-  gboolean binds = policy->bind_to != DVMD_KIND_NODE;
-  g_auto (Binder) self = { 0 };
+  guint n = count_alike (request, first);
+  g_auto (Binder) self = { .n_bound = first };
+  g_autoptr (GArray) order = NULL;
 
   g_return_val_if_fail (policy->bind_to < G_N_ELEMENTS (kinds), FALSE);
 
-  if (binds && !binder_init (&self, request, policy, taken, error))
+  g_ptr_array_set_size (lists, (int)(first + n));
+  if (policy->bind_to == DVMD_KIND_NODE)
+    return TRUE;
+  if (!binder_init (&self, request, policy, taken, error))
     return FALSE;
-  for (guint i = first; i < request->n_places && policy_of (request, i) == policy; i++)
+  order = order_places (&self, first, n, error);
+  for (guint i = 0; order != NULL && i < n; i++, self.n_bound++)
     {
-      char *list = binds ? bind_process (&self, i, error) : NULL;
+      guint place = g_array_index (order, guint, i);
 
-      if (list == NULL && binds)
+      lists->pdata[place] = bind_process (&self, place, error);
+      if (lists->pdata[place] == NULL)
         return FALSE;
-      g_ptr_array_add (lists, list);
     }
-  if (binds)
-    add_taken (&self, lists, first, taken);
-  return TRUE;
+  add_taken (&self, lists, first, taken);
+  return order != NULL;
 }
 
 GPtrArray *

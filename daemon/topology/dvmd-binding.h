@@ -31,8 +31,9 @@ typedef struct
 /*
  * A process takes as many cpus as the policy says inside the object on which it is placed, and never of two packages.
  * It is bound to the first object of the policy's kind in which so many are free; if that is a core or a hardware
- * thread, to the cpus that it takes. When none are free, overload gives those that the fewest processes have. Places
- * that follow each other with another policy find the cpus taken that those before them have.
+ * thread, to the cpus that it takes. Places near devices choose first that have the fewest cpus near. When none are
+ * free, overload gives those that the fewest processes have. Places that follow each other with another policy find the
+ * cpus taken that those before them have.
  *
  * taken (out) (optional) (transfer full): a GRefString, the cpus that are not free any more, with those that were
  * excluded: "0-3,8".

@@ -8,6 +8,8 @@
 
 #include "offline-job.h"
 
+#include <string.h>
+
 #include "dvmd-map-binding.h"
 #include "dvmd-map-objects.h"
 
@@ -53,10 +55,31 @@ get_machines (void)
   return machines;
 }
 
-/* "gpus.xml" is one of the folder machines. */
+/* (transfer full): a network card is near each of these lists of cpus, net0 and so on in the order of the bus */
+static char *
+describe_cards (const char *synthetic, char **lists)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmdTopology) bare = dvmd_topology_new_from_synthetic (synthetic, &error);
+  g_autofree char *xml = NULL;
+  g_autoptr (GString) cards = g_string_new (NULL);
+  char *root;
+
+  g_assert_no_error (error);
+  xml = dvmd_topology_dup_xml (bare, NULL);
+  for (guint i = 0; lists[i] != NULL; i++)
+    g_string_append_printf (cards, "<info name=\"DvmDevice\" value=\"1 0000:%02x:00.0 - - - %s net%u\"/>", i + 1,
+                            lists[i], i);
+  root = strchr (strstr (xml, "<object type=\"Machine\""), '>') + 1;
+  return g_strdup_printf ("%.*s%s%s", (int)(root - xml), xml, cards->str, root);
+}
+
+/* "gpus.xml" is one of the folder machines; "package:2 core:4 pu:1 | 0-3 4" has two network cards. */
 static DvmdTopology *
 load_machine (const char *text)
 {
+  g_auto (GStrv) parts = g_strsplit (text, " | ", 2);
+  g_auto (GStrv) lists = g_strsplit (parts[1] != NULL ? parts[1] : "", " ", -1);
   g_autofree char *path = g_test_build_filename (G_TEST_DIST, "machines", text, NULL);
   g_autofree char *xml = NULL;
   g_autoptr (GError) error = NULL;
@@ -65,6 +88,11 @@ load_machine (const char *text)
 
   if (g_str_has_suffix (text, ".xml"))
     g_file_get_contents (path, &xml, &length, &error);
+  else if (parts[1] != NULL)
+    {
+      xml = describe_cards (parts[0], lists);
+      length = strlen (xml);
+    }
   g_assert_no_error (error);
   topology = xml != NULL ? dvmd_topology_new_from_xml (xml, length, &error)
                          : dvmd_topology_new_from_synthetic (text, &error);

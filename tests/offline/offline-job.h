@@ -39,8 +39,8 @@ void offline_job_init (OfflineJob *self, GPtrArray *mappers);
 void offline_job_clear (OfflineJob *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (OfflineJob, offline_job_clear)
 
-/* synthetic: hwloc's description, "package:2 core:4 pu:2", or the name of an XML in machines/; machines of the same
- * text share one topology */
+/* synthetic: hwloc's description, "package:2 core:4 pu:2", also with the cpus near its network cards, "... | 0-3 4", or
+ * the name of an XML in machines/; machines of the same text share one topology */
 OfflineNode *offline_job_add_node (OfflineJob *self, const char *name, const char *synthetic, guint slots);
 
 /* (transfer full): the map. app_np has no 0 any more then. The ranks of the nodes are their indexes plus one. */

@@ -46,31 +46,114 @@ most_of_object (DvmdMapRoom *room, DvmdObjectKind kind, guint32 place, const Dvm
 
 /* A device is for one process, unless the job says that it is shared, or how many each has. */
 static guint32
-most_of_device (DvmdMapFit *self, guint32 place, const DvmdMapRequest *request)
+most_of_device (DvmdMapFit *self, const DvmdMapRequest *request)
 {
-  guint32 most = most_of_object (self->room, self->kind, place, request);
-
   if (self->quota > 0 || dvmd_map_words_has_qualifier (request, "shared=true"))
-    return most;
-  return MIN (most, 1);
+    return ANY;
+  return 1;
 }
 
-static guint32
-share_of_object (DvmdMapFit *self, guint32 place)
+/* ---- what they take together ---- */
+
+/* Whether the cpus near the device are near the other one, too. Devices that are near no cpu are no places. */
+static gboolean
+is_inside (const DvmdMapFit *self, guint32 place, guint32 other)
 {
-  if (self->quota == 0)
-    return self->most[place];
-  return self->most[place] >= self->quota ? self->quota : 0;
+  const DvmdCpuset *cpus = dvmd_map_topology_get_cpus (self->topology, self->kind, self->objects[place].index);
+
+  return place == other
+         || dvmd_cpuset_is_within (cpus,
+                                   dvmd_map_topology_get_cpus (self->topology, self->kind, self->objects[other].index));
+}
+
+/* How many more processes the device may have: its cpus are some of those near each device around it. */
+static guint32
+count_near (const DvmdMapFit *self, const guint32 *near, guint32 place)
+{
+  guint32 least = ANY;
+
+  for (guint32 i = 0; i < self->n; i++)
+    if (near[i] < least && is_inside (self, place, i))
+      least = near[i];
+  return least;
 }
 
 static void
-sum_up (DvmdMapFit *self)
+use_near (const DvmdMapFit *self, guint32 *near, guint32 place, guint32 count)
 {
+  for (guint32 i = 0; i < self->n; i++)
+    if (near[i] != ANY && is_inside (self, place, i))
+      near[i] -= MIN (near[i], count);
+}
+
+/* How many rounds the devices that take more go together. */
+static guint32
+count_rounds (const DvmdMapFit *self, const guint32 *near, const guint32 *open)
+{
+  guint32 rounds = ANY;
+
+  for (guint32 i = 0; i < self->n; i++)
+    {
+      guint32 n_inside = 0;
+
+      if (open[i] > 0)
+        rounds = MIN (rounds, open[i]);
+      for (guint32 k = 0; near[i] != ANY && k < self->n; k++)
+        n_inside += open[k] > 0 && is_inside (self, k, i);
+      if (n_inside > 0)
+        rounds = MIN (rounds, near[i] / n_inside);
+    }
+  return rounds;
+}
+
+/* As they are taken: one process on each in turn, or the whole quota. One that can have no more is left out then, or
+ * ends the row: no device gets what another one would have without a binding that nobody has asked for. */
+static void
+share_devices (DvmdMapFit *self)
+{
+  g_autofree guint32 *near = g_memdup2 (self->near, self->n * sizeof (guint32));
+  g_autofree guint32 *open = g_memdup2 (self->most, self->n * sizeof (guint32));
+  guint32 least = MAX (self->quota, 1);
+  gboolean more = self->n > 0;
+
+  memset (self->shares, 0, self->n * sizeof (guint32));
+  while (more)
+    {
+      guint32 step = self->quota > 0 ? self->quota : MAX (count_rounds (self, near, open), 1);
+
+      more = FALSE;
+      for (guint32 i = 0; i < self->n; i++)
+        {
+          guint32 count = MIN (open[i], MIN (step, count_near (self, near, i)));
+
+          if (count < least && open[i] >= least && self->near[i] >= least && !self->skips)
+            return;
+          if (count < least)
+            count = open[i] = 0;
+          self->shares[i] = count == ANY ? ANY : self->shares[i] + count;
+          use_near (self, near, i, count);
+          if (self->quota > 0 || count == ANY)
+            open[i] = 0;
+          else if (open[i] != ANY)
+            open[i] -= count;
+          more = more || open[i] > 0;
+        }
+    }
+}
+
+static void
+find_shares (DvmdMapFit *self)
+{
+  if (self->near != NULL)
+    share_devices (self);
+  for (guint32 i = 0; self->near == NULL && i < self->n; i++)
+    self->shares[i] = self->quota == 0 ? self->most[i] : self->most[i] >= self->quota ? self->quota : 0;
   self->total = 0;
   for (guint32 i = 0; i < self->n; i++)
-    self->total += share_of_object (self, i);
-  self->total = MIN (self->total, self->cpus);
+    self->total += self->shares[i];
 }
+
+/* ---- making ---- */
 
 static void
 pattern_free (gpointer data)
@@ -84,37 +167,42 @@ pattern_free (gpointer data)
 }
 
 static DvmdMapFit *
-make_fit (DvmdMapRoom *room, DvmdObjectKind kind, guint32 quota)
+make_fit (DvmdMapRoom *room, DvmdMapTopology *topology, DvmdObjectKind kind, guint32 quota)
 {
   DvmdMapFit *self = g_new0 (DvmdMapFit, 1);
 
   self->room = room != NULL ? dvmd_map_room_ref (room) : NULL;
+  self->topology = topology;
   self->kind = kind;
   self->quota = quota;
-  self->cpus = G_MAXUINT64;
   if (room != NULL)
     self->objects = dvmd_map_room_get_objects (room, kind, &self->n);
   else if (kind == DVMD_OBJECT_NODE)
     self->n = 1;
-  self->most = g_new (guint32, self->n + 1);
+  self->most = g_new (guint32, 3 * (gsize)self->n + 1);
+  self->shares = self->most + self->n;
+  if (kind == DVMD_OBJECT_DEVICE)
+    self->near = self->shares + self->n;
   self->patterns = g_hash_table_new_full (NULL, NULL, NULL, pattern_free);
   return self;
 }
 
 DvmdMapFit *
-dvmd_map_fit_new (DvmdMapRoom *room, DvmdObjectKind kind, guint32 quota, const DvmdMapRequest *request)
+dvmd_map_fit_new (DvmdMapRoom *room, DvmdMapTopology *topology, DvmdObjectKind kind, guint32 quota,
+                  const DvmdMapRequest *request)
 {
-  DvmdMapFit *self = make_fit (room, kind, quota);
+  DvmdMapFit *self = make_fit (room, topology, kind, quota);
 
+  self->skips = !request->bind_is_default || dvmd_map_words_has_pe (request);
   for (guint32 i = 0; i < self->n; i++)
-    if (kind == DVMD_OBJECT_DEVICE)
-      self->most[i] = most_of_device (self, i, request);
-    else
-      self->most[i] = room != NULL ? most_of_object (room, kind, i, request) : ANY;
-  if (kind == DVMD_OBJECT_DEVICE && self->n > 0 && request->bind_to > DVMD_BIND_TO_NONE
-      && (request->bind_flags & DVMD_BIND_OVERLOAD) == 0)
-    self->cpus = dvmd_map_room_count (room, DVMD_OBJECT_NODE, 0, request->pe);
-  sum_up (self);
+    {
+      guint32 most = room != NULL ? most_of_object (room, kind, i, request) : ANY;
+
+      self->most[i] = self->near != NULL ? most_of_device (self, request) : most;
+      if (self->near != NULL)
+        self->near[i] = most;
+    }
+  find_shares (self);
   return self;
 }
 
@@ -133,7 +221,7 @@ dvmd_map_fit_count_open (DvmdMapFit *self, guint32 n_rounds)
   guint32 n = 0;
 
   for (guint32 i = 0; i < self->n; i++)
-    n += share_of_object (self, i) > n_rounds;
+    n += self->shares[i] > n_rounds;
   return n;
 }
 
@@ -153,10 +241,10 @@ deal_evenly (DvmdMapFit *self, guint32 *of_object, guint32 n)
       g_return_if_fail (n_open > 0);
 
       for (guint32 i = 0; i < self->n; i++)
-        if (share_of_object (self, i) > n_rounds)
-          rounds = MIN (rounds, share_of_object (self, i) - n_rounds);
+        if (self->shares[i] > n_rounds)
+          rounds = MIN (rounds, self->shares[i] - n_rounds);
       for (guint32 i = 0; i < self->n && n > 0; i++)
-        if (share_of_object (self, i) > n_rounds)
+        if (self->shares[i] > n_rounds)
           {
             of_object[i] += rounds;
             n -= rounds;
@@ -170,7 +258,7 @@ fill_objects (DvmdMapFit *self, guint32 *of_object, guint32 n)
 {
   for (guint32 i = 0; i < self->n && n > 0; i++)
     {
-      of_object[i] = MIN (share_of_object (self, i), n);
+      of_object[i] = MIN (self->shares[i], n);
       n -= of_object[i];
     }
 }
@@ -227,16 +315,18 @@ dvmd_map_fit_list_round (DvmdMapFit *self, const DvmdMapPattern *pattern, guint3
 static DvmdMapFit *
 take_away (DvmdMapFit *self, const DvmdMapPattern *pattern)
 {
-  DvmdMapFit *rest = make_fit (self->room, self->kind, self->quota);
+  DvmdMapFit *rest = make_fit (self->room, self->topology, self->kind, self->quota);
 
-  rest->cpus = self->cpus;
+  rest->skips = self->skips;
+  if (self->near != NULL)
+    memcpy (rest->near, self->near, self->n * sizeof (guint32));
   for (guint32 i = 0; i < self->n; i++)
     {
       rest->most[i] = self->most[i] == ANY ? ANY : self->most[i] - pattern->of_object[i];
-      if (self->cpus != G_MAXUINT64)
-        rest->cpus -= pattern->of_object[i];
+      if (rest->near != NULL)
+        use_near (rest, rest->near, i, pattern->of_object[i]);
     }
-  sum_up (rest);
+  find_shares (rest);
   return rest;
 }
 

@@ -33,18 +33,23 @@ typedef struct
 /* How many processes each object of a node takes. Like nodes share one, and it does not change. */
 struct _DvmdMapFit
 {
-  DvmdMapRoom *room; /* (nullable): the hardware is not known: one object that takes any number */
+  DvmdMapRoom *room;         /* (nullable): the hardware is not known: one object that takes any number */
+  DvmdMapTopology *topology; /* (nullable): borrowed, of the request */
   DvmdObjectKind kind;
-  guint32 quota; /* an object takes so many of an application, or none of it; 0: any number */
+  guint32 quota;  /* an object takes so many of an application, or none of it; 0: any number */
+  gboolean skips; /* a device is passed over for want of cpus: the job has asked for them */
   guint32 n;
   const DvmdMapObject *objects;
-  guint32 *most;        /* per object; G_MAXUINT32: any number */
-  guint64 cpus;         /* for so many processes the free cpus of the node do: those near two devices are the same */
+  guint32 *most;        /* per object, by itself; G_MAXUINT32: any number */
+  guint32 *near;        /* (nullable): per device, of all devices whose cpus are near it: these are the same cpus */
+  guint32 *shares;      /* per object: what it takes of one application, together with the others */
   guint64 total;        /* of one application */
   GHashTable *patterns; /* number -> DvmdMapPattern */
 };
 
-DvmdMapFit *dvmd_map_fit_new (DvmdMapRoom *room, DvmdObjectKind kind, guint32 quota, const DvmdMapRequest *request);
+/* topology (nullable): of the room */
+DvmdMapFit *dvmd_map_fit_new (DvmdMapRoom *room, DvmdMapTopology *topology, DvmdObjectKind kind, guint32 quota,
+                              const DvmdMapRequest *request);
 void dvmd_map_fit_free (DvmdMapFit *self);
 /* How many objects take one more after so many rounds, in which each that can has got one. */
 guint32 dvmd_map_fit_count_open (DvmdMapFit *self, guint32 n_rounds);

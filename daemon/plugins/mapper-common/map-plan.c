@@ -25,7 +25,7 @@ find_fit (DvmdMapPlan *self, GHashTable *by_room, guint node, DvmdObjectKind kin
 
   if (fit == NULL)
     {
-      fit = dvmd_map_fit_new (room, kind, quota, request);
+      fit = dvmd_map_fit_new (room, request->nodes[node].topology, kind, quota, request);
       g_ptr_array_add (self->fits, fit);
       g_hash_table_insert (by_room, room, fit);
     }

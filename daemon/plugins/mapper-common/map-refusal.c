@@ -59,7 +59,7 @@ would_fit (const DvmdMapPlan *self, guint64 need, guint32 flags)
 
       if (i == 0 || given->room == NULL || given->room != last)
         {
-          DvmdMapFit *fit = dvmd_map_fit_new (given->room, given->kind, given->quota, &other);
+          DvmdMapFit *fit = dvmd_map_fit_new (given->room, given->topology, given->kind, given->quota, &other);
 
           total = fit->total;
           dvmd_map_fit_free (fit);
