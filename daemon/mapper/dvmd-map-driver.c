@@ -785,21 +785,24 @@ list_wishes (DvmJobSpec *spec, gboolean binds)
   return wishes;
 }
 
-/* Whether a mapper takes the words. counts (out): it gives numbers to applications that have none */
+/* Whether a mapper takes the words of a part. counts (out): it gives a number to each application of np that has none
+ */
 static gboolean
-check_alike (GPtrArray *mappers, const DvmdMapWishes *wishes, gboolean *counts, GError **error)
+check_alike (GPtrArray *mappers, const DvmdMapParts *part, guint32 *np, gboolean *counts, GError **error)
 {
   const DvmdMapRequest nothing = { 0 };
   g_auto (Question) self = { 0 };
   g_auto (DvmdMapWords) words = { 0 };
   DvmdMapper *mapper;
 
-  if (!question_init (&self, mappers, wishes, &nothing, error))
+  if (!question_init (&self, mappers, &part->wishes, &nothing, error))
     return FALSE;
   mapper = find_mapper (mappers, self.word);
   if (!prepare (&self, mapper, &self.request, &words, error) || !dvmd_mapper_check (mapper, &self.request, error))
     return FALSE;
-  *counts = dvmd_mapper_count (mapper, &self.request, NULL);
+  self.request.app_np = np;
+  self.request.n_apps = part->request.n_apps;
+  *counts = dvmd_mapper_count (mapper, &self.request, np);
   return TRUE;
 }
 
@@ -840,10 +843,12 @@ dvmd_map_driver_check (GPtrArray *mappers, DvmJobSpec *spec, gboolean *counts, G
   gboolean part_counts = FALSE;
   guint n_open = 0;
 
+  for (guint i = 0; i < request.n_apps; i++)
+    np[i] = dvm_app_spec_get_np (dvm_job_spec_get_app (spec, i));
   dvmd_map_parts_init (&parts, &apps, &request);
   while (dvmd_map_parts_next (&parts))
     {
-      if (!check_alike (mappers, &parts.wishes, &part_counts, error))
+      if (!check_alike (mappers, &parts, np + parts.first_app, &part_counts, error))
         {
           if (!dvmd_map_parts_is_only (&parts))
             g_prefix_error (error, "apps[%u]: ", parts.first_app);

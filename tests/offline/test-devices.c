@@ -172,6 +172,9 @@ test_qualifiers (gconstpointer mappers)
     { GPUS, "device=gpu:ndev=2", NULL, 3, "3 processes do not fit onto the 2 devices “gpu”, or groups of them" },
     { GPUS, "device=gpu", "package", 1, "bind-to: a package has cpus that are not near the device, which are 2-3" },
     { GPUS, "device=nvml0:shared", "core", 3, "3 processes do not fit" },
+    { GPUS, "device=gpu:pe=3", NULL, 0,
+      "the 3 cores of a process (PE=3) are near no device “gpu” of the job's 1 nodes" },
+    { GPUS, "device=gpu:pe=2", NULL, 4, "each has 2 cores of its own near its device “gpu”, and after those that" },
   };
 
   check_cases (mappers, right, G_N_ELEMENTS (right), TRUE);

@@ -224,6 +224,9 @@ test_words (void)
   g_assert_true (try_check (plugins, NULL, &counts, NULL));
   g_assert_true (try_check (plugins, "NO", &counts, NULL));
   g_assert_false (counts);
+  /* One of the two programs has all that is left. */
+  g_assert_true (try_check (plugins, "slot:PE=2", &counts, NULL));
+  g_assert_false (counts);
   g_assert_true (try_check (plugins, "PPR:12:NO", &counts, NULL));
   g_assert_true (counts);
 }

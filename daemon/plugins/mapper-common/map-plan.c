@@ -212,7 +212,7 @@ dvmd_map_plan_count (const DvmdMapRequest *request, DvmdObjectKind kind, guint32
         without = app;
       }
   if (without == G_MAXUINT32)
-    return request->n_apps == 0;
+    return TRUE;
   dvmd_map_plan_init (&plan, request, NULL, kind, 0);
   begin_app (&plan);
   open_room (&plan, without, TRUE, FALSE);
@@ -220,8 +220,9 @@ dvmd_map_plan_count (const DvmdMapRequest *request, DvmdObjectKind kind, guint32
     np += plan.room[node];
   for (guint app = 0; app < request->n_apps; app++)
     np -= MIN (np, app_np[app]);
-  app_np[without] = (guint32)MIN (np, G_MAXINT);
-  return np > 0;
+  /* One that has no room is asked for all the same: the refusal says what is missing. */
+  app_np[without] = (guint32)CLAMP (np, 1, G_MAXINT);
+  return TRUE;
 }
 
 /* ---- all of them ---- */

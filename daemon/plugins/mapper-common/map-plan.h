@@ -49,7 +49,9 @@ DvmdPluginVerdict dvmd_map_plan_place_all (DvmdMapPlan *self, DvmdMapPlanSpread 
 /* Gives ranks to the processes that were counted for the application, on the objects of the nodes. */
 void dvmd_map_plan_place (DvmdMapPlan *self, guint app);
 
-/* Gives one application without a number as many as have room within the limits. FALSE: there is none. */
+/* Gives one application without a number as many as have room within the limits, one at least. FALSE: several have
+ * none.
+ */
 gboolean dvmd_map_plan_count (const DvmdMapRequest *request, DvmdObjectKind kind, guint32 *app_np);
 
 /* Sets the error of a job that does not fit: which limit, object or cpu is missing, and what would help. */

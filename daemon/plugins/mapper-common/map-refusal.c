@@ -122,10 +122,16 @@ set_too_large (const DvmdMapPlan *self, GError **error)
   DvmdObjectKind kind = MAX (self->fit[0]->kind, DVMD_OBJECT_PACKAGE);
   g_autofree char *cpus = show_cpus (request);
 
-  g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-               "map-by: no %s of the job's %u nodes has the %s of a process (PE=%u): give each fewer%s",
-               dvmd_map_words_name_kind (kind), request->n_nodes, cpus, request->pe,
-               kind > DVMD_OBJECT_PACKAGE ? ", or map by a larger object" : "");
+  if (kind == DVMD_OBJECT_DEVICE)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+                 "map-by: the %s of a process (PE=%u) are near no device “%s” of the job's %u nodes: give each fewer, "
+                 "or map by a larger object",
+                 cpus, MAX (request->pe, 1), request->value, request->n_nodes);
+  else
+    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+                 "map-by: no %s of the job's %u nodes has the %s of a process (PE=%u): give each fewer%s",
+                 dvmd_map_words_name_kind (kind), request->n_nodes, cpus, request->pe,
+                 kind > DVMD_OBJECT_PACKAGE ? ", or map by a larger object" : "");
 }
 
 /* (transfer full): what a process has */
@@ -143,6 +149,8 @@ show_share (const DvmdMapPlan *self)
     g_string_append_printf (text, " of one %s", dvmd_map_words_name_kind (kind));
   if (!overload)
     g_string_append (text, " of its own");
+  if (kind == DVMD_OBJECT_DEVICE)
+    g_string_append_printf (text, " near its device “%s”", self->request->value);
   if ((request->bind_flags & DVMD_BIND_LIMIT) != 0)
     g_string_append_printf (text, ", a %s takes %u at most (bind-to limit=%u)",
                             dvmd_map_words_name_kind (dvmd_map_words_kind_of (request->bind_to)), request->bind_limit,
