@@ -112,10 +112,31 @@ try_default (DvmdController *controller, DvmJobSpec *spec, const char *value, co
     set (spec, own);
 }
 
+/* Such a job is not bound without a word of its own: it may have more processes than there are cpus that nobody has. */
+static gboolean
+does_without_cpus (DvmJobSpec *spec)
+{
+  const char *map_by = dvm_job_spec_get_map_by (spec);
+  g_autoptr (DvmPlacement) placement = map_by != NULL ? _dvm_placement_parse (map_by, NULL, NULL, "", NULL) : NULL;
+
+  return _dvm_job_spec_get_when_full_policy (spec) == DVM_WHEN_FULL_OVERSUBSCRIBE
+         || (placement != NULL && g_strcmp0 (placement->word, "colocate") == 0);
+}
+
+static gboolean
+wants_cpus (const char *bind_to)
+{
+  g_autoptr (DvmPlacement) placement = _dvm_placement_parse (NULL, NULL, bind_to, "", NULL);
+
+  return placement == NULL || !(placement->overload || placement->if_supported);
+}
+
 void
 dvmd_controller_try_policies (DvmdController *controller, DvmJobSpec *spec, const char *map_by, const char *rank_by,
                               const char *bind_to)
 {
+  if (dvm_job_spec_get_bind_to (spec) == NULL && does_without_cpus (spec) && wants_cpus (bind_to))
+    bind_to = NULL;
   try_default (controller, spec, map_by, dvm_job_spec_get_map_by, dvm_job_spec_set_map_by);
   try_default (controller, spec, bind_to, dvm_job_spec_get_bind_to, dvm_job_spec_set_bind_to);
   try_default (controller, spec, rank_by, dvm_job_spec_get_rank_by, dvm_job_spec_set_rank_by);

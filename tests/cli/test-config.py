@@ -103,7 +103,8 @@ def test_defaults_and_job():
     with place() as here:
         def cpus(defaults, *words):
             env = {**here.env, **{"DVM_" + name: value for name, value in defaults.items()}}
-            result = here.cli("map", *MACHINE, "--json", "-n", "2", *words, "x", env=env)
+            number = [] if "-n" in words else ["-n", "2"]
+            result = here.cli("map", *MACHINE, "--json", *number, *words, "x", env=env)
             equal(result.returncode, 0, result.stderr)
             return [row["cpuset"] for row in json.loads(result.stdout)]
 
@@ -114,6 +115,10 @@ def test_defaults_and_job():
         equal(cpus({"MAP_BY": "core", "RANK_BY": "fill"}, "--bind-to", "package"), ["0-7", "8-15"])
         equal(cpus({"MAP_BY": "package:SPAN", "RANK_BY": "span"}, "--map-by", "slot", "--bind-to", "core"), ["0-1", "2-3"])
         equal(cpus({"MAP_BY": ":OVERSUBSCRIBE"}, "--when-full", "refuse"), ["0-1", "2-3"])
+        for words in (["--map-by", ":OVERSUBSCRIBE"], ["--when-full", "oversubscribe"]):
+            equal(cpus({"BIND_TO": "core"}, "-n", "17", *words), [""] * 17)
+            equal(cpus({"BIND_TO": "core:overload-allowed"}, "-n", "17", *words)[0], "0-1")
+        equal(cpus({"BIND_TO": "core"}, "--map-by", ":OVERSUBSCRIBE", "--bind-to", "package"), ["0-7", "8-15"])
         with open(os.path.join(here.path, "ranks"), "w") as file:
             file.write("rank 0=head slot=3\nrank 1=head slot=1\n")
         equal(cpus({"BIND_TO": "package"}, "--rankfile", os.path.join(here.path, "ranks")), ["6-7", "2-3"])
