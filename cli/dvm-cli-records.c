@@ -106,6 +106,10 @@ describe_wait (DvmJob *job)
                             ids);
   if (g_strcmp0 (held_at, "slots") == 0)
     return g_strdup (_ ("waiting for slots"));
+  if (g_strcmp0 (held_at, "cpus") == 0)
+    return g_strdup (_ ("waiting for cpus"));
+  if (g_strcmp0 (held_at, "devices") == 0)
+    return g_strdup (_ ("waiting for devices"));
   if (g_strcmp0 (held_at, "session") == 0)
     return g_strdup (_ ("waiting for its session"));
   if (dvm_job_get_state (job) == DVM_JOB_STATE_READY_FOR_DEBUG)

@@ -417,6 +417,12 @@ on_refreshed (GObject *source, GAsyncResult *result, gpointer user_data)
                   name, drained);
   else if (g_strcmp0 (held_at, "slots") == 0)
     dvm_cli_note (run->cli, _ ("job %s waits for slots that other jobs have; interrupt to give up"), name);
+  else if (g_strcmp0 (held_at, "cpus") == 0)
+    dvm_cli_note (run->cli, _ ("job %s waits for cpus that other jobs have; interrupt to give up"), name);
+  else if (g_strcmp0 (held_at, "devices") == 0)
+    dvm_cli_note (run->cli,
+                  _ ("job %s waits for devices that other jobs have, or whose cpus they have; interrupt to give up"),
+                  name);
   else if (g_strcmp0 (held_at, "session") == 0)
     dvm_cli_note (run->cli, _ ("job %s waits, for its session is paused; interrupt to give up"), name);
   else if (campaigns[0] != '\0')

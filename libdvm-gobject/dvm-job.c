@@ -114,7 +114,8 @@ static const DvmRecordField fields[] = {
   /**
    * DvmJob:held-at:
    *
-   * What the job waits for: "" (nothing), "slots", "map", "launch" or "session" (it is paused).
+   * What the job waits for: "" (nothing), "slots", "cpus", "devices", "map", "launch" or "session" (it is
+   * paused).
    *
    * Since: 0.1
    */

@@ -19,7 +19,7 @@ dvmd_agent_find_devices (DvmdAgentJob *job, GError **error)
 {
   const DvmdAgentParts *parts = dvmd_agent_get_parts (job->agent);
 
-  if (!dvmd_map_devices_has (job->map))
+  if (!dvmd_map_has_devices (job->map))
     return TRUE;
   job->devices = dvmd_map_devices_new (job->map, parts->rank, parts->topology, error);
   if (job->devices != NULL)

@@ -70,19 +70,21 @@ check_ranks (DvmdIdSet *ranks, guint n_ranks, GError **error)
 /* (transfer full): what is to be said of a process of the map; a program of the job may be bound where another is not
  */
 static char *
-make_note (DvmdMap *map, gboolean waits, const char *cpus)
+make_note (DvmdMap *map, const char *awaited, const char *cpus)
 {
-  g_autoptr (GString) note = g_string_new (waits ? "waits for slots" : "");
+  g_autoptr (GString) note = g_string_new (NULL);
 
+  if (awaited != NULL)
+    g_string_append_printf (note, "waits for %s", awaited);
   if (map != NULL && map->unbound != NULL && cpus[0] == '\0')
     g_string_append_printf (note, "%snot bound: %s", note->len > 0 ? "; " : "", map->unbound);
   return g_string_free (g_steal_pointer (&note), FALSE);
 }
 
-/* map (nullable). (transfer floating) (nullable): (a(uuussss)) */
+/* map, awaited (nullable). (transfer floating) (nullable): (a(uuussss)) */
 static GVariant *
 describe (DvmdNodePool *nodes, DvmdProcTable *procs, DvmdControllerCpus *cpus, const char *ranks, DvmdMap *map,
-          gboolean waits, GError **error)
+          const char *awaited, GError **error)
 {
   g_autoptr (DvmdIdSet) set = dvmd_id_set_parse (ranks != NULL ? ranks : "", "ranks", error);
   GVariantBuilder rows;
@@ -95,7 +97,7 @@ describe (DvmdNodePool *nodes, DvmdProcTable *procs, DvmdControllerCpus *cpus, c
       const DvmdProcRow *row = dvmd_proc_table_row (procs, rank);
       const char *bound_to = dvmd_controller_cpus_get (cpus, row->node, row->local_rank);
       g_autofree char *object = dvmd_controller_cpus_dup_object (cpus, rank, row->node, row->local_rank);
-      g_autofree char *note = make_note (map, waits, bound_to);
+      g_autofree char *note = make_note (map, awaited, bound_to);
 
       g_variant_builder_add (&rows, "(uuussss)", rank, row->app, row->local_rank,
                              dvmd_bus_get_node_name (nodes, row->node), bound_to, object, note);
@@ -128,7 +130,7 @@ dvmd_bus_map_job (DvmdBusCall *call)
   if (dvmd_bus_options_parse (dict, options, G_N_ELEMENTS (options), &error))
     {
       if (procs != NULL)
-        map = describe (dvmd_core_get_nodes (call->core), procs, cpus, ranks, dvmd_job_get_map (call->object), FALSE,
+        map = describe (dvmd_core_get_nodes (call->core), procs, cpus, ranks, dvmd_job_get_map (call->object), NULL,
                         &error);
       else if (dvmd_job_get_ended (call->object))
         error = g_error_new (DVM_ERROR, DVM_ERROR_NOT_FOUND, "Job %u has ended before it was mapped",
@@ -236,19 +238,19 @@ static GVariant *
 make_map (DvmdBusServer *server, DvmdBusCaller *caller, Question *question, DvmdPlan *plan, GError **error)
 {
   DvmdCore *core = plan != NULL ? dvmd_plan_get_core (plan) : server->core;
-  gboolean waits = FALSE;
+  const char *awaited = NULL;
   g_autoptr (DvmdMap) map = NULL;
   g_autoptr (DvmdControllerCpus) cpus = NULL;
   g_autoptr (DvmdProcTable) procs = NULL;
 
   dvmd_controller_apply_defaults (server->controller, question->spec, FALSE);
-  map = dvmd_core_map (core, question->spec, &caller->requester, &waits, error);
+  map = dvmd_core_map (core, question->spec, &caller->requester, &awaited, error);
   if (map == NULL)
     return NULL;
   cpus = plan != NULL ? dvmd_controller_cpus_new_for_plan (plan, map)
                       : dvmd_controller_cpus_new (server->controller, map);
   procs = dvmd_map_expand (map);
-  return describe (dvmd_core_get_nodes (core), procs, cpus, question->ranks, map, waits, error);
+  return describe (dvmd_core_get_nodes (core), procs, cpus, question->ranks, map, awaited, error);
 }
 
 static GVariant *

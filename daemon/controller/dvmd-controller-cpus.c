@@ -50,7 +50,7 @@ dvmd_controller_cpus_new (DvmdController *controller, DvmdMap *map)
   self->map = map;
   if (map != NULL && dvmd_map_binds (map))
     self->binder = dvmd_map_binder_new (map);
-  if (map != NULL && dvmd_map_devices_has (map))
+  if (map != NULL && dvmd_map_has_devices (map))
     self->devices = g_hash_table_new_full (NULL, NULL, NULL, free_devices);
   self->nodes = g_hash_table_new_full (NULL, NULL, NULL, unref_lists);
   return self;

@@ -59,7 +59,7 @@ void
 dvmd_controller_claim_devices (gpointer user_data, DvmdJob *job, DvmdMap *map)
 {
   Claims *self = get_claims (user_data);
-  g_autoptr (GArray) nodes = dvmd_map_devices_has (map) ? dvmd_map_get_nodes (map) : NULL;
+  g_autoptr (GArray) nodes = dvmd_map_has_devices (map) ? dvmd_map_get_nodes (map) : NULL;
 
   for (guint i = 0; nodes != NULL && i < nodes->len; i++)
     {

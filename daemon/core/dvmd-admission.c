@@ -10,6 +10,7 @@
 
 #include "dvm-job-spec-private.h"
 #include "dvm-placement-private.h"
+#include "dvm-records-private.h"
 #include "dvmd-candidates.h"
 #include "dvmd-colocation.h"
 #include "dvmd-job-family.h"
@@ -32,6 +33,7 @@ typedef struct
   DvmdMap *planned; /* (nullable): its map, from the gate to MAP */
   GArray *claims;   /* DvmdClaim, not NULL when they are claimed, or broken */
   Slots slots;
+  const char *awaited; /* (nullable): what it waits for, or would; NULL: slots */
   DvmdTurn turn;
 } Claims;
 
@@ -331,6 +333,24 @@ others_are_there (DvmdCandidates *candidates)
   return FALSE;
 }
 
+/* Without the others that have cpus or devices the job would have its place. */
+static const char *
+find_awaited (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates)
+{
+  g_autoptr (DvmdPlaces) places = NULL;
+  g_autoptr (DvmdMap) map = NULL;
+
+  if (claims_of (job)->need > candidates->n_free)
+    return NULL;
+  places = dvmd_candidates_make_places (candidates, DVMD_PLACES_FREE);
+  dvmd_job_family_order (job, places);
+  places->alone = TRUE;
+  map = self->map (job, places, self->user_data, NULL);
+  if (map == NULL)
+    return NULL;
+  return dvmd_map_has_devices (map) ? "devices" : "cpus";
+}
+
 /* The slots are enough, but not free, or not where the job needs them. why: what the mapper said of the free ones */
 static DvmdAdmit
 judge_shape (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, const GError *why, GError **error)
@@ -348,7 +368,10 @@ judge_shape (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, cons
           return DVMD_ADMIT_NEVER;
         }
       if (fits)
-        return DVMD_ADMIT_WAIT;
+        {
+          claims_of (job)->awaited = find_awaited (self, job, candidates);
+          return DVMD_ADMIT_WAIT;
+        }
       why = alone;
     }
   if (candidates->n_drained > 0)
@@ -382,6 +405,14 @@ has_nodes (DvmdAdmission *self, DvmdJob *job)
     if (node->rank > 0 && dvmd_job_may_use (job, node))
       return TRUE;
   return FALSE;
+}
+
+const char *
+dvmd_admission_get_awaited (DvmdJob *job)
+{
+  const char *awaited = claims_of (job)->awaited;
+
+  return awaited != NULL ? awaited : "slots";
 }
 
 static DvmReasonCode
@@ -441,8 +472,10 @@ refuse_to_wait (DvmdJob *job, DvmdCandidates *candidates, GError **error)
 static DvmdAdmit
 judge (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GError **error)
 {
-  DvmdAdmit verdict = judge_nodes (self, job, candidates, error);
+  DvmdAdmit verdict;
 
+  claims_of (job)->awaited = NULL;
+  verdict = judge_nodes (self, job, candidates, error);
   if (verdict == DVMD_ADMIT_WAIT && may_not_wait (job))
     {
       refuse_to_wait (job, candidates, error);
@@ -593,6 +626,7 @@ release_waiting (DvmdAdmission *self, gboolean all)
         }
       if (verdict == DVMD_ADMIT_WAIT)
         {
+          _dvm_job_set_held_at (dvmd_job_get_record (job), dvmd_admission_get_awaited (job));
           if (!waits_for_resume (job, &candidates))
             block (blocked, &candidates);
           continue;
@@ -645,7 +679,7 @@ free_all (DvmdCandidates *self)
 }
 
 DvmdMap *
-dvmd_admission_try (DvmdAdmission *self, DvmdJob *job, gboolean *waits, GError **error)
+dvmd_admission_try (DvmdAdmission *self, DvmdJob *job, const char **awaited, GError **error)
 {
   g_auto (DvmdCandidates) candidates = { 0 };
   DvmdAdmit verdict;
@@ -653,8 +687,8 @@ dvmd_admission_try (DvmdAdmission *self, DvmdJob *job, gboolean *waits, GError *
   if (!dvmd_candidates_find (&candidates, self->nodes, job, error))
     return NULL;
   verdict = judge (self, job, &candidates, error);
-  *waits = verdict == DVMD_ADMIT_WAIT;
-  if (*waits)
+  *awaited = verdict == DVMD_ADMIT_WAIT ? dvmd_admission_get_awaited (job) : NULL;
+  if (*awaited != NULL)
     {
       free_all (&candidates);
       verdict = judge (self, job, &candidates, error);

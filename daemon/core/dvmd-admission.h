@@ -69,11 +69,13 @@ void dvmd_admission_release (DvmdAdmission *self);
 void dvmd_admission_nodes_changed (DvmdAdmission *self);
 guint dvmd_admission_get_n_waiting (DvmdAdmission *self);
 
+/* A job that waits lacks this: "slots", or, where it has enough of these, "cpus" or "devices" that others have. */
+const char *dvmd_admission_get_awaited (DvmdJob *job);
 /*
- * The map of a job that does not exist; nothing is claimed. waits: it would have to wait; then every slot counts as
- * free. NULL: error says why it can never go on.
+ * The map of a job that does not exist; nothing is claimed. awaited (out) (nullable): what it would have to wait for,
+ * as above; then every slot counts as free. NULL: error says why it can never go on.
  */
-DvmdMap *dvmd_admission_try (DvmdAdmission *self, DvmdJob *job, gboolean *waits, GError **error);
+DvmdMap *dvmd_admission_try (DvmdAdmission *self, DvmdJob *job, const char **awaited, GError **error);
 void dvmd_admission_give_back (DvmdAdmission *self, DvmdJob *job);
 /* Gives back the job's slots on a node that is lost. A job that was not placed yet is judged again at the gate, ahead
  * of others that came after it. */

@@ -127,7 +127,7 @@ dvmd_core_submit (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *request
 }
 
 DvmdMap *
-dvmd_core_map (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester, gboolean *waits, GError **error)
+dvmd_core_map (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester, const char **awaited, GError **error)
 {
   g_autoptr (GArray) sessions = NULL;
   g_autoptr (DvmdJob) job = NULL;
@@ -145,7 +145,7 @@ dvmd_core_map (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester,
   job = dvmd_job_new (self, 0, dvmd_core_get_settings (self)->nspace, spec, requester);
   dvmd_job_sessions_set (job, sessions);
   dvmd_candidates_begin (dvmd_core_get_nodes (self), job);
-  return dvmd_admission_try (dvmd_core_get_admission (self), job, waits, error);
+  return dvmd_admission_try (dvmd_core_get_admission (self), job, awaited, error);
 }
 
 gboolean

@@ -132,10 +132,10 @@ void dvmd_core_unreserve (DvmdCore *self, guint id);
 DvmdJob *dvmd_core_submit_reserved (DvmdCore *self, guint id, DvmJobSpec *spec, const DvmdRequester *requester,
                                     GError **error);
 /*
- * Where the processes of such a job would go; nothing is claimed. waits: it would have to wait for slots, and the map
- * is that of its turn.
+ * Where the processes of such a job would go; nothing is claimed. awaited (out) (nullable): it would have to wait,
+ * for "slots", "cpus" or "devices", and the map is that of its turn.
  */
-DvmdMap *dvmd_core_map (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester, gboolean *waits,
+DvmdMap *dvmd_core_map (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester, const char **awaited,
                         GError **error);
 /* Output of the job could not be written: kept with its reason, from now on. */
 void dvmd_core_output_lost (DvmdCore *self, DvmdJob *job, const char *message);

@@ -57,7 +57,7 @@ dvmd_job_step_allocate (gpointer object, const DvmdEvent *event)
   if (event->event == DVMD_JOB_NO_ROOM)
     {
       dvmd_gate_queue (job);
-      _dvm_job_set_held_at (job->record, "slots");
+      _dvm_job_set_held_at (job->record, dvmd_admission_get_awaited (job));
     }
   else if (event->event != DVMD_JOB_HELD)
     dvmd_core_post (job, DVMD_JOB_ALLOCATED);

@@ -83,6 +83,15 @@ dvmd_map_binds (DvmdMap *self)
   return FALSE;
 }
 
+gboolean
+dvmd_map_has_devices (DvmdMap *self)
+{
+  for (guint i = 0; i < self->rows->len; i++)
+    if (DVMD_MAP_ROW (self, i)->place.kind == DVMD_KIND_DEVICE)
+      return TRUE;
+  return FALSE;
+}
+
 /* ---- one row ---- */
 
 static gint64

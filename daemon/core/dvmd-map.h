@@ -87,6 +87,8 @@ const DvmdBindingPolicy *dvmd_map_get_policy (DvmdMap *self, guint32 app);
 const char *dvmd_map_get_devices (DvmdMap *self, guint32 app);
 /* Whether any process is bound. */
 gboolean dvmd_map_binds (DvmdMap *self);
+/* Whether any process has devices. */
+gboolean dvmd_map_has_devices (DvmdMap *self);
 /*
  * Adds what another map says of the applications behind first_app, the one that the other one calls 0: they have the
  * next ranks. Cpus that it excludes are not taken over.

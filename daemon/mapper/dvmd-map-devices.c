@@ -108,12 +108,3 @@ dvmd_map_devices_list (DvmdMapDevices *self)
       g_string_append_printf (list, "%s%u", list->len > 0 ? "," : "", i);
   return g_string_free (list, FALSE);
 }
-
-gboolean
-dvmd_map_devices_has (DvmdMap *map)
-{
-  for (guint i = 0; i < map->rows->len; i++)
-    if (g_array_index (map->rows, DvmdMapRow, i).place.kind == DVMD_KIND_DEVICE)
-      return TRUE;
-  return FALSE;
-}

@@ -20,8 +20,6 @@ void dvmd_map_devices_free (DvmdMapDevices *self);
 const DvmdDeviceGroup *dvmd_map_devices_get (DvmdMapDevices *self, guint local_rank);
 /* (transfer full): those of all processes, by their numbers on the node, "0-3,8"; "": none */
 char *dvmd_map_devices_list (DvmdMapDevices *self);
-/* Whether processes of the map have devices. */
-gboolean dvmd_map_devices_has (DvmdMap *map);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdMapDevices, dvmd_map_devices_free)
 

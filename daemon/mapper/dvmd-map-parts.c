@@ -146,7 +146,7 @@ gboolean
 dvmd_map_parts_take (DvmdMapParts *self, DvmdMap *map, GError **error)
 {
   gboolean binds = dvmd_map_binds (map);
-  gboolean devices = dvmd_map_devices_has (map);
+  gboolean devices = dvmd_map_has_devices (map);
   g_autoptr (DvmdMapBinder) binder = NULL;
 
   dvmd_map_append (self->map, map, self->first_app);

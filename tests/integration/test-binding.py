@@ -91,11 +91,11 @@ class Binding(dvmtest.Case):
         _, told = self.seen(dvm, 1)
         self.assertEqual(told, [''])
         second = dvm.submit(['sleep', '1000'], np=1, **{'bind-to': 'hwthread'})
-        dvmtest.wait_until(lambda: second.get('HeldAt') == 'slots', 'it to wait')
+        dvmtest.wait_until(lambda: second.get('HeldAt') == 'cpus', 'it to wait')
         # Slots that it names are all free; their cpus are not.
         host = dvm.get_nodes()[1]['Name']
         third = dvm.submit(['sleep', '1000'], np=1, hosts=[f'{host}:1'], **{'bind-to': 'hwthread'})
-        dvmtest.wait_until(lambda: third.get('HeldAt') == 'slots', 'it to wait, too')
+        dvmtest.wait_until(lambda: third.get('HeldAt') == 'cpus', 'it to wait, too')
         result = dvm.run(['true'], np=1, **{'bind-to': 'hwthread', 'when-full': 'refuse'})
         self.assertEqual(result.state, dvmtest.MAP_FAILED, result)
         self.assertIn('what other jobs have, and it was not to wait: ', result.reason)

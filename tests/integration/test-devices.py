@@ -113,7 +113,7 @@ class Devices(dvmtest.Case):
         first.wait_running()
         self.assertEqual(self.told(dvm, 'device=gpu', np=1)[0]['DVM_DEVICES'], 'nvml3')
         second = dvm.submit(['sleep', '1000'], np=2, map_by='device=gpu', bind_to='none')
-        dvmtest.wait_until(lambda: second.get('HeldAt') == 'slots', 'it to wait')
+        dvmtest.wait_until(lambda: second.get('HeldAt') == 'devices', 'it to wait')
         result = dvm.run(['true'], np=5, map_by='device=gpu', bind_to='none')
         self.assertEqual(result.state, dvmtest.MAP_FAILED, result)
         first.cancel()

@@ -534,15 +534,15 @@ check_first (Stream *self, DvmdJob *job)
 {
   DvmJobSpec *spec = dvmd_job_get_spec (job);
   g_autoptr (GError) error = NULL;
-  gboolean waits = FALSE;
+  const char *awaited = NULL;
   g_autoptr (DvmdMap) map = NULL;
 
   if (fits_better_later (spec))
     return;
-  map = dvmd_core_map (self->world.core, spec, NULL, &waits, &error);
-  if (!waits && map != NULL)
+  map = dvmd_core_map (self->world.core, spec, NULL, &awaited, &error);
+  if (awaited == NULL && map != NULL)
     tell (self, "would have a place:", job);
-  MUST_HOLD (waits || (map == NULL && count_drained (self) > 0), self);
+  MUST_HOLD (awaited != NULL || (map == NULL && count_drained (self) > 0), self);
   MUST_HOLD (!takes_any_slots (spec) || dvm_app_spec_get_np (dvm_job_spec_get_app (spec, 0)) > count_free (self), self);
 }
 
