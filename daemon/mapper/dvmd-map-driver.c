@@ -512,6 +512,17 @@ others_are_in_the_way (const Question *self)
   return map != NULL;
 }
 
+/* error: what was wrong with the binding */
+static const char *
+find_why (const Question *self, gboolean others, const GError *error)
+{
+  if (g_error_matches (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED))
+    return error->message;
+  if (others)
+    return "other jobs have the cpus";
+  return self->policy.by_device ? "more processes than cpus near their devices" : "more processes than cpus";
+}
+
 /* Without the binding, where nobody has asked for it; error is what was wrong with it. (transfer full) (nullable) */
 static DvmdMap *
 map_unbound (Question *self, gboolean others, GError **error)
@@ -519,7 +530,7 @@ map_unbound (Question *self, gboolean others, GError **error)
   g_autoptr (GError) local = NULL;
   DvmdMap *map;
 
-  leave_binding_out (self, others ? "other jobs have the cpus" : "more processes than cpus");
+  leave_binding_out (self, find_why (self, others, *error));
   map = ask_mappers (self, &local);
   if (map == NULL && is_left_to_us (self))
     {

@@ -40,7 +40,8 @@ typedef struct
  *
  * Returns: (transfer full) (element-type utf8) (nullable): the hardware threads of each place, "0-3,8" as the operating
  * system numbers them, or %NULL elements if nothing is bound. Equal texts are one (GRefString).
- * Errors: DVM_ERROR_MAP_FAILED: the node has no such object, or not so many free cpus.
+ * Errors: DVM_ERROR_MAP_FAILED: the node has no such object, or not so many free cpus; DVM_ERROR_NOT_SUPPORTED: none of
+ * them is near the device alone.
  */
 GPtrArray *dvmd_binding_compute (const DvmdBindingRequest *request, char **taken, GError **error);
 

@@ -270,6 +270,40 @@ test_cases (gconstpointer mappers)
     }
 }
 
+/* A job that is not bound says why. */
+static void
+test_why_unbound (gconstpointer mappers)
+{
+  static const struct
+  {
+    const char *map_by;
+    const char *bind_to; /* (nullable) */
+    guint32 np;
+    const char *why;
+  } cases[] = {
+    { "device=gpu:SHARED", NULL, 7, "more processes than cpus near their devices" },
+    { "device=gpu", "package:if-supported", 2,
+      "node n: bind-to: a package has cpus that are not near the device, which are 2-3: bind to something in them, "
+      "such "
+      "as core" },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_auto (OfflineJob) job = { 0 };
+      g_autoptr (GError) error = NULL;
+      g_autoptr (DvmdMap) map = NULL;
+
+      offline_job_init (&job, (GPtrArray *)mappers);
+      offline_job_add_node (&job, "n", "gpus.xml", 32);
+      g_array_append_val (job.app_np, cases[i].np);
+      job.wishes = (DvmdMapWishes){ .map_by = cases[i].map_by, .bind_to = cases[i].bind_to, .binds = TRUE };
+      map = offline_job_map (&job, &error);
+      g_assert_no_error (error);
+      g_assert_cmpstr (map->unbound, ==, cases[i].why);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -281,6 +315,7 @@ main (int argc, char **argv)
   plugins = dvmd_plugins_new (&none, NULL);
   mappers = dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER);
   g_test_add_data_func ("/near/cases", mappers, test_cases);
+  g_test_add_data_func ("/near/why-unbound", mappers, test_why_unbound);
   g_test_add_data_func ("/near/random", mappers, test_random);
   return g_test_run ();
 }
