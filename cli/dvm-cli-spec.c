@@ -45,7 +45,7 @@ const DvmCliOption dvm_cli_app_options[] = {
     N_ ("how processes are placed: slot, node, core, ppr:N:node, ..."), NULL, TRUE },
   { "colocate", 0, NULL, DVM_CLI_ARG_STRING, N_ ("JOB[:RANKS]"), NULL,
     N_ ("place processes beside those of a job that runs; they take no slots"), NULL, TRUE },
-  { "nperproc", 0, NULL, DVM_CLI_ARG_COUNT, N_ ("N"), NULL,
+  { "nperproc", 0, NULL, DVM_CLI_ARG_COUNT, N_ ("N"), "65535",
     N_ ("with --colocate: so many for each of its processes (default: 1)"), NULL, TRUE },
   { "rank-by", 0, "--rankby -rank-by -rankby", DVM_CLI_ARG_STRING, N_ ("POLICY"), NULL,
     N_ ("how ranks are given to places: slot, node, fill, span"), NULL, TRUE },

@@ -50,7 +50,7 @@ add_topology (GStrvBuilder *topologies, const char *text, GError **error)
     }
   if (!g_file_get_contents (text, &content, &length, error))
     return FALSE;
-  if (!g_utf8_validate (content, (gssize)length, NULL))
+  if (!g_utf8_validate (content, (gssize)length, NULL) || content[strspn (content, " \t\r\n")] == '\0')
     {
       g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("%s is not the XML of a machine, as 'lstopo FILE.xml' writes it"),
                    text);

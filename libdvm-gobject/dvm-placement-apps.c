@@ -146,6 +146,14 @@ add_part (Survey *self, guint index, const char *word, GError **error)
       self->whole = whole[i];
   if (self->n_parts == 1 || (self->whole == NULL && last == NULL))
     return TRUE;
+  if (g_strcmp0 (self->whole, "colocate") == 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   _ ("%sapps[%u].map-by: “colocate” is said once, for the whole job: its programs are all beside the "
+                      "same processes (colocate=JOB:RANKS+JOB), or submit another job"),
+                   self->place, index);
+      return FALSE;
+    }
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
                _ ("%sapps[%u].map-by: “%s” gives a place to each rank of the job, so that apps[%u] cannot be placed by "
                   "other words"),

@@ -128,9 +128,14 @@ static gboolean
 read_interleave (const DvmPlacementReader *self, const char *value, GPtrArray *rest, GError **error)
 {
   const char *today = value != NULL ? name_today (value) : "package";
-  const DvmWord *level = _dvm_words_find (interleave_levels, G_N_ELEMENTS (interleave_levels), today, strlen (today),
-                                          self->place, "map-by: interleave", error);
+  const DvmWord *level;
+  gboolean on = TRUE;
 
+  if (value != NULL && _dvm_words_parse_boolean (value, &on) && !on)
+    return refuse_map_by (self, error,
+                          _ ("“interleave=%s”: leave it out, and devices are taken in the order of the bus"), value);
+  level = _dvm_placement_find_word (interleave_levels, G_N_ELEMENTS (interleave_levels), today, strlen (today),
+                                    self->place, "map-by: interleave", error);
   if (level == NULL)
     return FALSE;
   g_ptr_array_add (rest, g_strconcat ("interleave=", level->name, NULL));

@@ -629,7 +629,13 @@ map_alike (GPtrArray *mappers, const DvmdMapWishes *wishes, const DvmdMapRequest
     }
   if (map != NULL)
     return map;
-  if (self.offer.reason != NULL && local != NULL)
+  /* The only node has no devices for the job: the mapper, which sees none, would say that there are none. */
+  if (self.offer.reason != NULL && local != NULL && self.request.n_nodes == 1)
+    {
+      g_free (local->message);
+      local->message = g_strdup (self.offer.reason);
+    }
+  else if (self.offer.reason != NULL && local != NULL)
     g_prefix_error (&local, "%s; ", self.offer.reason);
   if (self.passed_over != NULL && local != NULL)
     {

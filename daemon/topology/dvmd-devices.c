@@ -329,10 +329,10 @@ check_number (const Wish *wish, guint n, GError **error)
     return TRUE;
   for (guint i = 1; i <= n; i++)
     if (n % i == 0)
-      g_string_append_printf (right, "%s%u", right->len > 0 ? ", " : "", i);
+      g_string_append_printf (right, "%s%u", i == 1 ? "" : i == n ? " or " : ", ", i);
   g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-               "map-by: NDEV=%u does not divide the %u devices “%s” of the node: %s do", wish->number, n, wish->name,
-               right->str);
+               "map-by: NDEV=%u does not divide the number of devices “%s” of the node, which is %u: it can be %s",
+               wish->number, wish->name, n, right->str);
   return FALSE;
 }
 

@@ -77,7 +77,7 @@ def test_devices():
         equal((len(rows), {row["cpuset"] for row in rows}), (4, {""}), "as many as devices, although two have a core")
         rows = map_rows(here, "--slots", "8", "-n", "2", "--map-by", "core", "true", ":", "--map-by", "device=gpu", topology=crowded)
         equal([row["note"] != "" for row in rows], [False, False, True, True, True, True], "a process that is bound has no note")
-        for policy, message in (("device=gpu:ndev=3", "1, 2, 4 do"), ("device=gpu:interleave=node", "unknown word"),
+        for policy, message in (("device=gpu:ndev=3", "it can be 1, 2 or 4"), ("device=gpu:interleave=node", "unknown word"),
                                 ("core:shared", "it is for device"), ("device=nvml9", "has a device")):
             result = here.cli("map", "--topology", gpus, "-n", "1", "--map-by", policy, "true")
             check(result.returncode != 0, policy)

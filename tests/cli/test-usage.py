@@ -83,6 +83,9 @@ def test_numbers():
         refuse("run", "-n", value, "/bin/true", mention=f"not '{value}'")
         refuse("submit", f"--np={value}", "/bin/true", mention=f"not '{value}'")
     refuse("run", "-np", "0", "/bin/true", mention="option -np takes a whole number")
+    for value in ("0", "65536"):
+        for option in ("--nperproc", "--npernode", "--ntasks-per-node", "--npersocket", "--cpus-per-rank"):
+            refuse("map", "--colocate", "7", option, value, "x", mention=f"option {option} takes a whole number from 1 to 65535, not '{value}'")
     refuse("run", "--timeout", "soon", "/bin/true", mention="--timeout")
     refuse("run", "-n", mention="needs a value")
 

@@ -173,6 +173,9 @@ def test_map():
         with open(os.path.join(here.path, "none.xml"), "w") as file:
             file.write('<?xml version="1.0"?><topology version="2.0"><object type="Machine" os_index="0" cpuset="0x1"/></topology>')
         contains(here.cli("map", "--topology", os.path.join(here.path, "none.xml"), "x").stderr, "describes no hardware thread")
+        with open(os.path.join(here.path, "empty.xml"), "w") as file:
+            file.write("\n")
+        contains(here.cli("map", "--topology", os.path.join(here.path, "empty.xml"), "x").stderr, "empty.xml is not the XML of a machine")
         for words in (["package:2,core"], ["pu:2", "--slots", "a"], ["pu:2", "--slots", ""], ["pu:2", "--nodes", "1000000"],
                       ["pu:4097"], ["pu:513"], ["numa:1(memory=1GB) core:64 pu:65"], ["core:4096 pu:1"], ["<topology>"], ["pu:2", "--bind-to", "crate"]):
             result = here.cli("map", "--topology", *words, "x")

@@ -168,7 +168,9 @@ test_qualifiers (gconstpointer mappers)
     { GPUS, "ppr:2:device=nic", NULL, 0, "0:0:2:mlx5_0 1:0:3:mlx5_0 2:0:4:mlx5_1 3:0:5:mlx5_1 4:0:6:eno6 5:0:7:eno6" },
   };
   static const Case wrong[] = {
-    { GPUS, "device=gpu:ndev=3", NULL, 1, "NDEV=3 does not divide the 4 devices “gpu” of the node: 1, 2, 4 do" },
+    { GPUS, "device=gpu:ndev=3", NULL, 1,
+      "NDEV=3 does not divide the number of devices “gpu” of the node, which is 4: it can be 1, 2 or 4" },
+    { GPUS, "device=block:ndev=2", NULL, 1, "“block” of the node, which is 1: it can be 1" },
     { GPUS, "device=gpu:ndev=2", NULL, 3, "3 processes do not fit onto the 2 devices “gpu”, or groups of them" },
     { GPUS, "device=gpu", "package", 1, "bind-to: a package has cpus that are not near the device, which are 2-3" },
     { GPUS, "device=nvml0:shared", "core", 3, "3 processes do not fit" },
