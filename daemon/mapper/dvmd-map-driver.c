@@ -591,12 +591,14 @@ check_number (const Question *self, GError **error)
 {
   const char *file = self->wishes->file_name;
   gboolean has_file = self->wishes->file != NULL && file != NULL;
+  char **arguments = self->placement->arguments;
+  const char *counted = strcmp (self->word, "ppr") == 0 && arguments != NULL ? arguments[1] : "object that is counted";
 
   for (guint i = 0; i < self->request.n_apps; i++)
     if (self->request.app_np[i] == 0)
       {
         g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "map-by: “%s” gives the job no process: %s%s", self->word,
-                     has_file ? file : "none of its nodes has what is counted", has_file ? " names none" : "");
+                     has_file ? file : "none of its nodes has a ", has_file ? " names none" : counted);
         return FALSE;
       }
   return TRUE;

@@ -320,7 +320,7 @@ def test_limits():
         equal(result.returncode, 125)
         contains(result.stderr, f"“seq” gives the job no process: {empty} names none")
         result = here.cli("map", "--topology", "pu:4", "--map-by", "ppr:1:package", "true", env={"DVM_BUS": "none"})
-        contains(result.stderr, "“ppr” gives the job no process")
+        contains(result.stderr, "“ppr” gives the job no process: none of its nodes has a package")
         # A list that names a host and leaves it out is neither one of all others nor wrong where the host is not there.
         equal(run("-n", "1", "--host", "localhost,foo,^foo").returncode, 0)
         equal(run("-n", "1", "--host", "localhost,^localhost").returncode, 125)

@@ -174,6 +174,10 @@ test_qualifiers (gconstpointer mappers)
     { GPUS, "device=gpu:ndev=2", NULL, 3, "3 processes do not fit onto the 2 devices “gpu”, or groups of them" },
     { GPUS, "device=gpu", "package", 1, "bind-to: a package has cpus that are not near the device, which are 2-3" },
     { GPUS, "device=nvml0:shared", "core", 3, "3 processes do not fit" },
+    { GPUS, "ppr:1:device=nvml9", NULL, 0, "“ppr” gives the job no process: none of its nodes has a device=nvml9" },
+    { GPUS, "ppr:1:device=nvml9", NULL, 1, "none of the job's 1 nodes has a device “nvml9” that no other job" },
+    { GPUS, "ppr:1:device=gpu:PE=3", NULL, 1, "the 3 cores of a process (PE=3) are near no device “gpu”" },
+    { GPUS, "ppr:2:device=gpu", "core", 8, "2 of each application on each device “gpu” of the job's 1 nodes" },
     { GPUS, "device=gpu:pe=3", NULL, 0,
       "the 3 cores of a process (PE=3) are near no device “gpu” of the job's 1 nodes" },
     { GPUS, "device=gpu:pe=2", NULL, 4, "each has 2 cores of its own near its device “gpu”, and after those that" },
@@ -268,7 +272,9 @@ draw_trial (Trial *self, GRand *random, GPtrArray *mappers)
   self->map_by = g_strdup_printf ("device=%s%s:ndev=%u:shared=%s", classes[g_rand_int_range (random, 0, 3)],
                                   orders[g_rand_int_range (random, 0, 4)], self->number, self->shared ? "y" : "n");
   g_array_append_val (self->job.app_np, np);
-  self->job.wishes = (DvmdMapWishes){ .map_by = self->map_by, .bind_to = "none", .binds = TRUE };
+  /* No job is refused for the sake of a binding that was not asked for. */
+  self->job.wishes = (DvmdMapWishes){ .map_by = self->map_by, .bind_to = g_rand_boolean (random) ? "none" : NULL };
+  self->job.wishes.binds = TRUE;
 }
 
 /* The devices of a node that the processes there may have, by the words of the trial. */
@@ -335,6 +341,7 @@ try_trial (GRand *random, GPtrArray *mappers)
   Trial self;
   g_autoptr (GError) error = NULL;
   g_autoptr (DvmdMap) map = NULL;
+  g_autoptr (GPtrArray) cpus = NULL;
   guint np;
 
   draw_trial (&self, random, mappers);
@@ -345,6 +352,11 @@ try_trial (GRand *random, GPtrArray *mappers)
              map != NULL ? "has a place" : error->message, count_room (&self));
   for (guint i = 0; map != NULL && i < self.job.nodes->len; i++)
     check_node (&self, map, i);
+  if (map != NULL)
+    {
+      cpus = offline_job_bind (&self.job, map, &error);
+      g_assert_no_error (error);
+    }
   offline_job_clear (&self.job);
   g_free (self.map_by);
   return map != NULL;

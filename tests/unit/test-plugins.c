@@ -144,7 +144,7 @@ test_map_errors (void)
   check_refused ("mapper-round-robin mapper-ppr", NULL, "slot", three, "this DVM has no mappers");
   check_refused (NULL, NULL, "ppr:1:node", three, "1 of 3 processes have no place");
   check_refused (NULL, NULL, "ppr:3:node", five, "5 of 5 processes have no place");
-  check_refused (NULL, NULL, "ppr:3:core", five, "3 of each application on each core of the job's 2 nodes");
+  check_refused (NULL, NULL, "ppr:3:core", five, "none of the job's 2 nodes has a core");
   check_refused (NULL, NULL, "ppr:-1:node", five, "“ppr:-1”: it takes a number");
   check_refused (NULL, "mapper fail not today", "slot", three, "not today");
   check_refused (NULL, "mapper done", "slot", three, "more processes on a node than that may take");

@@ -56,6 +56,8 @@ gboolean dvmd_map_plan_count (const DvmdMapRequest *request, DvmdObjectKind kind
 
 /* Sets the error of a job that does not fit: which limit, object or cpu is missing, and what would help. */
 void dvmd_map_plan_refuse (DvmdMapPlan *self, GError **error);
+/* The same if no node has an object for a process. FALSE: some has */
+gboolean dvmd_map_plan_refuse_objects (DvmdMapPlan *self, GError **error);
 
 /* G_MAXUINT32: any number */
 guint32 dvmd_map_plan_app_limit (const DvmdMapRequest *request, guint app, guint node);

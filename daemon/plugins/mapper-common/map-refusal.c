@@ -126,7 +126,7 @@ set_too_large (const DvmdMapPlan *self, GError **error)
     g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
                  "map-by: the %s of a process (PE=%u) are near no device “%s” of the job's %u nodes: give each fewer, "
                  "or map by a larger object",
-                 cpus, MAX (request->pe, 1), request->value, request->n_nodes);
+                 cpus, MAX (request->pe, 1), dvmd_map_words_name_device (request), request->n_nodes);
   else
     g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
                  "map-by: no %s of the job's %u nodes has the %s of a process (PE=%u): give each fewer%s",
@@ -197,6 +197,35 @@ set_no_devices (const DvmdMapPlan *self, guint64 need, guint64 n_devices, GError
       need, n_devices, name, self->request->n_nodes, name);
 }
 
+/* No node has the object on which processes are put. */
+static void
+set_without (const DvmdMapPlan *self, GError **error)
+{
+  const DvmdMapRequest *request = self->request;
+
+  if (self->fit[0]->kind == DVMD_OBJECT_DEVICE)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+                 "map-by: none of the job's %u nodes has a device “%s” that no other job or program has, as far as "
+                 "their hardware is known",
+                 request->n_nodes, dvmd_map_words_name_device (request));
+  else
+    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+                 "map-by: none of the job's %u nodes has a %s, as far as their hardware is known", request->n_nodes,
+                 dvmd_map_words_name_kind (self->fit[0]->kind));
+}
+
+gboolean
+dvmd_map_plan_refuse_objects (DvmdMapPlan *self, GError **error)
+{
+  if (sum_up (self).without == self->request->n_nodes)
+    set_without (self, error);
+  else if (self->request->bind_to > DVMD_BIND_TO_NONE && !holds_one (self))
+    set_too_large (self, error);
+  else
+    return FALSE;
+  return TRUE;
+}
+
 void
 dvmd_map_plan_refuse (DvmdMapPlan *self, GError **error)
 {
@@ -204,19 +233,10 @@ dvmd_map_plan_refuse (DvmdMapPlan *self, GError **error)
   Sums sums = sum_up (self);
   const char *apps = request->app_limits != NULL ? ", as far as they are for its applications" : "";
 
-  if (sums.without == request->n_nodes && self->fit[0]->kind == DVMD_OBJECT_DEVICE)
-    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-                 "map-by: none of the job's %u nodes has a device “%s” that no other job or program has, as far as "
-                 "their hardware is known",
-                 request->n_nodes, request->value);
-  else if (sums.without == request->n_nodes)
-    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-                 "map-by: none of the job's %u nodes has a %s, as far as their hardware is known", request->n_nodes,
-                 dvmd_map_words_name_kind (self->fit[0]->kind));
-  else if (sums.need > count_devices (self))
+  if (sums.without < request->n_nodes && sums.need > count_devices (self))
     set_no_devices (self, sums.need, count_devices (self), error);
-  else if (request->bind_to > DVMD_BIND_TO_NONE && !holds_one (self))
-    set_too_large (self, error);
+  else if (dvmd_map_plan_refuse_objects (self, error))
+    return;
   else if (sums.need <= sums.slots && request->bind_to > DVMD_BIND_TO_NONE)
     set_no_cpus (self, &sums, apps, error);
   else

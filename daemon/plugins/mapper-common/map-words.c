@@ -56,6 +56,14 @@ dvmd_map_words_read_kind (const char *text, DvmdObjectKind *kind, GError **error
   return FALSE;
 }
 
+const char *
+dvmd_map_words_name_device (const DvmdMapRequest *request)
+{
+  const char *object = request->value == NULL && request->arguments != NULL ? request->arguments[1] : NULL;
+
+  return object != NULL && strchr (object, '=') != NULL ? strchr (object, '=') + 1 : request->value;
+}
+
 gboolean
 dvmd_map_words_has_qualifier (const DvmdMapRequest *request, const char *name)
 {

@@ -17,6 +17,8 @@ G_BEGIN_DECLS
 /* In any case, and as short as it is unambiguous. kind (out). error: DVM_ERROR_BAD_PARAM */
 gboolean dvmd_map_words_read_kind (const char *text, DvmdObjectKind *kind, GError **error);
 const char *dvmd_map_words_name_kind (DvmdObjectKind kind);
+/* (nullable): the devices that the job asks for, "gpu" of device=gpu and of ppr:2:device=gpu */
+const char *dvmd_map_words_name_device (const DvmdMapRequest *request);
 /* The object that processes are bound to */
 DvmdObjectKind dvmd_map_words_kind_of (DvmdBindTo bind_to);
 gboolean dvmd_map_words_has_qualifier (const DvmdMapRequest *request, const char *name);

@@ -189,7 +189,12 @@ set_error (Mapping *self, GError **error)
   g_autofree char *object = NULL;
   guint64 need = 0;
 
-  if (self->wish.kind != DVMD_OBJECT_NODE)
+  if (dvmd_map_plan_refuse_objects (&self->plan, error))
+    return;
+  if (self->wish.kind == DVMD_OBJECT_DEVICE)
+    object = g_strdup_printf ("device “%s” of the job's %u nodes", dvmd_map_words_name_device (self->request),
+                              self->request->n_nodes);
+  else if (self->wish.kind != DVMD_OBJECT_NODE)
     object = g_strdup_printf ("%s of the job's %u nodes", dvmd_map_words_name_kind (self->wish.kind),
                               self->request->n_nodes);
   else
