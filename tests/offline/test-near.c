@@ -79,7 +79,10 @@ typedef struct
   OfflineJob job;
   const Machine *machines[MOST_NODES];
   Search policy; /* of none of the machines */
+  guint np;
   char *map_by;
+  guint other_pe; /* of a second program, which is placed by other words; 0: there is none */
+  char *other;
 } Trial;
 
 static guint
@@ -112,7 +115,7 @@ static void
 draw_trial (Trial *self, GRand *random, GPtrArray *mappers, const Machine *machines)
 {
   guint n_nodes = (guint)g_rand_int_range (random, 1, MOST_NODES + 1);
-  guint32 np = (guint32)g_rand_int_range (random, 1, 12);
+  guint n_apps = (guint)g_rand_int_range (random, 1, 3);
 
   self->policy = (Search){ .pe = (guint)g_rand_int_range (random, 1, MOST_PE + 1) };
   self->policy.shared = g_rand_boolean (random);
@@ -133,8 +136,32 @@ draw_trial (Trial *self, GRand *random, GPtrArray *mappers, const Machine *machi
   else
     self->map_by = g_strdup_printf ("device=network:pe=%u:shared=%s%s", self->policy.pe,
                                     self->policy.shared ? "y" : "n", g_rand_boolean (random) ? ":span" : "");
-  g_array_append_val (self->job.app_np, np);
+  /* By ppr each program has its number on a node, or none of them has. */
+  for (guint i = 0; i < (self->policy.quota > 0 ? 1 : n_apps); i++)
+    {
+      guint32 np = (guint32)g_rand_int_range (random, 1, 12 / (int)n_apps);
+
+      g_array_append_val (self->job.app_np, np);
+      self->np += np;
+    }
   self->job.wishes = (DvmdMapWishes){ .map_by = self->map_by, .bind_to = "core", .binds = TRUE };
+}
+
+/* A second program finds the cards and cpus that the first one has left. */
+static void
+draw_other (Trial *self, GRand *random)
+{
+  DvmdMapWishes wishes = self->job.wishes;
+  guint32 np = (guint32)g_rand_int_range (random, 1, 4);
+
+  self->other_pe = (guint)g_rand_int_range (random, 1, MOST_PE + 1);
+  self->other = g_strdup_printf ("ppr:1:device=network:pe=%u", self->other_pe);
+  self->job.app_wishes = g_array_new (FALSE, FALSE, sizeof (DvmdMapWishes));
+  g_array_set_size (self->job.app_np, 1);
+  g_array_append_val (self->job.app_np, np);
+  g_array_append_val (self->job.app_wishes, wishes);
+  wishes.map_by = self->other;
+  g_array_append_val (self->job.app_wishes, wishes);
 }
 
 static guint
@@ -169,10 +196,11 @@ check_bound (Trial *self, DvmdMap *map)
         {
           const DvmdMapRank *rank = &g_array_index (ranks, DvmdMapRank, k);
           guint own = read_cpus (cpus->pdata[rank->rank]);
+          guint pe = rank->app > 0 && self->other != NULL ? self->other_pe : self->policy.pe;
 
           g_assert_cmpuint (own & ~self->machines[i]->cards[rank->place.object], ==, 0);
           g_assert_cmpuint (own & taken, ==, 0);
-          g_assert_cmpint (__builtin_popcount (own), ==, (int)self->policy.pe);
+          g_assert_cmpint (__builtin_popcount (own), ==, (int)pe);
           taken |= own;
         }
     }
@@ -184,21 +212,24 @@ try_trial (GRand *random, GPtrArray *mappers, const Machine *machines, Search *s
   Trial self = { 0 };
   g_autoptr (GError) error = NULL;
   g_autoptr (DvmdMap) map = NULL;
-  guint np;
   guint room;
 
   draw_trial (&self, random, mappers, machines);
-  np = g_array_index (self.job.app_np, guint32, 0);
+  if (g_rand_int_range (random, 0, 4) == 0)
+    draw_other (&self, random);
   map = offline_job_map (&self.job, &error);
   room = count_room (&self, searched);
-  if ((map != NULL) != (np <= room))
-    g_error ("-n %u --map-by %s on %u nodes, the first is %s (in use %02x): %s, and there is room for %u", np,
+  if (self.other != NULL && map == NULL && strstr (error->message, "can be bound") != NULL)
+    g_error ("--map-by %s : --map-by %s on %s: %s", self.map_by, self.other, self.machines[0]->text, error->message);
+  if (self.other == NULL && (map != NULL) != (self.np <= room))
+    g_error ("-n %u --map-by %s on %u nodes, the first is %s (in use %02x): %s, and there is room for %u", self.np,
              self.map_by, self.job.nodes->len, self.machines[0]->text, self.machines[0]->in_use,
              map != NULL ? "has a place" : error->message, room);
   if (map != NULL)
     check_bound (&self, map);
   offline_job_clear (&self.job);
   g_free (self.map_by);
+  g_free (self.other);
   return map != NULL;
 }
 
