@@ -623,8 +623,8 @@ map_alike (GPtrArray *mappers, const DvmdMapWishes *wishes, const DvmdMapRequest
   GError *local = NULL;
   DvmdMap *map = NULL;
 
-  if (question_init (&self, mappers, wishes, request, &local) && check_number (&self, &local)
-      && prepare_nodes (&self, topologies, &local))
+  if (question_init (&self, mappers, wishes, request, &local) && prepare_nodes (&self, topologies, &local)
+      && check_number (&self, &local))
     {
       self.others = others;
       map = answer_question (&self, &local);

@@ -140,6 +140,7 @@ test_classes (gconstpointer mappers)
     { GPUS "|" GPUS, "device=GPU-00000001-aaaa-bbbb-cccc-000000000001", NULL, 1,
       "node n1: map-by: it is like another node" },
     { "nameless.xml", "device=gpu", NULL, 1, "node n0: map-by: the GPU renderD128 (0000:01:00.0) has no name" },
+    { "nameless.xml", "ppr:1:device=gpu", NULL, 0, "node n0: map-by: the GPU renderD128 (0000:01:00.0) has no name" },
   };
 
   check_cases (mappers, right, G_N_ELEMENTS (right), TRUE);
