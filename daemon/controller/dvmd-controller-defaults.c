@@ -116,7 +116,8 @@ try_default (DvmdController *controller, DvmJobSpec *spec, const char *value, co
 static gboolean
 does_without_cpus (DvmJobSpec *spec)
 {
-  const char *map_by = dvm_job_spec_get_map_by (spec);
+  /* The programs of a job are all beside another one, or none is. */
+  const char *map_by = dvm_job_spec_get_n_apps (spec) > 0 ? _dvm_job_spec_get_placement (spec, 0).map_by : NULL;
   g_autoptr (DvmPlacement) placement = map_by != NULL ? _dvm_placement_parse (map_by, NULL, NULL, "", NULL) : NULL;
 
   return _dvm_job_spec_get_when_full_policy (spec) == DVM_WHEN_FULL_OVERSUBSCRIBE

@@ -117,6 +117,14 @@ def test_colocate():
         equal(here.cli("start", "--set", "map-by=colocate=1", "--name", "other", "--bus", "none").returncode, 2)
         equal(here.cli("kill", job).returncode, 0)
         equal(here.cli("stop").returncode, 0)
+        # The cpus are those of the other job, whatever the DVM has as its default.
+        equal(here.cli("start", "--slots", "2", "--bind-to", "core", "--bus", "none").returncode, 0)
+        job = here.cli("submit", "-n", "1", "sleep", "600").stdout.strip()
+        wait_until(lambda: here.json("job", "show", job)["num-launched"] == 1, "it runs")
+        result = here.cli("map", "--json", "--colocate", job, "--nperproc", "100", "true")
+        equal({row["cpuset"] for row in json.loads(result.stdout)}, {""}, result.stderr)
+        check(all(row["cpuset"] for row in here.json("job", "map", job)), "the other one is bound")
+        equal(here.cli("stop", "--force").returncode, 0)
 
 
 def draw(here, *args, env=None, topology=MACHINE):
