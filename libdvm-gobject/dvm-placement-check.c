@@ -145,7 +145,9 @@ maps_by_object (const DvmPlacementReader *self)
 
   if (self->word == DVM_MAP_WORD_NONE)
     return placement->pe == 0 && !(placement->bind_given && placement->bind_to == DVM_BIND_TO_NONE);
-  return self->word <= DVM_MAP_WORD_PACKAGE || self->word == DVM_MAP_WORD_PPR || self->word == DVM_MAP_WORD_DEVICE;
+  if (self->word == DVM_MAP_WORD_PPR)
+    return g_strcmp0 (placement->arguments[1], "node") != 0;
+  return self->word <= DVM_MAP_WORD_PACKAGE || self->word == DVM_MAP_WORD_DEVICE;
 }
 
 static gboolean
@@ -183,7 +185,7 @@ static gboolean
 check_one_cpu (const DvmPlacementReader *self, GError **error)
 {
   const DvmPlacement *placement = self->placement;
-  gboolean many = placement->pe > 1;
+  gboolean many = placement->pe > 0;
 
   if ((!many && !has (self, DVM_MAP_ORDERED)) || placement->bind_to == DVM_BIND_TO_CORE
       || placement->bind_to == DVM_BIND_TO_HWTHREAD)
