@@ -35,12 +35,17 @@ static const struct
   const char *name;
   int key; /* -1: known to mpirun, where it has no effect any more */
 } keys[] = {
-  { "slots", KEY_SLOTS },         { "slot", KEY_SLOTS },          { "count", KEY_SLOTS },
-  { "cpu", KEY_SLOTS },           { "cpus", KEY_SLOTS },          { "max_slots", KEY_SLOTS_MAX },
-  { "max-slots", KEY_SLOTS_MAX }, { "slots_max", KEY_SLOTS_MAX }, { "slots-max", KEY_SLOTS_MAX },
-  { "cpu_max", KEY_SLOTS_MAX },   { "cpu-max", KEY_SLOTS_MAX },   { "count_max", KEY_SLOTS_MAX },
-  { "count-max", KEY_SLOTS_MAX }, { "port", KEY_PORT },           { "username", KEY_USER },
-  { "user-name", KEY_USER },      { "user_name", KEY_USER },      { "boards", -1 },
+  { "slots", KEY_SLOTS },         { "slot", KEY_SLOTS },
+  { "count", KEY_SLOTS },         { "cpu", KEY_SLOTS },
+  { "cpus", KEY_SLOTS },          { "max_slots", KEY_SLOTS_MAX },
+  { "max-slots", KEY_SLOTS_MAX }, { "slots_max", KEY_SLOTS_MAX },
+  { "slots-max", KEY_SLOTS_MAX }, { "cpu_max", KEY_SLOTS_MAX },
+  { "cpu-max", KEY_SLOTS_MAX },   { "count_max", KEY_SLOTS_MAX },
+  { "count-max", KEY_SLOTS_MAX }, { "max_cpu", KEY_SLOTS_MAX },
+  { "max-cpu", KEY_SLOTS_MAX },   { "max_count", KEY_SLOTS_MAX },
+  { "max-count", KEY_SLOTS_MAX }, { "port", KEY_PORT },
+  { "username", KEY_USER },       { "user-name", KEY_USER },
+  { "user_name", KEY_USER },      { "boards", -1 },
   { "sockets_per_board", -1 },    { "cores_per_socket", -1 },
 };
 

@@ -59,8 +59,9 @@ static const struct
   { "node1", "node1" },
   { "node1\nnode2\n", "node1 node2" },
   { "node1 slots=4\r\nnode2  slots = 2   max_slots = 8 # the large one\n", "node1:4 node2:2/8" },
-  { "a slots=1 max-slots=2\nb slots-max=3\nc slots_max=4\nd count=5 count_max=6\ne cpu=7 cpu-max=7\nf cpus=2\n",
-    "a:1/2 b/3 c/4 d:5/6 e:7/7 f:2" },
+  { "a slots=1 max-slots=2\nb slots-max=3\nc slots_max=4\nd count=5 count_max=6\ne cpu=7 cpu-max=7\nf cpus=2\ng "
+    "max_cpu=9\n",
+    "a:1/2 b/3 c/4 d:5/6 e:7/7 f:2 g/9" },
   { "NODE1 SLOTS=4", "NODE1:4" },
   { "a\nb\na\nA\n", "a:3 b" },
   { "ann@a port=2222 slots=3", "a:3(ann@a:2222)" },
