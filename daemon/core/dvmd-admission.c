@@ -388,7 +388,9 @@ judge_slots (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GErr
 {
   g_autoptr (GError) why = NULL;
 
-  if (claims_of (job)->need <= candidates->n_free && make_plan (self, job, candidates, DVMD_PLACES_FREE, &why))
+  /* A job that says itself that slots are no limit has the same places whether they do or not. */
+  if (_dvm_job_spec_get_oversubscribe (dvmd_job_get_spec (job)) != TRUE && claims_of (job)->need <= candidates->n_free
+      && make_plan (self, job, candidates, DVMD_PLACES_FREE, &why))
     return DVMD_ADMIT;
   if (may_oversubscribe (job) || need_not_fit (job, candidates))
     return judge_oversubscribed (self, job, candidates, error);

@@ -351,6 +351,21 @@ test_slots_max (void)
   check_nodes (start (&dvm, "4", "node", "oversubscribe"), "1 2 2 2");
 }
 
+/* By node, a job that says that slots are no limit is dealt out evenly, whether it fits into them or not. */
+static void
+test_slots_are_no_limit (void)
+{
+  const guint slots[] = { 1, 4 };
+  g_auto (Dvm) dvm = { 0 };
+  DvmdJob *job;
+
+  dvm_init (&dvm, 2, slots, NULL);
+  job = start (&dvm, "4", "node:OVERSUBSCRIBE", NULL);
+  check_nodes (job, "1 2 1 2");
+  run_to_end (&dvm.world, job);
+  check_nodes (start (&dvm, "4", "node", "oversubscribe"), "1 2 2 2");
+}
+
 /* A mapper may not want a job at the moment at which it is called: it stands where it stood, also when it waits again.
  */
 static DvmdMap *
@@ -744,6 +759,7 @@ main (int argc, char **argv)
   g_test_add_func ("/admission/waits-for-shape", test_waits_for_shape);
   g_test_add_func ("/admission/waits-for-empty", test_waits_for_empty);
   g_test_add_func ("/admission/slots-max", test_slots_max);
+  g_test_add_func ("/admission/slots-are-no-limit", test_slots_are_no_limit);
   g_test_add_func ("/admission/keeps-its-place", test_keeps_its_place);
   g_test_add_func ("/admission/drained-programs", test_drained_programs);
   g_test_add_func ("/admission/file-of-programs", test_file_of_programs);
