@@ -95,6 +95,9 @@ default_word (const DvmPlacement *placement, const DvmdMapWishes *wishes)
 static DvmdCpuKind
 settle_cpus (const DvmPlacement *placement, const char *word)
 {
+  /* Processes of several threads that are bound to whole cores would share the last core. */
+  if (placement->pe > 1 && placement->bind_given && placement->bind_to == DVM_BIND_TO_CORE)
+    return DVMD_CPUS_CORE;
   if (placement->cpus != DVM_CPUS_DEFAULT)
     return placement->cpus == DVM_CPUS_HWTHREAD ? DVMD_CPUS_HWTHREAD : DVMD_CPUS_CORE;
   if (object_of_placement (placement, word) == DVMD_BIND_TO_HWTHREAD

@@ -173,7 +173,9 @@ binder_init (Binder *self, const DvmdBindingRequest *request, const DvmdBindingP
   self->policy = policy;
   self->excluded = excluded;
   self->topology = dvmd_topology_get_hwloc (request->topology);
-  self->by_unit = kind >= KIND_CORE;
+  /* A limit is one of cores, of which each may have several processes where a hardware thread is a cpu. */
+  self->by_unit = kind > KIND_CORE
+                  || (kind == KIND_CORE && ((policy->flags & DVMD_BINDING_HWTHREADS) == 0 || policy->limit == 0));
   self->units = g_array_new (FALSE, FALSE, sizeof (Unit));
   g_array_set_clear_func (self->units, unit_clear);
   self->regions = g_array_new (FALSE, FALSE, sizeof (Region));
@@ -482,10 +484,10 @@ take_units (Binder *self, GArray *members, guint index)
       hwloc_bitmap_or (taken, taken, unit->cpus);
     }
   region->n_bound++;
-  if (!self->by_unit)
-    hwloc_bitmap_copy (taken, region->cpus);
-  else if (self->policy->bind_to == KIND_CORE)
+  if (self->policy->bind_to == KIND_CORE)
     widen_to_cores (self, taken);
+  else if (!self->by_unit)
+    hwloc_bitmap_copy (taken, region->cpus);
   list = dup_list (taken);
   hwloc_bitmap_free (taken);
   return list;

@@ -22,7 +22,8 @@ limit_of_object (DvmdMapRoom *room, DvmdObjectKind kind, guint32 place, const Dv
 {
   guint32 n;
 
-  if (request->bind_to > DVMD_BIND_TO_CORE)
+  if (request->bind_to > DVMD_BIND_TO_CORE
+      || (request->bind_to == DVMD_BIND_TO_CORE && request->cpus == DVMD_CPUS_HWTHREAD))
     return request->bind_limit
            * dvmd_map_room_count_inside (room, kind, place, dvmd_map_words_kind_of (request->bind_to));
   return request->bind_limit * dvmd_map_room_get_objects (room, kind, &n)[place].n_cpus / MAX (request->pe, 1);
