@@ -314,15 +314,12 @@ is_left_to_us (const Question *self)
   return self->policy.word_is_default && self->placement->pe == 0 && self->placement->rank_by < DVM_RANK_BY_FILL;
 }
 
-/* The job counts processes by nodes and slots, and has said nothing of what is in a node. */
+/* The job says how many processes a node has: by its slots, or by their number for each object. */
 static gboolean
-is_by_nodes (const Question *self)
+says_how_many (const Question *self)
 {
-  char **arguments = self->placement->arguments;
-
   return self->placement->pe == 0
-         && (strcmp (self->word, "slot") == 0 || strcmp (self->word, "node") == 0
-             || (strcmp (self->word, "ppr") == 0 && arguments != NULL && g_strcmp0 (arguments[1], "node") == 0));
+         && (strcmp (self->word, "slot") == 0 || strcmp (self->word, "node") == 0 || strcmp (self->word, "ppr") == 0);
 }
 
 static void
@@ -554,7 +551,7 @@ answer_question (Question *self, GError **error)
     {
       gboolean others = others_are_in_the_way (self);
 
-      if (others || is_left_to_us (self) || is_by_nodes (self) || self->policy.by_device)
+      if (others || is_left_to_us (self) || says_how_many (self) || self->policy.by_device)
         map = map_unbound (self, others, &local);
     }
   if (map == NULL)

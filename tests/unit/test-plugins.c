@@ -84,6 +84,19 @@ check_map (const char *by, const guint *np, guint n_apps, const guint *limits, g
 }
 
 static void
+check_no_map (const char *by, const guint *np, const guint *limits, guint n_nodes, const char *mention)
+{
+  g_autoptr (DvmdPlugins) plugins = load (NULL, NULL, NULL);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmdMap) result = map (plugins, by, np, 1, limits, n_nodes, FALSE, &error);
+
+  g_assert_null (result);
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED);
+  if (strstr (error->message, mention) == NULL)
+    g_error ("\"%s\" does not speak of \"%s\"", error->message, mention);
+}
+
+static void
 test_round_robin (void)
 {
   const guint five[] = { 5 };
@@ -108,12 +121,16 @@ test_ppr (void)
   const guint six[] = { 6 };
   const guint two_apps[] = { 4, 2 };
   const guint limits[] = { 2, 0, 4, 2 };
-  const guint small[] = { 1, 2, 2 };
+  const guint large[] = { 2, 0, 4, 5 };
+  const guint three_each[] = { 3, 3, 3 };
 
   check_map ("ppr:2:node", six, 1, limits, 4, FALSE, "[(10, 2, 2, 0, 0, 2, 1, 2), (13, 1, 0, 0, 4, 2, 1, 0)]");
-  check_map ("ppr:4:node", five, 1, limits, 4, FALSE, "[(12, 1, 0, 0, 0, 4, 1, 0), (13, 1, 0, 0, 4, 1, 1, 0)]");
+  /* A node that has no room for all of them is left out, for the last processes of a job, too. */
+  check_map ("ppr:4:node", five, 1, large, 4, FALSE, "[(12, 1, 0, 0, 0, 4, 1, 0), (13, 1, 0, 0, 4, 1, 1, 0)]");
+  check_no_map ("ppr:4:node", five, limits, 4, "1 of 5 processes have no place");
+  /* The second program goes where the first one has left room for all of its share. */
+  check_map ("ppr:2:node", two_apps, 2, three_each, 3, FALSE, "[(10, 2, 1, 0, 0, 2, 1, 2), (12, 1, 0, 1, 4, 2, 1, 0)]");
   check_map ("ppr:1:node", two_apps, 2, limits, 4, TRUE, "[(10, 4, 1, 0, 0, 1, 1, 1), (10, 2, 1, 1, 4, 1, 1, 1)]");
-  check_map ("ppr:2:node", five, 1, small, 3, FALSE, "[(10, 1, 0, 0, 0, 1, 1, 0), (11, 2, 1, 0, 1, 2, 1, 2)]");
 }
 
 static void

@@ -204,6 +204,7 @@ dvmd_map_fit_new (DvmdMapRoom *room, DvmdMapTopology *topology, DvmdObjectKind k
         self->near[i] = most;
     }
   find_shares (self);
+  self->whole = self->total;
   return self;
 }
 
@@ -321,6 +322,7 @@ take_away (DvmdMapFit *self, const DvmdMapPattern *pattern)
   rest->skips = self->skips;
   if (self->near != NULL)
     memcpy (rest->near, self->near, self->n * sizeof (guint32));
+  rest->whole = self->whole;
   for (guint32 i = 0; i < self->n; i++)
     {
       rest->most[i] = self->most[i] == ANY ? ANY : self->most[i] - pattern->of_object[i];

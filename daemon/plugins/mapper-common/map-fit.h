@@ -44,6 +44,7 @@ struct _DvmdMapFit
   guint32 *near;        /* (nullable): per device, of all devices whose cpus are near it: these are the same cpus */
   guint32 *shares;      /* per object: what it takes of one application, together with the others */
   guint64 total;        /* of one application */
+  guint64 whole;        /* what the total was before the first application */
   GHashTable *patterns; /* number -> DvmdMapPattern */
 };
 

@@ -78,19 +78,28 @@ dvmd_map_plan_app_limit (const DvmdMapRequest *request, guint app, guint node)
 
 /* ---- how many on each node ---- */
 
+/* As far as the objects of the node do not matter. */
+static guint64
+count_slots (const DvmdMapPlan *self, guint app, guint node, gboolean within, gboolean beyond)
+{
+  guint32 limit = dvmd_map_plan_app_limit (self->request, app, node);
+  guint64 slots = 0;
+
+  /* Beyond the limits of nodes those of applications only say which nodes. */
+  if (within)
+    slots += MIN (self->left[node], limit);
+  if (beyond && limit > 0)
+    slots += self->beyond[node];
+  return slots;
+}
+
 static void
 open_room (DvmdMapPlan *self, guint app, gboolean within, gboolean beyond)
 {
   for (guint node = 0; node < self->request->n_nodes; node++)
     {
-      guint32 limit = dvmd_map_plan_app_limit (self->request, app, node);
-      guint64 room = 0;
+      guint64 room = count_slots (self, app, node, within, beyond);
 
-      /* Beyond the limits of nodes those of applications only say which nodes. */
-      if (within)
-        room += MIN (self->left[node], limit);
-      if (beyond && limit > 0)
-        room += self->beyond[node];
       self->room[node] = (guint32)MIN (room, self->fit[node]->total - MIN (self->counts[node], self->fit[node]->total));
     }
 }
@@ -159,6 +168,21 @@ dvmd_map_plan_fill_nodes (DvmdMapPlan *self, guint app)
     return np;
   open_room (self, app, FALSE, TRUE);
   return deal (self, np);
+}
+
+guint32
+dvmd_map_plan_fill_quotas (DvmdMapPlan *self, guint app)
+{
+  guint32 np = self->request->app_np[app];
+
+  begin_app (self);
+  for (guint node = 0; node < self->request->n_nodes && np > 0; node++)
+    if (count_slots (self, app, node, TRUE, self->request->oversubscribe) >= self->fit[node]->whole)
+      {
+        self->counts[node] = (guint32)MIN (np, self->fit[node]->total);
+        np -= self->counts[node];
+      }
+  return np;
 }
 
 guint32

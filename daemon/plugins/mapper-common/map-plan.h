@@ -32,15 +32,18 @@ void dvmd_map_plan_init (DvmdMapPlan *self, const DvmdMapRequest *request, DvmdP
 void dvmd_map_plan_clear (DvmdMapPlan *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DvmdMapPlan, dvmd_map_plan_clear)
 
-/* The next three answer how many processes of the application have no place. */
+/* The next four answer how many processes of the application have no place. */
 /* A node is filled, then the next; beyond the limits evenly. */
 guint32 dvmd_map_plan_fill_nodes (DvmdMapPlan *self, guint app);
+/* A node takes a quota on each of its objects, as far as the application has so many. It is left out where it has no
+ * slots for the quotas of all of them. */
+guint32 dvmd_map_plan_fill_quotas (DvmdMapPlan *self, guint app);
 /* One on each node in turn. */
 guint32 dvmd_map_plan_deal_nodes (DvmdMapPlan *self, guint app);
 /* One on each object of all nodes in turn. */
 guint32 dvmd_map_plan_deal_objects (DvmdMapPlan *self, guint app);
 
-/* One of the three above. */
+/* One of those above. */
 typedef guint32 (*DvmdMapPlanSpread) (DvmdMapPlan *self, guint app);
 
 /* Spreads each application so over the nodes, and gives it ranks. The error says which limit, object or cpu is missing.

@@ -32,16 +32,6 @@ typedef struct
   DvmdObjectKind kind;
 } Wish;
 
-typedef struct
-{
-  const DvmdMapRequest *request;
-  Wish wish;
-  DvmdMapPlan plan;
-  guint32 *left;   /* per application: processes that have no place yet */
-  guint32 *counts; /* per application and node */
-  guint64 total_left;
-} Mapping;
-
 /* ---- what is wanted ---- */
 
 static gboolean
@@ -106,129 +96,49 @@ dvmd_ppr_count (DvmdMapper *mapper, const DvmdMapRequest *request, guint32 *app_
   return TRUE;
 }
 
-/* ---- how many on each node ---- */
-
-static guint32
-share_of (Mapping *self, guint app, guint node, const DvmdMapFit *fit)
-{
-  if (dvmd_map_plan_app_limit (self->request, app, node) == 0)
-    return 0;
-  return (guint32)MIN (fit->total, self->left[app]);
-}
-
-/* shares: per application; FALSE: they have no room there */
-static gboolean
-find_shares (Mapping *self, guint node, guint32 *shares)
-{
-  const DvmdMapRequest *request = self->request;
-  DvmdMapFit *fit = self->plan.fit[node];
-  guint64 need = 0;
-
-  for (guint app = 0; app < request->n_apps; app++)
-    {
-      shares[app] = share_of (self, app, node, fit);
-      need += shares[app];
-      if (!request->oversubscribe && shares[app] > dvmd_map_plan_app_limit (request, app, node))
-        return FALSE;
-      if (shares[app] > 0 && request->n_apps > 1)
-        fit = dvmd_map_fit_get_pattern (fit, shares[app], self->plan.fits)->after;
-    }
-  return need > 0 && need <= (request->oversubscribe ? request->nodes[node].most : request->nodes[node].limit);
-}
-
-/* All applications have their share there, or none. */
-static gboolean
-take_node (Mapping *self, guint node)
-{
-  const DvmdMapRequest *request = self->request;
-  g_autofree guint32 *shares = g_new0 (guint32, request->n_apps);
-
-  if (!find_shares (self, node, shares))
-    return FALSE;
-  for (guint app = 0; app < request->n_apps; app++)
-    {
-      self->counts[(gsize)app * request->n_nodes + node] = shares[app];
-      self->left[app] -= shares[app];
-      self->total_left -= shares[app];
-    }
-  return TRUE;
-}
-
-/* The processes that are left in the end may fit on a node that was too small before. */
-static gboolean
-take_nodes (Mapping *self)
-{
-  g_autofree gboolean *taken = g_new0 (gboolean, self->request->n_nodes);
-  gboolean progress = TRUE;
-
-  while (progress && self->total_left > 0)
-    {
-      progress = FALSE;
-      for (guint node = 0; node < self->request->n_nodes && self->total_left > 0; node++)
-        if (!taken[node] && take_node (self, node))
-          taken[node] = progress = TRUE;
-    }
-  return self->total_left == 0;
-}
+/* ---- placing ---- */
 
 static void
-place_apps (Mapping *self)
-{
-  gsize n_nodes = self->request->n_nodes;
-
-  for (guint app = 0; app < self->request->n_apps; app++)
-    {
-      memcpy (self->plan.counts, self->counts + app * n_nodes, n_nodes * sizeof (guint32));
-      dvmd_map_plan_place (&self->plan, app);
-    }
-}
-
-static void
-set_error (Mapping *self, GError **error)
+set_error (const DvmdMapPlan *plan, const DvmdMapRequest *request, const Wish *wish, guint32 left, GError **error)
 {
   g_autofree char *object = NULL;
   guint64 need = 0;
 
-  if (dvmd_map_plan_refuse_objects (&self->plan, error))
+  if (dvmd_map_plan_refuse_objects (plan, error))
     return;
-  if (self->wish.kind == DVMD_OBJECT_DEVICE)
-    object = g_strdup_printf ("device “%s” of the job's %u nodes", dvmd_map_words_name_device (self->request),
-                              self->request->n_nodes);
-  else if (self->wish.kind != DVMD_OBJECT_NODE)
-    object = g_strdup_printf ("%s of the job's %u nodes", dvmd_map_words_name_kind (self->wish.kind),
-                              self->request->n_nodes);
+  if (wish->kind == DVMD_OBJECT_DEVICE)
+    object = g_strdup_printf ("device “%s” of the job's %u nodes", dvmd_map_words_name_device (request),
+                              request->n_nodes);
+  else if (wish->kind != DVMD_OBJECT_NODE)
+    object = g_strdup_printf ("%s of the job's %u nodes", dvmd_map_words_name_kind (wish->kind), request->n_nodes);
   else
-    object = g_strdup_printf ("of the job's %u nodes", self->request->n_nodes);
-  for (guint app = 0; app < self->request->n_apps; app++)
-    need += self->request->app_np[app];
+    object = g_strdup_printf ("of the job's %u nodes", request->n_nodes);
+  for (guint app = 0; app < request->n_apps; app++)
+    need += request->app_np[app];
   g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-               "%" G_GUINT64_FORMAT " of %" G_GUINT64_FORMAT
+               "%u of %" G_GUINT64_FORMAT
                " processes have no place: %u of each application on each %s, where there is room for so many",
-               self->total_left, need, self->wish.number, object);
+               left, need, wish->number, object);
 }
 
 static DvmdPluginVerdict
 dvmd_ppr_map (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPlacement *placement, GError **error)
 {
-  g_autofree guint32 *left = NULL;
-  g_autofree guint32 *counts = NULL;
-  Mapping self = { .request = request };
-  gboolean done;
+  g_auto (DvmdMapPlan) plan = { 0 };
+  guint32 left = 0;
+  Wish wish;
 
-  if (!read_wish (request, &self.wish, error))
+  if (!read_wish (request, &wish, error))
     return DVMD_PLUGIN_FAILED;
-  self.left = left = g_memdup2 (request->app_np, request->n_apps * sizeof (guint32));
-  self.counts = counts = g_new0 (guint32, (gsize)request->n_apps * request->n_nodes);
-  for (guint app = 0; app < request->n_apps; app++)
-    self.total_left += left[app];
-  dvmd_map_plan_init (&self.plan, request, placement, self.wish.kind, self.wish.number);
-  done = take_nodes (&self);
-  if (done)
-    place_apps (&self);
-  else
-    set_error (&self, error);
-  dvmd_map_plan_clear (&self.plan);
-  return done ? DVMD_PLUGIN_DONE : DVMD_PLUGIN_FAILED;
+  dvmd_map_plan_init (&plan, request, placement, wish.kind, wish.number);
+  for (guint app = 0; app < request->n_apps && left == 0; app++)
+    {
+      left = dvmd_map_plan_fill_quotas (&plan, app);
+      dvmd_map_plan_place (&plan, app);
+    }
+  if (left > 0)
+    set_error (&plan, request, &wish, left, error);
+  return left > 0 ? DVMD_PLUGIN_FAILED : DVMD_PLUGIN_DONE;
 }
 
 static void
