@@ -70,6 +70,10 @@ test_rankfile (gconstpointer mappers)
     { "rankfile:file=/x", NULL, "rank 0=n1\nrank 1=n2", 2, "0:0:0,8 1:1:1,9" },
     { "rankfile:file=/x", "package", "rank 0=n1\nrank 1=n2", 2, "0:0:0-3,8-11 1:1:0-3,8-11" },
     { "rankfile:file=/x", "none", "rank 0=n1\nrank 1=n2 slot=1", 2, "0:0:- 1:1:-" },
+    /* Lines of ranks that the job does not have are for larger jobs. */
+    { "rankfile:file=/x", NULL, "rank 0=n1 slot=0\n# none\nrank 2=n1 slot=2\nrank 1=n1 slot=1", 2, "0:0:0,8 1:0:1,9" },
+    /* A core by its number in a package is no hardware thread. */
+    { "rankfile:file=/x:HWTCPUS", NULL, "rank 0=n1 slot=1:3\nrank 1=n1 slot=1", 2, "0:0:7,15 1:0:8" },
   };
   static const Case wrong[] = {
     { "rankfile:file=/x", NULL, "rank 0=n1 slot=1\n\nrank 0=n2 slot=1", 1,
@@ -93,8 +97,6 @@ test_rankfile (gconstpointer mappers)
     { "rankfile:file=/x", "package", "rank 0=n1 slot=1", 1, "bind-to: “package” contradicts “rankfile” at where:1" },
     { "rankfile:file=/x", "numa", "rank 0=n1 slot=P1", 1, "it can be core, hwthread or none" },
     { "rankfile:file=/x", NULL, "rank 1=n1 slot=1\nrank 0=n1", 2, "where:2: no cpus are named here, but at where:1" },
-    { "rankfile:file=/x", NULL, "rank 0=n1 slot=0\n# none\nrank 2=n1 slot=2\nrank 1=n1 slot=1", 2,
-      "where:3: there is no rank 2: the job has 2 processes" },
   };
 
   check_cases (mappers, right, G_N_ELEMENTS (right), TRUE);

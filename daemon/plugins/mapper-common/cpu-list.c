@@ -117,6 +117,7 @@ typedef struct
   const char *place;
   guint32 n_units;
   guint32 last_unit;
+  gboolean other; /* there is something that is no such unit */
   guint32 n_words;
   guint64 *words;
 } Finder;
@@ -168,6 +169,7 @@ add_object (Finder *self, DvmdObjectKind kind, guint32 number, GError **error)
 
   if (number >= n)
     return set_missing (self, what, number, n, error);
+  self->other = self->other || kind != self->unit;
   self->n_units++;
   self->last_unit = number;
   if (add_cpus (self, dvmd_map_topology_get_cpus (self->node->topology, kind, number)))
@@ -216,7 +218,6 @@ dvmd_cpu_list_choose (GArray *ranges, const DvmdMapNode *node, DvmdCpuKind cpus,
 {
   Finder self = { .node = node, .place = place, .allowed = node->allowed };
   gboolean right = TRUE;
-  gboolean whole = FALSE;
 
   *choice = (DvmdCpuChoice){ 0 };
   if (node->topology == NULL || dvmd_map_topology_get_n_objects (node->topology, DVMD_OBJECT_NODE) == 0)
@@ -231,14 +232,11 @@ dvmd_cpu_list_choose (GArray *ranges, const DvmdMapNode *node, DvmdCpuKind cpus,
   self.n_words = self.allowed->n_words;
   self.words = g_new0 (guint64, self.n_words + 1);
   for (guint i = 0; right && i < ranges->len; i++)
-    {
-      whole = whole || g_array_index (ranges, DvmdCpuRange, i).whole;
-      right = add_range (&self, &g_array_index (ranges, DvmdCpuRange, i), error);
-    }
+    right = add_range (&self, &g_array_index (ranges, DvmdCpuRange, i), error);
   choice->cpus = g_new (DvmdCpuset, 1);
   choice->cpus->n_words = self.n_words;
   choice->cpus->words = self.words;
-  choice->n_units = whole ? 0 : self.n_units;
+  choice->n_units = self.other ? 0 : self.n_units;
   choice->unit = self.last_unit;
   return right;
 }

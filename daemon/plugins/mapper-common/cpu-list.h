@@ -29,7 +29,7 @@ GArray *dvmd_cpu_list_parse (const char *text, const char *place, GError **error
 typedef struct
 {
   DvmdCpuset *cpus;
-  guint32 n_units; /* cores, or hardware threads */
+  guint32 n_units; /* cores, or hardware threads; 0: some are of another kind */
   guint32 unit;    /* the last one of them */
 } DvmdCpuChoice;
 

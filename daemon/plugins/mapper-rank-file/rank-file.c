@@ -128,24 +128,6 @@ dvmd_rank_file_count (DvmdMapper *mapper, const DvmdMapRequest *request, guint32
   return lines != NULL;
 }
 
-/* A line without a process is a mistake in the number or in the file. */
-static gboolean
-check_ranks (GArray *lines, guint64 np, GError **error)
-{
-  for (guint i = 0; i < lines->len; i++)
-    {
-      const DvmdMapLine *line = &g_array_index (lines, DvmdMapLine, i);
-
-      if (line->rank < np)
-        continue;
-      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-                   "%s: there is no rank %u: the job has %" G_GUINT64_FORMAT " processes, and ranks begin with 0",
-                   line->place, line->rank, np);
-      return FALSE;
-    }
-  return TRUE;
-}
-
 static DvmdPluginVerdict
 dvmd_rank_file_map (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPlacement *placement, GError **error)
 {
@@ -173,7 +155,7 @@ dvmd_rank_file_map (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPlace
       if (!dvmd_file_plan_place (&plan, rank, line, error))
         return DVMD_PLUGIN_FAILED;
     }
-  return check_ranks (lines, np, error) ? DVMD_PLUGIN_DONE : DVMD_PLUGIN_FAILED;
+  return DVMD_PLUGIN_DONE;
 }
 
 static void
