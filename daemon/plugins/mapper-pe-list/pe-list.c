@@ -194,20 +194,41 @@ check_node (const Mapping *self, guint node, DvmdCpuChoice *choice, GError **err
 
 /* ---- ranks ---- */
 
+/* Of each node that has so many, the processes from this one to that one; all, unless nodes take turns. */
+typedef struct
+{
+  guint32 from;
+  guint32 to;
+  guint32 first_rank;
+  guint32 stride; /* from a rank of a node to its next one */
+} Stretch;
+
+/* Its processes on a node. rank: of the first one; moved on to the next node */
+static DvmdPlacementRun
+make_run (const Mapping *self, const Stretch *stretch, guint app, guint node, guint32 *rank)
+{
+  guint32 to = MIN (stretch->to, self->counts[node]);
+  DvmdPlacementRun run = { .node = node, .app = app, .first_rank = *rank, .stride = stretch->stride };
+
+  run.count = to - MIN (stretch->from, to);
+  *rank += self->request->rank_by == DVMD_RANK_BY_NODE ? run.count > 0 : run.count;
+  return run;
+}
+
 /* The processes of a node that come after those that it has are on the next cpus of the list. begin: of the list */
 static void
-add_part (const Mapping *self, DvmdPlacementRun run, const Segment *segment, guint32 begin)
+add_part (const Mapping *self, DvmdPlacementRun run, const Segment *segment, guint32 used, guint32 begin)
 {
   const DvmdMapRequest *request = self->request;
-  guint32 used = self->used[run.node];
   guint32 start = begin + segment->offset;
   guint32 from = MAX (used, start);
-  guint32 end = MIN (used + self->counts[run.node], start + segment->count);
+  guint32 end = MIN (used + run.count, start + segment->count);
 
   if (from >= end)
     return;
   run.count = end - from;
-  run.first_rank += from - used;
+  run.first_rank += (from - used) * run.stride;
+  run.per_object = 1;
   run.kind = dvmd_cpu_list_kind (request->nodes[run.node].topology, request->cpus);
   run.object = segment->first + (from - start) * segment->stride;
   run.object_stride = segment->stride;
@@ -216,30 +237,34 @@ add_part (const Mapping *self, DvmdPlacementRun run, const Segment *segment, gui
 
 /* Processes that may share cpus begin with the list again. */
 static void
-add_column (const Mapping *self, guint app, const Segment *segment, guint32 first_rank)
+add_column (const Mapping *self, const Stretch *stretch, guint app, const Segment *segment)
 {
-  for (guint node = 0; node < self->request->n_nodes; first_rank += self->counts[node++])
-    {
-      const DvmdPlacementRun run = { .node = node, .app = app, .first_rank = first_rank, .stride = 1, .per_object = 1 };
-      guint32 begin = self->used[node] - self->used[node] % self->n_cpus;
+  guint32 rank = stretch->first_rank;
 
-      for (; begin < self->used[node] + self->counts[node]; begin += self->n_cpus)
-        add_part (self, run, segment, begin);
+  for (guint node = 0; node < self->request->n_nodes; node++)
+    {
+      const DvmdPlacementRun run = make_run (self, stretch, app, node, &rank);
+      guint32 used = self->used[node] + stretch->from;
+      guint32 begin = used - used % self->n_cpus;
+
+      for (; begin < used + run.count; begin += self->n_cpus)
+        add_part (self, run, segment, used, begin);
     }
 }
 
 static gboolean
-add_nodes (const Mapping *self, guint app, guint32 first_rank, GError **error)
+add_nodes (const Mapping *self, const Stretch *stretch, guint app, GError **error)
 {
   const DvmdMapNode *last = NULL;
   g_auto (DvmdCpuChoice) choice = { 0 };
+  guint32 rank = stretch->first_rank;
 
-  for (guint node = 0; node < self->request->n_nodes; first_rank += self->counts[node++])
+  for (guint node = 0; node < self->request->n_nodes; node++)
     {
       const DvmdMapNode *offered = &self->request->nodes[node];
-      DvmdPlacementRun run = { .node = node, .app = app, .first_rank = first_rank, .stride = 1 };
+      DvmdPlacementRun run = make_run (self, stretch, app, node, &rank);
 
-      if (self->counts[node] == 0)
+      if (run.count == 0)
         continue;
       if (last == NULL || last->topology != offered->topology || offered->in_use != last->in_use
           || offered->allowed != last->allowed)
@@ -249,7 +274,6 @@ add_nodes (const Mapping *self, guint app, guint32 first_rank, GError **error)
             return FALSE;
         }
       last = offered;
-      run.count = self->counts[node];
       run.cpus = choice.cpus;
       if (!self->one_each)
         dvmd_placement_add_run (self->placement, &run);
@@ -275,16 +299,51 @@ set_no_place (const Mapping *self, guint32 left, GError **error)
 }
 
 static gboolean
+add_stretch (const Mapping *self, const Stretch *stretch, guint app, GError **error)
+{
+  if (!add_nodes (self, stretch, app, error))
+    return FALSE;
+  for (guint i = 0; self->one_each && i < self->segments->len; i++)
+    add_column (self, stretch, app, &g_array_index (self->segments, Segment, i));
+  return TRUE;
+}
+
+/* One on each node in turn: until some node has no more, the ranks of each are as far apart as there are nodes. */
+static gboolean
+take_turns (const Mapping *self, guint app, guint32 first_rank, GError **error)
+{
+  Stretch stretch = { .first_rank = first_rank };
+
+  do
+    {
+      stretch.first_rank += stretch.stride * (stretch.to - stretch.from);
+      stretch.from = stretch.to;
+      stretch.to = G_MAXUINT32;
+      stretch.stride = 0;
+      for (guint node = 0; node < self->request->n_nodes; node++)
+        if (self->counts[node] > stretch.from)
+          {
+            stretch.to = MIN (stretch.to, self->counts[node]);
+            stretch.stride++;
+          }
+      if (stretch.stride > 0 && !add_stretch (self, &stretch, app, error))
+        return FALSE;
+    }
+  while (stretch.stride > 0);
+  return TRUE;
+}
+
+static gboolean
 place_app (Mapping *self, guint app, guint32 first_rank, GError **error)
 {
+  const Stretch all = { .to = G_MAXUINT32, .first_rank = first_rank, .stride = 1 };
   guint32 left = fill_nodes (self, app);
 
   if (left > 0)
     return set_no_place (self, left, error);
-  if (!add_nodes (self, app, first_rank, error))
+  if (self->request->rank_by == DVMD_RANK_BY_NODE ? !take_turns (self, app, first_rank, error)
+                                                  : !add_stretch (self, &all, app, error))
     return FALSE;
-  for (guint i = 0; self->one_each && i < self->segments->len; i++)
-    add_column (self, app, &g_array_index (self->segments, Segment, i), first_rank);
   for (guint node = 0; node < self->request->n_nodes; node++)
     self->used[node] += self->counts[node];
   return TRUE;
@@ -344,6 +403,6 @@ const DvmdPluginInfo dvmd_plugin_info = {
   .get_type = dvmd_pe_list_get_type,
   .words = words,
   .qualifiers = qualifiers,
-  .rankings = DVMD_RANK_BY_SLOT,
+  .rankings = DVMD_RANK_BY_SLOT | DVMD_RANK_BY_NODE,
   .bindings = DVMD_MAP_BINDINGS,
 };
