@@ -99,7 +99,7 @@ dvmd_ppr_count (DvmdMapper *mapper, const DvmdMapRequest *request, guint32 *app_
 /* ---- placing ---- */
 
 static void
-set_error (const DvmdMapPlan *plan, const DvmdMapRequest *request, const Wish *wish, guint32 left, GError **error)
+set_error (DvmdMapPlan *plan, const DvmdMapRequest *request, const Wish *wish, guint32 left, GError **error)
 {
   g_autofree char *object = NULL;
   guint64 need = 0;
