@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The accept() that libpmix calls: connections of other users are closed before a byte of them has been read.
+ * The accept() that libpmix calls: connections of other users are closed before a byte of them has been read, and
+ * those of ours send what there is at once.
  */
 
 #include "config.h"
@@ -10,6 +11,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <netinet/tcp.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -70,6 +72,18 @@ goes_by (const void *caller)
   return info.dli_fbase == own.dli_fbase || g_str_has_prefix (name != NULL ? name + 1 : info.dli_fname, "libgio-2.0.");
 }
 
+/*
+ * libpmix leaves it to the kernel when an answer goes: behind a small one the next waits until the peer has said that
+ * it has that, up to 40 ms, and is lost when the server ends meanwhile.
+ */
+static void
+send_at_once (int fd)
+{
+  int one = 1;
+
+  setsockopt (fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+}
+
 /* Closed, not shut down: libpmix falls over descriptors that were. EAGAIN is what it bears at its listening socket. */
 static int
 look_at (int fd, const void *caller)
@@ -85,6 +99,7 @@ look_at (int fd, const void *caller)
 
       if (counter != NULL)
         dvmd_pmix_counter_add (counter);
+      send_at_once (fd);
       return fd;
     }
   close (fd);

@@ -10,6 +10,7 @@
 
 #include "dvmd-pmix-relay.h"
 
+#include <netinet/tcp.h>
 #include <unistd.h>
 
 #include "dvmd-pmix-ends.h"
@@ -117,6 +118,14 @@ connect_library (DvmdPmixRelay *self, GError **error)
   return g_socket_connection_factory_create_connection (socket);
 }
 
+/* Bytes of one side are not kept back until the other has confirmed those before. */
+static void
+send_at_once (GIOStream *stream)
+{
+  g_socket_set_option (g_socket_connection_get_socket (G_SOCKET_CONNECTION (stream)), IPPROTO_TCP, TCP_NODELAY, 1,
+                       NULL);
+}
+
 static gboolean
 is_ours (DvmdPmixRelay *self, GSocketConnection *connection)
 {
@@ -154,6 +163,8 @@ on_incoming (GSocketService *service, GSocketConnection *connection, GObject *so
   g_hash_table_add (self->to_tool, passage);
   passage->tool = G_IO_STREAM (g_object_ref (connection));
   passage->library = G_IO_STREAM (g_steal_pointer (&library));
+  send_at_once (passage->tool);
+  send_at_once (passage->library);
   passage->cancellable = g_object_ref (self->cancellable);
   passage->n_ways = 2;
   g_output_stream_splice_async (g_io_stream_get_output_stream (passage->library),

@@ -4,10 +4,13 @@
 
 #include "config.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <signal.h>
 
 #include <glib/gstdio.h>
 #include <string.h>
+#include <sys/socket.h>
 
 #include "dvm.h"
 #include "pmix-fixture.h"
@@ -259,6 +262,54 @@ test_remote_fails (gconstpointer data)
   pmix_fixture_deregister (fixture, "remote-2");
 }
 
+/* Of connections of libpmix's clients; others of this process there are none. */
+static guint
+count_connections (gboolean *at_once)
+{
+  g_autoptr (GDir) dir = g_dir_open ("/proc/self/fd", 0, NULL);
+  const char *name;
+  guint n = 0;
+
+  *at_once = TRUE;
+  while ((name = g_dir_read_name (dir)) != NULL)
+    {
+      int fd = atoi (name);
+      struct sockaddr_in peer;
+      socklen_t length = sizeof peer;
+      int option = 0;
+      socklen_t size = sizeof option;
+
+      if (getpeername (fd, (struct sockaddr *)&peer, &length) != 0 || peer.sin_family != AF_INET)
+        continue;
+      g_assert_cmpint (getsockopt (fd, IPPROTO_TCP, TCP_NODELAY, &option, &size), ==, 0);
+      *at_once = *at_once && option != 0;
+      n++;
+    }
+  return n;
+}
+
+/* An answer to a client does not wait until the client has confirmed the one before. */
+static void
+test_at_once (gconstpointer data)
+{
+  PmixFixture *fixture = (PmixFixture *)data;
+  const char *argv[] = { get_client (), "follow", NULL };
+  g_autoptr (DvmdPmixJob) job = pmix_fixture_new_job (fixture, "at-once", 2, argv);
+  g_autoptr (PmixRun) run = NULL;
+  gboolean at_once;
+
+  fixture->host->n_connected = 0;
+  g_assert_true (pmix_fixture_register (fixture, job, NULL));
+  run = pmix_fixture_start (fixture, job);
+  pmix_wait_for (&fixture->host->n_connected, 2);
+  g_assert_cmpuint (count_connections (&at_once), >=, 2);
+  g_assert_true (at_once);
+  for (guint i = 0; i < run->procs->len; i++)
+    g_subprocess_send_signal (g_ptr_array_index (run->procs, i), SIGKILL);
+  pmix_run_wait (run);
+  pmix_fixture_deregister (fixture, "at-once");
+}
+
 /*
  * An event reaches the ranks that it is for, once. The fence of a job that has a rank elsewhere tells when all have
  * registered for it: what comes while a client connects, libpmix may lose.
@@ -388,6 +439,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/pmix/keys", fixture, test_keys);
   g_test_add_data_func ("/pmix/remote", fixture, test_remote);
   g_test_add_data_func ("/pmix/remote-fails", fixture, test_remote_fails);
+  g_test_add_data_func ("/pmix/at-once", fixture, test_at_once);
   g_test_add_data_func ("/pmix/event", fixture, test_event);
   g_test_add_data_func ("/pmix/node-down", fixture, test_node_down);
   g_test_add_data_func ("/pmix/errors", fixture, test_errors);
