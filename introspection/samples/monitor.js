@@ -14,9 +14,20 @@ import GLib from 'gi://GLib';
 import System from 'system';
 
 const ESC = '\x1b[';
-const SIGINT = 2, SIGTERM = 15;
+const SIGINT = 2, SIGTERM = 15, SIGWINCH = 28;
 // A person cannot read faster, and a DVM may start thousands of jobs in a second.
 const REDRAW_MS = 100;
+
+// Newer releases of GLib have what is of Unix in libraries of its own; older ones do not know these.
+const lookFor = name => {
+    try {
+        return imports.gi[name];
+    } catch (error) {
+        return null;
+    }
+};
+const addSignal = lookFor('GLibUnix')?.signal_add_full ?? GLib.unix_signal_add;
+const OutputStream = lookFor('GioUnix')?.OutputStream ?? Gio.UnixOutputStream;
 
 // What others have written must not command the terminal.
 const clean = text => text.replace(/\p{Cc}/gu, '?');
@@ -100,7 +111,7 @@ function getSize() {
 class Picture {
     constructor(client) {
         this._size = getSize();
-        this._out = new Gio.UnixOutputStream({fd: 1, close_fd: false});
+        this._out = new OutputStream({fd: 1, close_fd: false});
         this._drawn = 0;
         this._timer = 0;
         this._ended = 0;
@@ -116,7 +127,7 @@ class Picture {
             this._failed += job.failed ? 1 : 0;
             this._queue();
         });
-        GLib.unix_signal_add(GLib.PRIORITY_DEFAULT, 28 /* SIGWINCH */, () => {
+        addSignal(GLib.PRIORITY_DEFAULT, SIGWINCH, () => {
             this._size = getSize();
             this._queue();
             return GLib.SOURCE_CONTINUE;
@@ -163,7 +174,7 @@ function run(client) {
         loop.quit();
     });
     for (const number of [SIGINT, SIGTERM]) {
-        GLib.unix_signal_add(GLib.PRIORITY_DEFAULT, number, () => {
+        addSignal(GLib.PRIORITY_DEFAULT, number, () => {
             loop.quit();
             return GLib.SOURCE_REMOVE;
         });
