@@ -4,7 +4,9 @@
 Each program of this folder is a set of unittest cases that ends in dvmtest.main(), which prints TAP.
 """
 
+import functools
 import os
+import re
 import shlex
 import shutil
 import signal
@@ -51,6 +53,20 @@ class DBusError(Exception):
         super().__init__(f'{name}: {message}')
         self.name = name.replace('org.dvm.Error.', '')
         self.message = message
+
+
+@functools.cache
+def pmix_library():
+    """What the libpmix at hand does: names of tests/lib/pmix-library.h, in small letters."""
+    done = subprocess.run([os.environ['DVM_TEST_PMIX_LIBRARY']], capture_output=True, text=True, check=True)
+    return frozenset(done.stdout.split())
+
+
+@functools.cache
+def open_mpi():
+    """The first number of Open MPI's release."""
+    done = subprocess.run(['mpirun.openmpi', '--version'], capture_output=True, text=True, check=True)
+    return int(re.search(r'\) (\d+)\.', done.stdout).group(1))
 
 
 def wait_until(condition, what, limit=LIMIT):

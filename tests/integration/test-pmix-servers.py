@@ -320,7 +320,8 @@ class Servers(dvmtest.Case):
         for words in QUESTIONS:
             result = dvm.run([CLIENT, 'ask', *words], np=1)
             self.assertEqual(result.state, NOTIFIED, (words, result))
-            answer = b'SUCCESS' if words[0] == 'pmix.srvr.attrs' else b'NOT-FOUND'
+            known = words[0] == 'pmix.srvr.attrs' or 'lists-nothing' in dvmtest.pmix_library()
+            answer = b'SUCCESS' if known else b'NOT-FOUND'
             self.assertEqual(result.out, b'%s: %s\n' % (words[0].encode(), answer))
             self.assertEqual(dvm.servers, [server], words)
         self.check_usable(dvm, 2)
@@ -348,9 +349,16 @@ class Servers(dvmtest.Case):
         dvmtest.wait_until(lambda: read_tool_file()[1] != first, 'they have another one')
         servers = dvm.servers
         server = 'file:' + os.path.join(place, name)
-        for words in (['--host', 'all'], ['--host', 'PMIx_Spawn,PMIx_Get']):
+        lists_nothing = 'lists-nothing' in dvmtest.pmix_library()
+        for words in (['--host', 'all'], ['--host', 'PMIx_Spawn,PMIx_Get'], ['--server', 'PMIx_Get']):
             tool = subprocess.run(['pattrs', '--uri', server, *words], timeout=60, capture_output=True, check=False)
-            self.assertIn(b'NOT-FOUND', tool.stderr, words)  # it has come to the server
+            # It has come to the server.
+            if words[0] == '--server':
+                self.assertIn(b'SERVER SUPPORTED ATTRIBUTES', tool.stdout + tool.stderr, words)
+            elif lists_nothing:
+                self.assertEqual(tool.returncode, -signal.SIGSEGV, (words, tool.stderr))
+            else:
+                self.assertIn(b'NOT-FOUND', tool.stderr, words)
         self.assertEqual(dvm.servers, servers)
         self.check_usable(dvm, 2)
         for job in (neighbour, beside):

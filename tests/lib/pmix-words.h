@@ -9,8 +9,8 @@
 
 #include <pmix.h>
 
-/* The name of a status in one spelling: libpmix 4 says "NOT-FOUND", "LOST_CONNECTION" or "DUPLICATE KEY", 5
- * "PMIX_ERR_NOT_FOUND". Until the next call. */
+/* The name of a status in one spelling: libpmix 4 says "NOT-FOUND", "LOST_CONNECTION", "DUPLICATE KEY" or
+ * "UNREACHABLE", 5 "PMIX_ERR_NOT_FOUND" and "PMIX_ERR_UNREACH". Until the next call. */
 static inline const char *
 pmix_status_word (pmix_status_t status)
 {
@@ -25,5 +25,5 @@ pmix_status_word (pmix_status_t status)
   for (char *c = word; *c != '\0'; c++)
     if (*c == '_' || *c == ' ')
       *c = '-';
-  return word;
+  return strcmp (word, "UNREACHABLE") == 0 ? "UNREACH" : word;
 }

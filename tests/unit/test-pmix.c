@@ -14,6 +14,7 @@
 
 #include "dvm.h"
 #include "pmix-fixture.h"
+#include "pmix-library.h"
 
 /* libpmix lives once in a process: all tests share the server. */
 static const char *
@@ -103,6 +104,7 @@ test_die_before_fence (gconstpointer data)
   const char *argv[] = { get_client (), "die-first", NULL };
   g_autoptr (DvmdPmixJob) job = pmix_fixture_new_job (fixture, "die-3", 3, argv);
   g_autoptr (PmixRun) run = NULL;
+  guint n_told = 0;
 
   fixture->host->n_fences = 0;
   g_assert_true (pmix_fixture_register (fixture, job, NULL));
@@ -110,8 +112,13 @@ test_die_before_fence (gconstpointer data)
   pmix_wait_for (&fixture->host->n_fences, 1);
   dvmd_pmix_complete_fence (fixture->pmix, fixture->host->fence_token, DVMD_PMIX_ERR_LOST_CONNECTION, NULL);
   pmix_run_wait (run);
-  g_assert_cmpstr (pmix_run_get_output (run, 0), ==, "0: LOST-CONNECTION\n");
-  g_assert_cmpstr (pmix_run_get_output (run, 1), ==, "1: LOST-CONNECTION\n");
+  for (guint rank = 0; rank < 2; rank++)
+    {
+      g_autofree char *told = g_strdup_printf ("%u: LOST-CONNECTION\n", rank);
+
+      n_told += g_str_equal (pmix_run_get_output (run, rank), told) ? 1 : 0;
+    }
+  g_assert_cmpuint (n_told, >=, PMIX_LIBRARY_TELLS_ALL ? 2 : 1);
   pmix_fixture_deregister (fixture, "die-3");
 }
 
@@ -258,7 +265,7 @@ test_remote_fails (gconstpointer data)
   pmix_wait_for (&fixture->host->n_modexes, 1);
   dvmd_pmix_complete_direct_modex (fixture->pmix, fixture->host->modex_token, DVMD_PMIX_ERR_UNREACH, NULL);
   pmix_run_wait (run);
-  g_assert_cmpstr (pmix_run_get_output (run, 0), ==, "fence LOST-CONNECTION\nget UNREACHABLE\n");
+  g_assert_cmpstr (pmix_run_get_output (run, 0), ==, "fence LOST-CONNECTION\nget UNREACH\n");
   pmix_fixture_deregister (fixture, "remote-2");
 }
 

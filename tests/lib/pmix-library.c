@@ -1,0 +1,23 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+/*
+ * Says what the libpmix at hand does, for tests that are not in C: one name of pmix-library.h a line.
+ */
+
+#include <stdio.h>
+
+#include "pmix-library.h"
+
+int
+main (void)
+{
+  if (PMIX_LIBRARY_TELLS_ALL)
+    puts ("tells-all");
+  if (PMIX_LIBRARY_ASKS_FOR_JOBS)
+    puts ("asks-for-jobs");
+  if (PMIX_LIBRARY_LISTS_NOTHING)
+    puts ("lists-nothing");
+  return 0;
+}

@@ -1,0 +1,19 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include <pmix_version.h>
+
+/*
+ * The differences between releases of libpmix, as far as tests see them. No header of the library says it, so the
+ * release does: that of the headers is the one that is run. `pmix-library` prints the names of those that hold.
+ */
+
+/* A fence that fails is told to all ranks of a node, and not to the first one alone. */
+#define PMIX_LIBRARY_TELLS_ALL (PMIX_NUMERIC_VERSION < 0x00040209)
+/* The host is asked for keys of PMIx's own about a job that the server does not know. */
+#define PMIX_LIBRARY_ASKS_FOR_JOBS (PMIX_NUMERIC_VERSION < 0x00050000)
+/* A question for attributes of which there are none is answered by an empty list; its pattrs falls over that. */
+#define PMIX_LIBRARY_LISTS_NOTHING (PMIX_NUMERIC_VERSION >= 0x00050000)
