@@ -47,6 +47,11 @@ class Mpirun(dvmtest.Case):
 
     def test_commands(self):
         for words in COMMANDS:
+            # mpirun 5 reads no rankfile: it takes the option for an old spelling, and refuses the new one.
+            if 'RANKFILE' in words and dvmtest.open_mpi() >= 5:
+                ours = self.run_under([CLI, 'run'], words, DVM_BUS='none', DVM_NOTICE='no')
+                self.assertEqual({rank: row[0] for rank, row in ours.items()}, {'0': '1', '1': '0'})
+                continue
             theirs = self.run_under([MPIRUN], words, OMPI_ALLOW_RUN_AS_ROOT='1', OMPI_ALLOW_RUN_AS_ROOT_CONFIRM='1')
             ours = self.run_under([CLI, 'run'], words, DVM_BUS='none', DVM_NOTICE='no')
             self.assertEqual(ours, theirs, words)

@@ -19,8 +19,10 @@ class Monitor(threading.Thread):
         self.process = subprocess.Popen(['busctl', f'--address={address}', '--json=short', 'monitor'],
                                         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.messages = []
-        self.process.stderr.readline()  # it says that it monitors
         self.start()
+        # Only some releases say that they listen.
+        bus = dvmtest.Connection(address, 'org.freedesktop.DBus')
+        wait_until(lambda: bus.call('/org/freedesktop/DBus', 'org.freedesktop.DBus', 'GetId') and self.messages, 'the monitor to listen')
 
     def run(self):
         for line in self.process.stdout:
