@@ -39,6 +39,7 @@
 #include <sys/fsuid.h>
 #include <unistd.h>
 
+#include "pmix-library.h"
 #include "pmix-spawn.h"
 #include "pmix-words.h"
 
@@ -61,6 +62,7 @@
 static pmix_proc_t self;
 static bool is_tool;
 static volatile int n_events;
+static FILE *later; /* what comes while an answer is waited for, which is printed first; under the lock of stdout */
 static char last_id[256];
 
 static void
@@ -73,40 +75,43 @@ check (pmix_status_t status, const char *what, int code)
 }
 
 static void
-print_info (const pmix_info_t *info)
+print_info (FILE *to, const pmix_info_t *info)
 {
   const pmix_value_t *value = &info->value;
 
   if (strcmp (info->key, PMIX_ALLOC_ID) == 0)
-    printf (" id=%s", value->data.string);
+    fprintf (to, " id=%s", value->data.string);
   else if (strcmp (info->key, PMIX_ALLOC_REQ_ID) == 0)
-    printf (" req=%s", value->data.string);
+    fprintf (to, " req=%s", value->data.string);
   else if (strcmp (info->key, PMIX_SESSION_ID) == 0)
-    printf (" session=%u", value->data.uint32);
+    fprintf (to, " session=%u", value->data.uint32);
   else if (strcmp (info->key, PMIX_JOB_TERM_STATUS) == 0 && value->type == PMIX_STATUS)
-    printf (" status=%d", value->data.status);
+    fprintf (to, " status=%d", value->data.status);
   else if (strcmp (info->key, PMIX_HOSTNAME) == 0)
-    printf (" host=%s", value->data.string);
+    fprintf (to, " host=%s", value->data.string);
   else if (strcmp (info->key, PMIX_EVENT_TERMINATE_NODE) == 0)
-    printf (" terminate=%d", value->data.flag);
+    fprintf (to, " terminate=%d", value->data.flag);
   else if (strcmp (info->key, PMIX_EVENT_ACTION_TIMEOUT) == 0)
-    printf (" timeout=%d", value->data.integer);
+    fprintf (to, " timeout=%d", value->data.integer);
   else if (strcmp (info->key, PMIX_EVENT_AFFECTED_PROC) == 0)
-    printf (" affected=%s", value->data.proc->nspace);
+    fprintf (to, " affected=%s", value->data.proc->nspace);
   else if (strcmp (info->key, PMIX_TIME_REMAINING) == 0)
-    printf (" left=%u", value->data.uint32);
+    fprintf (to, " left=%u", value->data.uint32);
 }
 
 static void
 on_event (size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t n_info,
           pmix_info_t *results, size_t n_results, pmix_event_notification_cbfunc_fn_t callback, void *data)
 {
+  FILE *to;
+
   flockfile (stdout);
-  printf ("%u event %d", self.rank, status);
+  to = later != NULL ? later : stdout;
+  fprintf (to, "%u event %d", self.rank, status);
   for (size_t i = 0; i < n_info; i++)
-    print_info (&info[i]);
-  printf ("\n");
-  fflush (stdout);
+    print_info (to, &info[i]);
+  fprintf (to, "\n");
+  fflush (to);
   funlockfile (stdout);
   n_events++;
   if (callback != NULL)
@@ -192,22 +197,30 @@ do_request (pmix_alloc_directive_t directive, const char *name, char **argv)
   pmix_info_t *results = NULL;
   size_t n_results = 0;
   pmix_status_t status;
+  char *text = NULL;
+  size_t size = 0;
   int n = 0;
 
   for (; argv[n] != NULL && strchr (argv[n], '=') != NULL && n < MAX_INFO; n++)
     add (&info[n], argv[n]);
+  flockfile (stdout);
+  later = open_memstream (&text, &size);
+  funlockfile (stdout);
   status = PMIx_Allocation_request (directive, info, (size_t)n, &results, &n_results);
   flockfile (stdout);
   printf ("%u %s %d", self.rank, name, status);
   for (size_t i = 0; i < n_results; i++)
     {
-      print_info (&results[i]);
+      print_info (stdout, &results[i]);
       if (strcmp (results[i].key, PMIX_ALLOC_ID) == 0)
         snprintf (last_id, sizeof last_id, "%s", results[i].value.data.string);
     }
-  printf ("\n");
+  fclose (later);
+  later = NULL;
+  printf ("\n%s", text);
   fflush (stdout);
   funlockfile (stdout);
+  free (text);
   for (int i = 0; i < n; i++)
     PMIX_INFO_DESTRUCT (&info[i]);
   if (results != NULL)
@@ -340,6 +353,7 @@ start_tool (char **argv)
       argv += 2;
     }
   is_tool = true;
+  pmix_begin_tool ();
   check (PMIx_tool_init (&self, info, n), "tool init", 10);
   printf ("%s.%u is a tool\n", self.nspace, self.rank);
   fflush (stdout);

@@ -36,6 +36,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "pmix-library.h"
 #include "pmix-words.h"
 
 #define MAX_INFO 8
@@ -479,6 +480,7 @@ start_tool (char **words)
 
   is_tool = true;
   PMIX_INFO_LOAD (&info, PMIX_TOOL_ATTACHMENT_FILE, words[1], PMIX_STRING);
+  pmix_begin_tool ();
   check (PMIx_tool_init (&self, &info, 1), "init", 10);
   return words + 2;
 }

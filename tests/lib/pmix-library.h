@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include <malloc.h>
 #include <pmix_version.h>
 
 /*
@@ -17,3 +18,11 @@
 #define PMIX_LIBRARY_ASKS_FOR_JOBS (PMIX_NUMERIC_VERSION < 0x00050000)
 /* A question for attributes of which there are none is answered by an empty list; its pattrs falls over that. */
 #define PMIX_LIBRARY_LISTS_NOTHING (PMIX_NUMERIC_VERSION >= 0x00050000)
+
+/* PMIx_tool_finalize() of 5.0 reads an event base that it has freed, which MALLOC_PERTURB_ would have overwritten. */
+static inline void
+pmix_begin_tool (void)
+{
+  if (PMIX_NUMERIC_VERSION >= 0x00050000)
+    mallopt (M_PERTURB, 0);
+}
