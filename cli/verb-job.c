@@ -51,12 +51,19 @@ static const DvmCliColumn show_columns[] = {
 };
 
 static const DvmCliColumn proc_columns[] = {
-  { "rank", N_ ("RANK"), DVM_CLI_KIND_NUMBER },    { "app", N_ ("APP"), DVM_CLI_KIND_NUMBER, 1 },
-  { "node", N_ ("NODE"), DVM_CLI_KIND_TEXT },      { "local-rank", N_ ("LOCAL"), DVM_CLI_KIND_NUMBER, 2 },
-  { "node-rank", NULL, DVM_CLI_KIND_NUMBER },      { "pid", N_ ("PID"), DVM_CLI_KIND_NUMBER, 4 },
-  { "state", N_ ("STATE"), DVM_CLI_KIND_STATE },   { NULL, N_ ("EXIT"), DVM_CLI_KIND_TEXT },
-  { "exit-code", NULL, DVM_CLI_KIND_NUMBER },      { "exit-signal", NULL, DVM_CLI_KIND_NUMBER },
-  { "cpuset", N_ ("CPUS"), DVM_CLI_KIND_TEXT, 3 }, { NULL, NULL, 0 },
+  { "rank", N_ ("RANK"), DVM_CLI_KIND_NUMBER },
+  { "app", N_ ("APP"), DVM_CLI_KIND_NUMBER, 1 },
+  { "node", N_ ("NODE"), DVM_CLI_KIND_TEXT },
+  { "local-rank", N_ ("LOCAL"), DVM_CLI_KIND_NUMBER, 2 },
+  { "node-rank", NULL, DVM_CLI_KIND_NUMBER },
+  { "pid", N_ ("PID"), DVM_CLI_KIND_NUMBER, 4 },
+  { "state", N_ ("STATE"), DVM_CLI_KIND_STATE },
+  { NULL, N_ ("EXIT"), DVM_CLI_KIND_TEXT },
+  { "exit-code", NULL, DVM_CLI_KIND_NUMBER },
+  { "exit-signal", NULL, DVM_CLI_KIND_NUMBER },
+  { "cpuset", N_ ("CPUS"), DVM_CLI_KIND_TEXT, 3 },
+  { "devices", N_ ("DEVICES"), DVM_CLI_KIND_TEXT },
+  { NULL, NULL, 0 },
 };
 
 static const DvmCliColumn trace_columns[] = {
@@ -156,17 +163,31 @@ add_proc (DvmCliTable *table, const DvmProc *proc)
     g_variant_new_int32 (dvm_proc_get_exit_code (proc)),
     g_variant_new_int32 (dvm_proc_get_exit_signal (proc)),
     dvm_cli_text (dvm_proc_get_cpuset (proc)),
+    dvm_cli_text (dvm_proc_get_devices (proc)),
   };
 
   dvm_cli_table_add (table, values);
 }
 
 static gboolean
+have_devices (GPtrArray *list)
+{
+  for (guint i = 0; i < list->len; i++)
+    if (dvm_proc_get_devices (list->pdata[i])[0] != '\0')
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
 procs (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
 {
-  g_autoptr (DvmCliTable) table = dvm_cli_table_new (proc_columns);
+  g_autofree DvmCliColumn *shown = g_memdup2 (proc_columns, sizeof proc_columns);
+  g_autoptr (DvmCliTable) table = dvm_cli_table_new (shown);
   g_autoptr (GPtrArray) list = dvm_client_list_procs (client, job, dvm_cli_args_get (cli->args, "ranks"), NULL, error);
 
+  /* Few jobs have devices: for people there is no empty column. */
+  if (list != NULL && !have_devices (list))
+    shown[G_N_ELEMENTS (proc_columns) - 2].title = NULL;
   for (guint i = 0; list != NULL && i < list->len; i++)
     add_proc (table, g_ptr_array_index (list, i));
   return list != NULL && dvm_cli_print_table (cli, table, error);

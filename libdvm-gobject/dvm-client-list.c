@@ -17,8 +17,11 @@ typedef struct
 {
   DvmKind kind;
   gboolean all;
-  DvmJob *job; /* (nullable): its processes, and no records */
-  char *ids;   /* what is to be asked next */
+  DvmJob *job;      /* (nullable): its processes, and no records */
+  char *ranks;      /* of that job, as they were asked for */
+  gboolean devices; /* the processes are there, and their devices are asked for */
+  guint next;       /* of the processes: the first one whose devices have not come */
+  char *ids;        /* what is to be asked next */
   GPtrArray *rows;
 } List;
 
@@ -28,6 +31,7 @@ list_free (gpointer data)
   List *list = data;
 
   g_clear_object (&list->job);
+  g_free (list->ranks);
   g_free (list->ids);
   g_ptr_array_unref (list->rows);
   g_free (list);
@@ -44,6 +48,20 @@ add_record (List *list, GVariant *row, GError **error)
   return TRUE;
 }
 
+/* Both the processes and the rows are in the order of ranks. */
+static void
+take_devices (List *list, GVariant *row)
+{
+  const char *devices;
+  guint rank;
+
+  g_variant_get (row, "(u&s)", &rank, &devices);
+  while (list->next < list->rows->len && dvm_proc_get_rank (list->rows->pdata[list->next]) < rank)
+    list->next++;
+  if (list->next < list->rows->len && dvm_proc_get_rank (list->rows->pdata[list->next]) == rank)
+    _dvm_proc_set_devices (list->rows->pdata[list->next], devices);
+}
+
 static gboolean
 add_rows (List *list, GVariant *rows, GError **error)
 {
@@ -51,7 +69,9 @@ add_rows (List *list, GVariant *rows, GError **error)
     {
       g_autoptr (GVariant) row = g_variant_get_child_value (rows, i);
 
-      if (list->job != NULL)
+      if (list->devices)
+        take_devices (list, row);
+      else if (list->job != NULL)
         g_ptr_array_add (list->rows, _dvm_proc_new_from_variant (row));
       else if (!add_record (list, row, error))
         return FALSE;
@@ -60,6 +80,18 @@ add_rows (List *list, GVariant *rows, GError **error)
 }
 
 static void ask_page (GTask *task);
+
+/* Behind the processes come their devices. FALSE: that was all */
+static gboolean
+begin_devices (List *list)
+{
+  if (list->job == NULL || list->devices || list->rows->len == 0)
+    return FALSE;
+  list->devices = TRUE;
+  g_free (list->ids);
+  list->ids = g_strdup (list->ranks);
+  return TRUE;
+}
 
 static void
 on_page (GObject *source, GAsyncResult *result, gpointer user_data)
@@ -80,6 +112,11 @@ on_page (GObject *source, GAsyncResult *result, gpointer user_data)
   g_variant_get_child (reply, 1, "&s", &rest);
   if (!add_rows (list, rows, &error))
     g_task_return_error (task, error);
+  else if (rest[0] == '\0' && begin_devices (list))
+    {
+      ask_page (task);
+      return;
+    }
   else if (rest[0] == '\0')
     g_task_return_pointer (task, g_ptr_array_ref (list->rows), (GDestroyNotify)g_ptr_array_unref);
   else if (strcmp (rest, list->ids) == 0)
@@ -125,8 +162,8 @@ ask_page (GTask *task)
     {
       call.path = dvm_job_get_object_path (list->job);
       call.interface = DVM_JOB_INTERFACE;
-      call.method = "ListProcs";
-      call.reply = "(a(uusuuiuiis)s)";
+      call.method = list->devices ? "ListDevices" : "ListProcs";
+      call.reply = list->devices ? "(a(us)s)" : "(a(uusuuiuiis)s)";
     }
   if (list->job != NULL || list->kind == DVM_KIND_NODE)
     call.parameters = g_variant_new ("(sa{sv})", list->ids, NULL);
@@ -143,7 +180,8 @@ start_list (GTask *task, DvmKind kind, gboolean all, DvmJob *job, const char *id
   list->kind = kind;
   list->all = all;
   list->job = job != NULL ? g_object_ref (job) : NULL;
-  list->ids = g_strdup (ids != NULL ? ids : "");
+  list->ranks = g_strdup (ids != NULL ? ids : "");
+  list->ids = g_strdup (list->ranks);
   list->rows = g_ptr_array_new_with_free_func (job != NULL ? (GDestroyNotify)dvm_proc_free : g_object_unref);
   g_task_set_task_data (task, list, list_free);
   ask_page (task);

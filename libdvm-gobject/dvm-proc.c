@@ -22,6 +22,7 @@ struct _DvmProc
   int exit_signal;
   char *node;
   char *cpuset;
+  char *devices;
 };
 
 G_DEFINE_BOXED_TYPE (DvmProc, dvm_proc, dvm_proc_copy, dvm_proc_free)
@@ -42,6 +43,7 @@ _dvm_proc_new (guint rank, guint app, const char *node, guint local_rank, guint 
   proc->exit_code = exit_code;
   proc->exit_signal = exit_signal;
   proc->cpuset = g_strdup (cpuset != NULL ? cpuset : "");
+  proc->devices = g_strdup ("");
   return proc;
 }
 
@@ -59,6 +61,13 @@ _dvm_proc_new_from_variant (GVariant *row)
   return _dvm_proc_new (rank, app, node, local_rank, node_rank, pid, state, exit_code, exit_signal, cpuset);
 }
 
+void
+_dvm_proc_set_devices (DvmProc *proc, const char *devices)
+{
+  g_free (proc->devices);
+  proc->devices = g_strdup (devices);
+}
+
 /**
  * dvm_proc_copy:
  * @proc: a process
@@ -71,10 +80,14 @@ _dvm_proc_new_from_variant (GVariant *row)
 DvmProc *
 dvm_proc_copy (const DvmProc *proc)
 {
+  DvmProc *copy;
+
   g_return_val_if_fail (proc != NULL, NULL);
 
-  return _dvm_proc_new (proc->rank, proc->app, proc->node, proc->local_rank, proc->node_rank, proc->pid, proc->state,
+  copy = _dvm_proc_new (proc->rank, proc->app, proc->node, proc->local_rank, proc->node_rank, proc->pid, proc->state,
                         proc->exit_code, proc->exit_signal, proc->cpuset);
+  _dvm_proc_set_devices (copy, proc->devices);
+  return copy;
 }
 
 /**
@@ -92,6 +105,7 @@ dvm_proc_free (DvmProc *proc)
 
   g_free (proc->node);
   g_free (proc->cpuset);
+  g_free (proc->devices);
   g_free (proc);
 }
 
@@ -263,4 +277,21 @@ dvm_proc_get_cpuset (const DvmProc *proc)
   g_return_val_if_fail (proc != NULL, NULL);
 
   return proc->cpuset;
+}
+
+/**
+ * dvm_proc_get_devices:
+ * @proc: a process
+ *
+ * The devices that are its own.
+ *
+ * Returns: (transfer none): a list of names such as "nvml0,nvml1", "" if it has none
+ * Since: 0.1
+ */
+const char *
+dvm_proc_get_devices (const DvmProc *proc)
+{
+  g_return_val_if_fail (proc != NULL, NULL);
+
+  return proc->devices;
 }

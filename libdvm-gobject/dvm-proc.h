@@ -38,6 +38,7 @@ DvmProcState dvm_proc_get_state (const DvmProc *proc);
 int dvm_proc_get_exit_code (const DvmProc *proc);
 int dvm_proc_get_exit_signal (const DvmProc *proc);
 const char *dvm_proc_get_cpuset (const DvmProc *proc);
+const char *dvm_proc_get_devices (const DvmProc *proc);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmProc, dvm_proc_free)
 

@@ -132,6 +132,7 @@ gboolean _dvm_record_update (GObject *record, GVariant *properties, GError **err
 DvmProc *_dvm_proc_new (guint rank, guint app, const char *node, guint local_rank, guint node_rank, int pid,
                         DvmProcState state, int exit_code, int exit_signal, const char *cpuset);
 DvmProc *_dvm_proc_new_from_variant (GVariant *row); /* (uusuuiuiis) */
+void _dvm_proc_set_devices (DvmProc *proc, const char *devices);
 
 /* Strips nothing away for machines: the D-Bus name of a code ("org.dvm.Error.BadParam") and its PMIx-free text. */
 const char *_dvm_error_get_dbus_name (DvmError code);

@@ -146,6 +146,7 @@ static const DvmdBusMethod job_methods[] = {
   { "Cancel", DVMD_BUS_CHANGES_JOB, cancel_job },
   { "Continue", DVMD_BUS_CHANGES_JOB, continue_job },
   { "GetTrace", DVMD_BUS_READS, get_trace },
+  { "ListDevices", DVMD_BUS_READS, dvmd_bus_list_devices },
   { "ListProcs", DVMD_BUS_READS, dvmd_bus_list_procs },
   { "Map", DVMD_BUS_READS, dvmd_bus_map_job },
   { "Resize", DVMD_BUS_CHANGES_JOB, resize_job },

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The method ListProcs answers with rows of processes.
+ * The methods ListProcs and ListDevices answer with rows of processes.
  */
 
 #include "config.h"
@@ -31,19 +31,35 @@ dvmd_bus_proc_row (DvmdNodePool *pool, DvmdProcTable *procs, guint rank, DvmdCon
                         dvmd_controller_cpus_get (cpus, row->node, row->local_rank));
 }
 
+/* (transfer floating) (nullable): what a list has of a process; NULL: it is not in that list */
+typedef GVariant *(*ProcToRow) (DvmdNodePool *pool, DvmdProcTable *procs, guint rank, DvmdControllerCpus *cpus);
+
+static GVariant *
+make_devices_row (DvmdNodePool *pool, DvmdProcTable *procs, guint rank, DvmdControllerCpus *cpus)
+{
+  const DvmdProcRow *row = dvmd_proc_table_row (procs, rank);
+  g_autofree char *devices = dvmd_controller_cpus_dup_devices (cpus, row->node, row->local_rank);
+
+  return devices != NULL ? g_variant_new ("(us)", rank, devices) : NULL;
+}
+
 static void
-add_procs (DvmdBusRows *rows, DvmdBusCall *call, DvmdProcTable *procs, DvmdIdSet *ranks)
+add_procs (DvmdBusRows *rows, DvmdBusCall *call, DvmdProcTable *procs, DvmdIdSet *ranks, ProcToRow make_row)
 {
   DvmdNodePool *pool = dvmd_core_get_nodes (call->core);
   g_autoptr (DvmdControllerCpus) cpus = dvmd_controller_cpus_new (call->controller, dvmd_job_get_map (call->object));
 
   for (guint rank = 0; dvmd_id_set_next (ranks, rank, &rank) && rank < procs->n_rows; rank++)
-    if (dvmd_bus_rows_want (rows, rank))
-      dvmd_bus_rows_add (rows, dvmd_bus_proc_row (pool, procs, rank, cpus));
+    {
+      GVariant *row = dvmd_bus_rows_want (rows, rank) ? make_row (pool, procs, rank, cpus) : NULL;
+
+      if (row != NULL)
+        dvmd_bus_rows_add (rows, row);
+    }
 }
 
-void
-dvmd_bus_list_procs (DvmdBusCall *call)
+static void
+list_procs (DvmdBusCall *call, const char *type, ProcToRow make_row)
 {
   DvmdProcTable *procs = dvmd_job_get_procs (call->object);
   g_autoptr (GVariant) dict = NULL;
@@ -63,8 +79,20 @@ dvmd_bus_list_procs (DvmdBusCall *call)
       dvmd_bus_return_error (call->invocation, error);
       return;
     }
-  dvmd_bus_rows_init (&rows, G_VARIANT_TYPE ("a(uusuuiuiis)"), limit);
+  dvmd_bus_rows_init (&rows, G_VARIANT_TYPE (type), limit);
   if (procs != NULL)
-    add_procs (&rows, call, procs, set);
+    add_procs (&rows, call, procs, set, make_row);
   dvmd_bus_return_value (call->invocation, dvmd_bus_rows_end (&rows));
+}
+
+void
+dvmd_bus_list_procs (DvmdBusCall *call)
+{
+  list_procs (call, "a(uusuuiuiis)", dvmd_bus_proc_row);
+}
+
+void
+dvmd_bus_list_devices (DvmdBusCall *call)
+{
+  list_procs (call, "a(us)", make_devices_row);
 }

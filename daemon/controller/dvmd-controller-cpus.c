@@ -125,15 +125,22 @@ find_devices (DvmdControllerCpus *self, guint node)
   return devices;
 }
 
+char *
+dvmd_controller_cpus_dup_devices (DvmdControllerCpus *self, guint node, guint local_rank)
+{
+  DvmdMapDevices *devices = self->devices != NULL ? find_devices (self, node) : NULL;
+  const DvmdDeviceGroup *group = devices != NULL ? dvmd_map_devices_get (devices, local_rank) : NULL;
+
+  return group != NULL ? dvmd_device_group_name (group) : NULL;
+}
+
 /* (transfer full): "device nvml0,nvml1" */
 static char *
 describe_devices (DvmdControllerCpus *self, guint node, guint local_rank)
 {
-  DvmdMapDevices *devices = self->devices != NULL ? find_devices (self, node) : NULL;
-  const DvmdDeviceGroup *group = devices != NULL ? dvmd_map_devices_get (devices, local_rank) : NULL;
-  g_autofree char *name = group != NULL ? dvmd_device_group_name (group) : NULL;
+  g_autofree char *names = dvmd_controller_cpus_dup_devices (self, node, local_rank);
 
-  return name != NULL ? g_strconcat ("device ", name, NULL) : g_strdup ("");
+  return names != NULL ? g_strconcat ("device ", names, NULL) : g_strdup ("");
 }
 
 char *

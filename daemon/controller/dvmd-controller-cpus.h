@@ -21,6 +21,9 @@ void dvmd_controller_cpus_free (DvmdControllerCpus *self);
 /* "0-3,8" as the operating system of the node numbers them; "": the process is not bound, or that is not known. */
 const char *dvmd_controller_cpus_get (DvmdControllerCpus *self, guint node, guint local_rank);
 
+/* (transfer full) (nullable): "nvml0,nvml1"; NULL: the process has none, or that is not known */
+char *dvmd_controller_cpus_dup_devices (DvmdControllerCpus *self, guint node, guint local_rank);
+
 /* (transfer full): "core 3", "device nvml0", on which the mapper has placed the rank; "": it was not placed by objects
  */
 char *dvmd_controller_cpus_dup_object (DvmdControllerCpus *self, guint rank, guint node, guint local_rank);

@@ -84,6 +84,25 @@ def test_devices():
             contains(result.stderr, message)
 
 
+def test_devices_in_use():
+    """job procs has the devices of each process, also of a job that has ended"""
+    gpus = os.path.join(os.path.dirname(__file__), "..", "offline", "machines", "gpus.xml")
+    with place() as here:
+        equal(here.cli("start", "--bus", "none", "--slots", "8", env={"HWLOC_XMLFILE": gpus}).returncode, 0)
+        plain = here.cli("submit", "-n", "1", "--bind-to", "none", "sleep", "600").stdout.strip()
+        job = here.cli("submit", "-n", "2", "--bind-to", "none", "--map-by", "device=gpu:ndev=2", "sleep", "600").stdout.strip()
+        wait_until(lambda: all(row["num-launched"] for row in here.json("jobs")), "they run")
+        equal([row["devices"] for row in here.json("job", "procs", job)], ["nvml0,nvml1", "nvml2,nvml3"])
+        equal([row["devices"] for row in here.json("job", "procs", "--ranks", "1", job)], ["nvml2,nvml3"])
+        contains(here.cli("job", "procs", job).stdout, "nvml2,nvml3\n")
+        equal([row["devices"] for row in here.json("job", "procs", plain)], [""])
+        check("DEVICES" not in here.cli("job", "procs", plain).stdout, "no column without devices")
+        equal(here.cli("kill", job).returncode, 0)
+        here.cli("wait", job)
+        equal([row["devices"] for row in here.json("job", "procs", job)], ["nvml0,nvml1", "nvml2,nvml3"], "when it has ended")
+        equal(here.cli("stop", "--force").returncode, 0)
+
+
 def test_colocate():
     """map, run --display and submit place processes beside those of a job, by --colocate and --npernode or --nperproc"""
     with place() as here:

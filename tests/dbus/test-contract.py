@@ -270,7 +270,7 @@ class Hostile(Case):
                    (*MANAGER, 'ListJobs'): '(a{sv})', (*MANAGER, 'ListNodes'): '(sa{sv})',
                    (*MANAGER, 'ListPlugins'): '(a{sv})',
                    (*MANAGER, 'WaitJob'): '(sa{sv})', (*MANAGER, 'FindJob'): '(s)',
-                   (job.path, 'org.dvm.Job', 'ListProcs'): '(sa{sv})', (job.path, 'org.dvm.Job', 'Attach'): '(a{sv})',
+                   (job.path, 'org.dvm.Job', 'ListProcs'): '(sa{sv})', (job.path, 'org.dvm.Job', 'ListDevices'): '(sa{sv})', (job.path, 'org.dvm.Job', 'Attach'): '(a{sv})',
                    (job.path, 'org.dvm.Job', 'Signal'): '(ia{sv})', (job.path, 'org.dvm.Job', 'Wait'): '(a{sv})',
                    (job.path, 'org.dvm.Job', 'GetTrace'): '(a{sv})'}
         for _ in range(400):

@@ -22,7 +22,7 @@ POLICY = os.path.join(os.environ['DVM_TEST_SOURCE'], 'data', 'system', 'org.dvm.
 STRANGER = 65534
 # What everybody may do: look. Everything else is refused before it is read.
 LOOKING = {'FindJob', 'FindNode', 'FindSession', 'GetTopology', 'GetTrace', 'ListCampaigns', 'ListJobs', 'ListNodes', 'ListPlugins',
-           'ListProcs', 'ListSessions', 'Query', 'Subscribe', 'Unsubscribe', 'Wait', 'WaitJob'}
+           'ListDevices', 'ListProcs', 'ListSessions', 'Query', 'Subscribe', 'Unsubscribe', 'Wait', 'WaitJob'}
 # Of a job it is looking; of the manager it reads files.
 LOOKING_AT_A_JOB = {'Map'}
 IN_OPEN = 0x20

@@ -247,7 +247,7 @@ class Keys(dvmtest.Case):
         job.wait_running()
         bad = {'no-such-key': GLib.Variant('u', 1)}
         for method, signature, args in [('Wait', '(a{sv})', (bad,)), ('Cancel', '(a{sv})', (bad,)),
-                                        ('Signal', '(ia{sv})', (10, bad)), ('ListProcs', '(sa{sv})', ('', bad)),
+                                        ('Signal', '(ia{sv})', (10, bad)), ('ListProcs', '(sa{sv})', ('', bad)), ('ListDevices', '(sa{sv})', ('', bad)),
                                         ('Attach', '(a{sv})', (bad,)), ('GetTrace', '(a{sv})', (bad,))]:
             self.assert_refused('BadParam', 'no-such-key', job.call, method, signature, *args)
         for method, signature, args in [('ListJobs', '(a{sv})', (bad,)), ('ListNodes', '(sa{sv})', ('', bad)),

@@ -112,6 +112,7 @@ class Devices(dvmtest.Case):
         first = dvm.submit(['sleep', '1000'], np=3, map_by='device=gpu', bind_to='none')
         first.wait_running()
         self.assertEqual(self.told(dvm, 'device=gpu', np=1)[0]['DVM_DEVICES'], 'nvml3')
+        self.assertEqual(first.call('ListDevices', '(sa{sv})', '', {}), ([(rank, f'nvml{rank}') for rank in range(3)], ''))
         second = dvm.submit(['sleep', '1000'], np=2, map_by='device=gpu', bind_to='none')
         dvmtest.wait_until(lambda: second.get('HeldAt') == 'devices', 'it to wait')
         result = dvm.run(['true'], np=5, map_by='device=gpu', bind_to='none')

@@ -349,6 +349,12 @@ dvmd_controller_cpus_get (DvmdControllerCpus *self, guint node, guint local_rank
 }
 
 char *
+dvmd_controller_cpus_dup_devices (DvmdControllerCpus *self, guint node, guint local_rank)
+{
+  return NULL;
+}
+
+char *
 dvmd_controller_cpus_dup_object (DvmdControllerCpus *self, guint rank, guint node, guint local_rank)
 {
   return g_strdup ("");

@@ -216,6 +216,14 @@ job_call (GDBusConnection *connection, const char *sender, const char *path, con
                           : g_variant_new_parsed ("([(uint32 0, uint32 0, 'n', uint32 0, uint32 0, 42, uint32 4, 0, 0,"
                                                   " '')], '1')"));
     }
+  else if (strcmp (method, "ListDevices") == 0)
+    {
+      g_variant_get (parameters, "(&s@a{sv})", &ranks, NULL);
+      g_dbus_method_invocation_return_value (
+          invocation,
+          g_variant_new_parsed (strcmp (ranks, "1") == 0 ? "([(uint32 1, 'nvml0'), (uint32 9, 'nvml9')], '')"
+                                                         : "(@a(us) [], '1')"));
+    }
   else if (strcmp (method, "GetTrace") == 0)
     g_dbus_method_invocation_return_value (
         invocation, g_variant_new_parsed ("([(uint64 17, 'job', uint32 0, uint32 1, 'note')],)"));

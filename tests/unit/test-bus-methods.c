@@ -538,12 +538,18 @@ test_list_procs (Fixture *f, gconstpointer data)
   g_autofree char *job = bus_client_submit (f->client, "hold", "{'np': <uint32 3>}");
   g_autoptr (GVariant) early = bus_client_check (f->client, job, JOB, "ListProcs", parse ("('', @a{sv} {})"));
   g_autoptr (GVariant) some = NULL;
+  g_autoptr (GVariant) devices = NULL;
   g_autofree char *text = NULL;
+  g_autofree char *no_devices = NULL;
 
   wait_for_state (f, job, DVM_JOB_STATE_RUNNING);
   some = bus_client_check (f->client, job, JOB, "ListProcs", parse ("('1-9', {'limit': <uint32 1>})"));
   text = g_variant_print (some, FALSE);
   g_assert_cmpstr (text, ==, "([(1, 0, 'here', 1, 1, 1001, 4, 0, 0, '')], '2')");
+  devices = bus_client_check (f->client, job, JOB, "ListDevices", parse ("('', {'limit': <uint32 1>})"));
+  no_devices = g_variant_print (devices, FALSE);
+  g_assert_cmpstr (no_devices, ==, "([], '')");
+  refused (f, job, JOB, "ListDevices", "('', {'all': <true>})", BAD_PARAM, "all");
   refused (f, job, JOB, "ListProcs", "('1,', @a{sv} {})", PARSE_FAILED, "ranks");
   refused (f, job, JOB, "ListProcs", "('', {'all': <true>})", BAD_PARAM, "all");
 }

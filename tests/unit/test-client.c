@@ -354,6 +354,8 @@ test_lists (Fixture *fixture, gconstpointer data)
   g_assert_no_error (error);
   g_assert_cmpuint (procs->len, ==, 2);
   g_assert_cmpint (dvm_proc_get_pid (procs->pdata[1]), ==, 43);
+  g_assert_cmpstr (dvm_proc_get_devices (procs->pdata[0]), ==, "");
+  g_assert_cmpstr (dvm_proc_get_devices (procs->pdata[1]), ==, "nvml0");
   dvm_test_server_set_stuck (fixture->server, TRUE);
   g_assert_null (dvm_client_list_jobs (fixture->client, FALSE, NULL, &error));
   g_assert_error (error, DVM_ERROR, DVM_ERROR_FAILED);

@@ -293,9 +293,13 @@ test_procs (void)
   g_autoptr (GVariant) row = g_variant_ref_sink (
       g_variant_new ("(uusuuiuiis)", 3, 1, "node2", 1, 2, 4242, DVM_PROC_STATE_RUNNING, 0, 0, "0-1"));
   g_autoptr (DvmProc) proc = _dvm_proc_new_from_variant (row);
-  g_autoptr (DvmProc) copy = dvm_proc_copy (proc);
+  g_autoptr (DvmProc) copy = NULL;
   guint sum = 0;
 
+  g_assert_cmpstr (dvm_proc_get_devices (proc), ==, "");
+  _dvm_proc_set_devices (proc, "nvml0,nvml1");
+  copy = dvm_proc_copy (proc);
+  g_assert_cmpstr (dvm_proc_get_devices (copy), ==, "nvml0,nvml1");
   g_assert_cmpuint (dvm_proc_get_rank (copy), ==, 3);
   g_assert_cmpuint (dvm_proc_get_app (copy), ==, 1);
   g_assert_cmpstr (dvm_proc_get_node (copy), ==, "node2");
