@@ -166,6 +166,23 @@ dvm_cli_describe_span (gint64 start, gint64 end)
 }
 
 char *
+dvm_cli_describe_devices (const char *const *devices)
+{
+  GString *text = g_string_new (NULL);
+
+  for (gsize i = 0; devices != NULL && devices[i] != NULL; i++)
+    {
+      const char *equals = strrchr (devices[i], '=');
+      int length = equals != NULL ? (int)(equals - devices[i]) : (int)strlen (devices[i]);
+
+      g_string_append_printf (text, "%s%.*s", i > 0 ? ", " : "", length, devices[i]);
+      if (equals != NULL && equals[1] != '\0')
+        g_string_append_printf (text, " (%s)", equals + 1);
+    }
+  return g_string_free (text, FALSE);
+}
+
+char *
 dvm_cli_join_ids (const char *const *paths)
 {
   GString *text = g_string_new (NULL);

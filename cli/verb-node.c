@@ -22,21 +22,14 @@ static const DvmCliOption options[] = {
 };
 
 static const DvmCliColumn columns[] = {
-  { NULL, N_ ("Node"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Rank"), DVM_CLI_KIND_NUMBER },
-  { NULL, N_ ("State"), DVM_CLI_KIND_STATE },
-  { NULL, N_ ("Reason"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Slots"), DVM_CLI_KIND_NUMBER },
-  { NULL, N_ ("Used"), DVM_CLI_KIND_NUMBER },
-  { NULL, N_ ("Jobs"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Sessions"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Names"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Process"), DVM_CLI_KIND_NUMBER },
-  { NULL, N_ ("Parent"), DVM_CLI_KIND_NUMBER },
-  { NULL, N_ ("Depth"), DVM_CLI_KIND_NUMBER },
-  { NULL, N_ ("Topology"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Last seen"), DVM_CLI_KIND_TIME },
-  { NULL, NULL, 0 },
+  { NULL, N_ ("Node"), DVM_CLI_KIND_TEXT },      { NULL, N_ ("Rank"), DVM_CLI_KIND_NUMBER },
+  { NULL, N_ ("State"), DVM_CLI_KIND_STATE },    { NULL, N_ ("Reason"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Slots"), DVM_CLI_KIND_NUMBER },   { NULL, N_ ("Used"), DVM_CLI_KIND_NUMBER },
+  { NULL, N_ ("Jobs"), DVM_CLI_KIND_TEXT },      { NULL, N_ ("Devices"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Sessions"), DVM_CLI_KIND_TEXT },  { NULL, N_ ("Names"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Process"), DVM_CLI_KIND_NUMBER }, { NULL, N_ ("Parent"), DVM_CLI_KIND_NUMBER },
+  { NULL, N_ ("Depth"), DVM_CLI_KIND_NUMBER },   { NULL, N_ ("Topology"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Last seen"), DVM_CLI_KIND_TIME }, { NULL, NULL, 0 },
 };
 
 static GVariant *
@@ -64,6 +57,7 @@ show_node (DvmCli *cli, DvmClient *client, DvmNode *node, GError **error)
     g_variant_new_uint32 (dvm_node_get_slots (node)),
     g_variant_new_uint32 (dvm_node_get_slots_in_use (node)),
     dvm_cli_take_text (dvm_cli_join_ids (dvm_node_get_jobs (node))),
+    dvm_cli_take_text (dvm_cli_describe_devices (dvm_node_get_devices (node))),
     dvm_cli_take_text (dvm_cli_join_ids (dvm_node_get_sessions (node))),
     list (dvm_node_get_aliases (node)),
     g_variant_new_int32 (dvm_node_get_pid (node)),

@@ -85,6 +85,7 @@ static const struct
   { "depth", { NULL, N_ ("DEPTH"), DVM_CLI_KIND_NUMBER, 2 }, FALSE, "depth" },
   { "sessions", { NULL, N_ ("SESSIONS"), DVM_CLI_KIND_TEXT, 1 }, TRUE, "sessions" },
   { "jobs", { NULL, N_ ("JOBS"), DVM_CLI_KIND_TEXT, 2 }, FALSE, "jobs" },
+  { "devices", { NULL, N_ ("DEVICES"), DVM_CLI_KIND_TEXT, 2 }, FALSE, "devices" },
   { "address", { NULL, N_ ("ADDRESS"), DVM_CLI_KIND_TEXT, 1 }, FALSE, "address" },
   { "topology", { NULL, N_ ("TOPOLOGY"), DVM_CLI_KIND_TEXT, 1 }, FALSE, "topology" },
   { "last-seen", { NULL, N_ ("LAST SEEN"), DVM_CLI_KIND_TIME, 1 }, FALSE, "last-seen" },
@@ -265,6 +266,8 @@ get_value (guint column, DvmNode *node, const char *branch, const char *move)
     return g_variant_new_uint32 (count_free (node));
   if (move != NULL && strcmp (property, "reason") == 0)
     return text (move);
+  if (strcmp (property, "devices") == 0)
+    return dvm_cli_take_text (dvm_cli_describe_devices (dvm_node_get_devices (node)));
   if (branch == NULL || strcmp (property, "name") != 0)
     return get_property (node, property);
   name = g_strconcat (branch, dvm_node_get_name (node), NULL);

@@ -198,6 +198,25 @@ dvm_node_get_jobs (DvmNode *self)
 }
 
 /**
+ * dvm_node_get_devices:
+ * @self: a DvmNode
+ *
+ * The devices of the node in the order of its bus: GPUs, network cards and disks. Behind the last "=" of each stand
+ * the processes that have it as their own, a namespace and ranks of it, several with "+" between them:
+ * "nvml0=dvm@4:0-1+dvm@7:2". Nothing stands there where none has: "nvml1=".
+ *
+ * Returns: (transfer none) (array zero-terminated=1): the list
+ * Since: 0.1
+ */
+const char *const *
+dvm_node_get_devices (DvmNode *self)
+{
+  g_return_val_if_fail (DVM_IS_NODE (self), NULL);
+
+  return _dvm_record_get_strv (self->devices);
+}
+
+/**
  * dvm_node_get_address:
  * @self: a DvmNode
  *

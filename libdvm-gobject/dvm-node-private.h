@@ -20,6 +20,7 @@ struct _DvmNode
   guint slots_max;
   char **sessions;
   char **jobs;
+  char **devices;
   char *address;
   int pid;
   guint parent_rank;

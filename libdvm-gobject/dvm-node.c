@@ -119,6 +119,14 @@ static const DvmRecordField fields[] = {
    */
   { "Jobs", "jobs", DVM_RECORD_FIELD_PATHS, G_STRUCT_OFFSET (DvmNode, jobs) },
   /**
+   * DvmNode:devices:
+   *
+   * The devices of the node, each with the processes that have it, such as "nvml0=dvm@4:0-1+dvm@7:2".
+   *
+   * Since: 0.1
+   */
+  { "Devices", "devices", DVM_RECORD_FIELD_STRV, G_STRUCT_OFFSET (DvmNode, devices) },
+  /**
    * DvmNode:address:
    *
    * The address of the agent.
@@ -293,6 +301,12 @@ void
 _dvm_node_set_jobs (DvmNode *self, const char *const *object_paths)
 {
   _dvm_record_set_strv (self, &codec, &self->jobs, object_paths);
+}
+
+void
+_dvm_node_set_devices (DvmNode *self, const char *const *devices)
+{
+  _dvm_record_set_strv (self, &codec, &self->devices, devices);
 }
 
 /**

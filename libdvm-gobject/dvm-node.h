@@ -31,6 +31,7 @@ guint dvm_node_get_depth (DvmNode *self);
 const char *dvm_node_get_topology (DvmNode *self);
 const char *const *dvm_node_get_sessions (DvmNode *self);
 const char *const *dvm_node_get_jobs (DvmNode *self);
+const char *const *dvm_node_get_devices (DvmNode *self);
 gint64 dvm_node_get_last_seen (DvmNode *self);
 const char *dvm_node_get_launcher (DvmNode *self);
 const char *dvm_node_get_allocator (DvmNode *self);

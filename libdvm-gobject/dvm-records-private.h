@@ -52,6 +52,7 @@ void _dvm_node_set_topology (DvmNode *self, const char *signature);
 void _dvm_node_set_last_seen (DvmNode *self, gint64 when);
 void _dvm_node_set_origin (DvmNode *self, const char *launcher, const char *allocator);
 void _dvm_node_set_jobs (DvmNode *self, const char *const *object_paths);
+void _dvm_node_set_devices (DvmNode *self, const char *const *devices);
 
 DvmSession *_dvm_session_new (guint id);
 void _dvm_session_set_state (DvmSession *self, DvmSessionState state, const char *reason);

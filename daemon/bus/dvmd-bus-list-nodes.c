@@ -14,8 +14,9 @@
 #include "dvmd-bus-rows.h"
 
 static void
-add_nodes (DvmdBusRows *rows, DvmdNodePool *pool, DvmdIdSet *ids, gboolean all, const char *const *columns)
+add_nodes (DvmdBusRows *rows, DvmdBusCall *call, DvmdIdSet *ids, gboolean all, const char *const *columns)
 {
+  DvmdNodePool *pool = dvmd_core_get_nodes (call->core);
   guint n_fields;
   const DvmRecordField *fields = _dvm_record_get_fields (DVM_TYPE_NODE, &n_fields);
   guint max = dvmd_node_pool_get_max_rank (pool);
@@ -29,6 +30,8 @@ add_nodes (DvmdBusRows *rows, DvmdNodePool *pool, DvmdIdSet *ids, gboolean all, 
       if (!dvmd_bus_rows_want (rows, rank))
         continue;
       dvmd_node_pool_publish_jobs (node);
+      if (columns == NULL || g_strv_contains (columns, "Devices"))
+        dvmd_bus_publish_devices (call->controller, node);
       dvmd_bus_rows_add (rows, dvmd_bus_record_row (node->record, fields, n_fields, columns));
     }
 }
@@ -62,6 +65,6 @@ dvmd_bus_list_nodes (DvmdBusCall *call)
       return;
     }
   dvmd_bus_rows_init (&rows, G_VARIANT_TYPE ("aa{sv}"), limit);
-  add_nodes (&rows, dvmd_core_get_nodes (call->core), set, all, columns);
+  add_nodes (&rows, call, set, all, columns);
   dvmd_bus_return_value (call->invocation, dvmd_bus_rows_end (&rows));
 }

@@ -29,6 +29,8 @@ void dvmd_bus_query (DvmdBusCall *call);
 void dvmd_bus_attach (DvmdBusCall *call);
 void dvmd_bus_map (DvmdBusCall *call);
 void dvmd_bus_map_job (DvmdBusCall *call);
+/* The record of the node says which processes have its devices now. */
+void dvmd_bus_publish_devices (DvmdController *controller, DvmdNode *node);
 /* Also of one that has left; "" for DVMD_NO_NODE */
 const char *dvmd_bus_get_node_name (DvmdNodePool *pool, guint rank);
 

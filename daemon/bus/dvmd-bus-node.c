@@ -13,6 +13,8 @@
 #include "dvmd-bus-call.h"
 #include "dvmd-bus-methods.h"
 #include "dvmd-bus-options.h"
+#include "dvmd-bus-parts.h"
+#include "dvmd-device-claims.h"
 
 #include <string.h>
 
@@ -26,12 +28,22 @@ find (DvmdCore *core, guint rank, GError **error)
   return node;
 }
 
+void
+dvmd_bus_publish_devices (DvmdController *controller, DvmdNode *node)
+{
+  g_auto (GStrv) devices = dvmd_controller_list_devices (controller, node->rank);
+
+  dvmd_node_pool_publish_devices (node, (const char *const *)devices);
+}
+
 static GVariant *
 get_property (DvmdBusServer *server, gpointer object, const char *name)
 {
   DvmdNode *node = object;
 
   dvmd_node_pool_publish_jobs (node);
+  if (strcmp (name, "Devices") == 0)
+    dvmd_bus_publish_devices (server->controller, node);
   return _dvm_record_get_bus_property (G_OBJECT (node->record), name);
 }
 

@@ -11,6 +11,7 @@
 #include "dvmd-device-claims.h"
 
 #include "dvmd-controller-map.h"
+#include "dvmd-id-set.h"
 #include "dvmd-map-devices.h"
 #include "dvmd-services.h"
 
@@ -122,6 +123,71 @@ dvmd_controller_get_devices_in_use (DvmdController *self, guint node)
   if (usage != NULL && usage->used == NULL)
     collect_used (usage);
   return usage != NULL ? usage->used : NULL;
+}
+
+/* ---- the holders of devices ---- */
+
+static int
+compare_jobs (gconstpointer a, gconstpointer b)
+{
+  guint left = dvmd_job_get_id ((gpointer)a);
+  guint right = dvmd_job_get_id ((gpointer)b);
+
+  return left < right ? -1 : left > right;
+}
+
+/* texts: of each device of the node. Behind it come the processes of the job that have it. */
+static void
+add_holders (GPtrArray *texts, DvmdJob *job, guint node, DvmdTopology *topology)
+{
+  DvmdMap *map = dvmd_job_get_map (job);
+  g_autoptr (DvmdMapDevices) held = dvmd_map_devices_new (map, node, topology, NULL);
+  g_autoptr (GArray) ranks = dvmd_map_expand_node (map, node);
+
+  for (guint i = 0; held != NULL && i < texts->len; i++)
+    {
+      gpointer device = dvmd_topology_get_devices (topology)->pdata[i];
+      GString *text = texts->pdata[i];
+      g_autoptr (DvmdIdSet) set = dvmd_id_set_new ();
+      g_autofree char *list = NULL;
+
+      for (guint local = 0; local < ranks->len; local++)
+        {
+          const DvmdDeviceGroup *group = dvmd_map_devices_get (held, local);
+
+          if (group != NULL && g_ptr_array_find (group->devices, device, NULL))
+            dvmd_id_set_add (set, g_array_index (ranks, DvmdMapRank, local).rank);
+        }
+      list = dvmd_id_set_format (set);
+      if (list[0] != '\0')
+        g_string_append_printf (text, "%s%s:%s", g_str_has_suffix (text->str, "=") ? "" : "+",
+                                dvm_job_get_nspace (dvmd_job_get_record (job)), list);
+    }
+}
+
+GStrv
+dvmd_controller_list_devices (DvmdController *self, guint node)
+{
+  Usage *usage = g_hash_table_lookup (get_claims (self)->nodes, GUINT_TO_POINTER (node));
+  DvmdTopology *topology = dvmd_controller_find_topology (self, node);
+  GPtrArray *devices = topology != NULL ? dvmd_topology_get_devices (topology) : NULL;
+  g_autoptr (GPtrArray) texts = g_ptr_array_new ();
+  g_autoptr (GList) jobs = NULL;
+
+  for (guint i = 0; devices != NULL && i < devices->len; i++)
+    {
+      GString *text = g_string_new (((DvmdDevice *)devices->pdata[i])->names[0]);
+
+      g_ptr_array_add (texts, g_string_append_c (text, '='));
+    }
+  if (usage != NULL && topology != NULL)
+    jobs = g_list_sort (g_hash_table_get_keys (usage->jobs), compare_jobs);
+  for (GList *l = jobs; l != NULL; l = l->next)
+    add_holders (texts, l->data, node, topology);
+  for (guint i = 0; i < texts->len; i++)
+    texts->pdata[i] = g_string_free (texts->pdata[i], FALSE);
+  g_ptr_array_add (texts, NULL);
+  return (GStrv)g_ptr_array_free (g_steal_pointer (&texts), FALSE);
 }
 
 /* ---- the service ---- */

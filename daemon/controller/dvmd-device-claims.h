@@ -18,4 +18,10 @@ void dvmd_controller_give_devices_back (gpointer user_data, DvmdJob *job, DvmdNo
 /* (transfer none) (nullable): by their numbers on the node; NULL: there are none */
 const DvmdCpuset *dvmd_controller_get_devices_in_use (DvmdController *self, guint node);
 
+/*
+ * (transfer full): all devices of the node in the order of the bus, "nvml0=dvm@4:0,2+dvm@7:1": the processes that have
+ * it; nothing behind the "=": none has. Empty: the node has none, or its hardware is not known
+ */
+GStrv dvmd_controller_list_devices (DvmdController *self, guint node);
+
 G_END_DECLS

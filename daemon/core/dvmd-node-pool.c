@@ -408,6 +408,12 @@ dvmd_node_pool_publish_jobs (DvmdNode *node)
   _dvm_node_set_jobs (node->record, (const char *const *)paths->pdata);
 }
 
+void
+dvmd_node_pool_publish_devices (DvmdNode *node, const char *const *devices)
+{
+  _dvm_node_set_devices (node->record, devices);
+}
+
 static void
 jobs_changed (DvmdNodePool *self, DvmdNode *node)
 {

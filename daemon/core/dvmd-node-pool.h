@@ -100,6 +100,8 @@ void dvmd_node_pool_claim (DvmdNodePool *self, DvmdNode *node, guint job_id, gui
 void dvmd_node_pool_give_back (DvmdNodePool *self, DvmdNode *node, guint job_id, guint slots);
 /* Brings the record up to date before it is read: it does not follow each of a thousand jobs on a node. */
 void dvmd_node_pool_publish_jobs (DvmdNode *node);
+/* They change with every job that has some: they are put into the record when it is looked at. */
+void dvmd_node_pool_publish_devices (DvmdNode *node, const char *const *devices);
 /* (element-type guint): ranks of the nodes whose jobs have changed since the last call */
 GArray *dvmd_node_pool_take_jobs_changed (DvmdNodePool *self);
 gboolean dvmd_node_pool_has_jobs_changed (DvmdNodePool *self);

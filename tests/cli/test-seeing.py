@@ -85,7 +85,7 @@ def test_devices():
 
 
 def test_devices_in_use():
-    """job procs has the devices of each process, also of a job that has ended"""
+    """job procs has the devices of each process, also of a job that has ended; node show has their holders"""
     gpus = os.path.join(os.path.dirname(__file__), "..", "offline", "machines", "gpus.xml")
     with place() as here:
         equal(here.cli("start", "--bus", "none", "--slots", "8", env={"HWLOC_XMLFILE": gpus}).returncode, 0)
@@ -95,11 +95,24 @@ def test_devices_in_use():
         equal([row["devices"] for row in here.json("job", "procs", job)], ["nvml0,nvml1", "nvml2,nvml3"])
         equal([row["devices"] for row in here.json("job", "procs", "--ranks", "1", job)], ["nvml2,nvml3"])
         contains(here.cli("job", "procs", job).stdout, "nvml2,nvml3\n")
+        node = here.json("nodes")[1]["name"]
+        held = [f"{name}={job}:{rank}" for name, rank in (("nvml0", 0), ("nvml1", 0), ("nvml2", 1), ("nvml3", 1))]
+        devices = here.json("node", "show", node)["devices"]
+        equal([text for text in devices if text.startswith("nvml")], held)
+        check("mlx5_0=" in devices and "eno6=" in devices, "those that none has")
+        free = here.cli("submit", "-n", "1", "--bind-to", "none", "--map-by", "device=mlx5_1", "sleep", "600").stdout.strip()
+        wait_until(lambda: all(row["num-launched"] for row in here.json("jobs")), "they run")
+        text = here.cli("node", "show", node).stdout
+        contains(text, f"nvml3 ({job}:1)")
+        contains(text, f"mlx5_1 ({free}:0), ")
+        contains(here.cli("nodes", "--columns", "name,devices").stdout, f"nvml3 ({job}:1)")
+        equal(here.json("nodes")[0]["devices"], [])
         equal([row["devices"] for row in here.json("job", "procs", plain)], [""])
         check("DEVICES" not in here.cli("job", "procs", plain).stdout, "no column without devices")
         equal(here.cli("kill", job).returncode, 0)
         here.cli("wait", job)
         equal([row["devices"] for row in here.json("job", "procs", job)], ["nvml0,nvml1", "nvml2,nvml3"], "when it has ended")
+        check("nvml0=" in here.json("node", "show", node)["devices"], "it has given them back")
         equal(here.cli("stop", "--force").returncode, 0)
 
 

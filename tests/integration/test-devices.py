@@ -113,6 +113,14 @@ class Devices(dvmtest.Case):
         first.wait_running()
         self.assertEqual(self.told(dvm, 'device=gpu', np=1)[0]['DVM_DEVICES'], 'nvml3')
         self.assertEqual(first.call('ListDevices', '(sa{sv})', '', {}), ([(rank, f'nvml{rank}') for rank in range(3)], ''))
+        shared = dvm.submit(['sleep', '1000'], np=2, map_by='ppr:2:device=mlx5_1', bind_to='none')
+        shared.wait_running()
+        namespace = [job.get('Namespace') for job in (first, shared)]
+        row = dvm.call('ListNodes', '(sa{sv})', '1', dvmtest.to_options({'columns': ['Devices']}))[0][0]
+        self.assertEqual(list(row), ['Devices'])
+        self.assertEqual(row['Devices'], dvm.connection.call('/org/dvm/nodes/1', dvmtest.PROPERTIES, 'Get', '(ss)', 'org.dvm.Node', 'Devices')[0])
+        for entry in (f'nvml2={namespace[0]}:2', 'nvml3=', f'mlx5_1={namespace[1]}:0-1'):
+            self.assertIn(entry, row['Devices'])
         second = dvm.submit(['sleep', '1000'], np=2, map_by='device=gpu', bind_to='none')
         dvmtest.wait_until(lambda: second.get('HeldAt') == 'devices', 'it to wait')
         result = dvm.run(['true'], np=5, map_by='device=gpu', bind_to='none')
@@ -121,8 +129,9 @@ class Devices(dvmtest.Case):
         first.wait()
         second.wait_running()
         self.assertEqual(self.told(dvm, 'device=gpu', np=1)[0]['DVM_DEVICES'], 'nvml2')
-        second.cancel()
-        second.wait()
+        for job in (second, shared):
+            job.cancel()
+            job.wait()
         self.assertEqual(dvm.get('Statistics')['nodes-with-devices-used'], 0)
 
     @unittest.skipUnless(disks(), 'no disk is on the bus of this machine')

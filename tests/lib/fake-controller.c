@@ -6,6 +6,7 @@
 
 #include "dvmd-controller-cpus.h"
 #include "dvmd-controller-topologies.h"
+#include "dvmd-device-claims.h"
 #include "dvmd-controller-map.h"
 
 #include "fake-elastic.h"
@@ -361,6 +362,12 @@ dvmd_controller_cpus_dup_object (DvmdControllerCpus *self, guint rank, guint nod
 }
 
 /* Without hardware. */
+GStrv
+dvmd_controller_list_devices (DvmdController *self, guint node)
+{
+  return g_new0 (char *, 1);
+}
+
 GVariant *
 dvmd_controller_list_topologies (DvmdController *self, DvmdPlan *plan, const char *const *names)
 {

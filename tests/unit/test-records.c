@@ -331,6 +331,9 @@ test_node (void)
   observe (&observer, node);
   _dvm_node_set_state (node, DVM_NODE_STATE_UP, "reported");
   assert_log (&observer, "reason state state-name 0->3(reported) ");
+  _dvm_node_set_devices (node, (const char *const[]){ "nvml0=dvm@4:0", NULL });
+  assert_log (&observer, "devices ");
+  g_assert_cmpstr (dvm_node_get_devices (node)[0], ==, "nvml0=dvm@4:0");
   _dvm_node_set_slots (node, 8, 16);
   _dvm_node_set_slots_in_use (node, 2);
   _dvm_node_set_contact (node, "unix:/x", 99, aliases);
