@@ -48,7 +48,7 @@ picture_free (gpointer data)
 
   g_free (self->title);
   g_free (self->unbound);
-  g_free (self->devices);
+  g_ptr_array_unref (self->devices);
   g_clear_pointer (&self->boxes, g_ptr_array_unref);
   g_ptr_array_unref (self->cells);
   g_free (self);
@@ -154,7 +154,7 @@ picture_new (const char *names, DvmCliMachine *machine)
   self->machine = machine;
   self->cells = g_ptr_array_new_with_free_func (cell_free);
   self->unbound = g_strdup ("");
-  self->devices = g_strdup ("");
+  self->devices = g_ptr_array_new_with_free_func (g_free);
   if (machine == NULL)
     {
       self->title = g_strdup_printf (_ ("%s: what it is made of is not known"), names);
@@ -281,13 +281,8 @@ ranks_finish (Ranks *self)
 static void
 add_devices (DvmCliPicture *picture, guint rank, const char *object)
 {
-  char *before = picture->devices;
-
-  if (!g_str_has_prefix (object, "device "))
-    return;
-  picture->devices = g_strdup_printf ("%s%s[%u] %s", before, before[0] != '\0' ? " " : "", rank,
-                                      object + strlen ("device "));
-  g_free (before);
+  if (g_str_has_prefix (object, "device "))
+    g_ptr_array_add (picture->devices, g_strdup_printf ("[%u] %s", rank, object + strlen ("device ")));
 }
 
 GPtrArray *
@@ -549,6 +544,16 @@ draw_frame (Drawing *self, GString *text, DvmCliBox *box)
   g_clear_pointer (&self->widths, g_array_unref);
 }
 
+static char *
+join_texts (GPtrArray *texts)
+{
+  GString *all = g_string_new (NULL);
+
+  for (guint i = 0; i < texts->len; i++)
+    g_string_append_printf (all, "%s%s", i > 0 ? " " : "", (char *)texts->pdata[i]);
+  return g_string_free (all, FALSE);
+}
+
 char *
 dvm_cli_picture_to_text (DvmCliPicture *self, const DvmCliStyle *style)
 {
@@ -571,9 +576,11 @@ dvm_cli_picture_to_text (DvmCliPicture *self, const DvmCliStyle *style)
       g_string_append_printf (text, _ ("not bound: ranks %s"), self->unbound);
       g_string_append_c (text, '\n');
     }
-  if (self->devices[0] != '\0')
+  if (self->devices->len > 0)
     {
-      g_string_append_printf (text, _ ("devices: %s"), self->devices);
+      g_autofree char *devices = join_texts (self->devices);
+
+      g_string_append_printf (text, _ ("devices: %s"), devices);
       g_string_append_c (text, '\n');
     }
   return g_string_free (text, FALSE);

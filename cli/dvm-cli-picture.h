@@ -35,7 +35,7 @@ typedef struct
   GPtrArray *boxes;       /* DvmCliBox */
   GPtrArray *cells;       /* DvmCliCell */
   char *unbound;          /* ranks that are not bound */
-  char *devices;          /* of ranks that were given some: "[0] nvml0 [1] nvml1" */
+  GPtrArray *devices;     /* of ranks that were given some: "[0] nvml0", "[1] nvml1" */
 } DvmCliPicture;
 
 /* How a picture becomes text. */

@@ -205,6 +205,60 @@ draw_boxes (Drawing *self, GPtrArray *boxes, guint x, guint y, guint limit, gboo
   return all;
 }
 
+/* ---- devices ---- */
+
+/* One "[0] nvml0" beside the other, in lines that are not wider than the limit. */
+static Size
+draw_devices (Drawing *self, guint x, guint y, gboolean draws)
+{
+  GPtrArray *devices = self->picture->devices;
+  Size all = { 0, CELL_HEIGHT + GAP };
+  guint left = 0;
+
+  for (guint i = 0; i < devices->len; i++)
+    {
+      g_autofree char *shown = dvm_cli_escape (devices->pdata[i]);
+      guint width = text_width (shown) + 8;
+
+      if (left > 0 && left + width > MAX_WIDTH - 2 * PADDING)
+        {
+          left = 0;
+          all.height += CELL_HEIGHT + GAP;
+        }
+      if (draws)
+        {
+          guint top = y + all.height - CELL_HEIGHT - GAP;
+
+          append (self, "<g>");
+          append (self, "<title>device %s</title>", shown);
+          append (self, "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" fill=\"%s\" stroke=\"#6b7280\"/>", x + left,
+                  top, width, CELL_HEIGHT, get_fill (shown + strlen ("[")));
+          append (self, "<text x=\"%u\" y=\"%u\" text-anchor=\"middle\">%s</text>", x + left + width / 2, top + 16,
+                  shown);
+          append (self, "</g>");
+        }
+      left += width + GAP;
+      all.width = MAX (all.width, left);
+    }
+  return all;
+}
+
+/* A frame as that of a package, below these. */
+static Size
+draw_devices_box (Drawing *self, guint x, guint y)
+{
+  const char *label = _ ("devices of ranks");
+  Size size = draw_devices (self, 0, 0, FALSE);
+
+  size.width = MAX (size.width, text_width (label)) + 2 * PADDING;
+  size.height += LINE + 2 * PADDING;
+  append (self, "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" rx=\"4\" fill=\"none\" stroke=\"#374151\"/>", x, y,
+          size.width, size.height);
+  append_text (self, x + PADDING, y + LINE, label);
+  draw_devices (self, x + PADDING, y + LINE + PADDING, TRUE);
+  return size;
+}
+
 static Size
 draw_node (Drawing *self, DvmCliPicture *picture, guint y)
 {
@@ -227,6 +281,13 @@ draw_node (Drawing *self, DvmCliPicture *picture, guint y)
       append_text (self, MARGIN, y + size.height + LINE, text);
       size.width = MAX (size.width, text_width (text));
       size.height += LINE;
+    }
+  if (picture->devices->len > 0)
+    {
+      Size devices = draw_devices_box (self, MARGIN, y + size.height + GAP);
+
+      size.width = MAX (size.width, devices.width);
+      size.height += devices.height + 2 * GAP;
     }
   size.width = MAX (size.width, text_width (picture->title));
   size.height += MARGIN;

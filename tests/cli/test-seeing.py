@@ -260,6 +260,49 @@ def test_svg():
         contains(result.stderr, "/no/such/directory")
 
 
+def overlap(one, other):
+    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+
+
+def is_inside(one, other):
+    return one[0] >= other[0] and one[1] >= other[1] and one[2] <= other[2] and one[3] <= other[3]
+
+
+def boxes(root):
+    """Left, top, right and bottom of all rectangles in it"""
+    sides = [[int(rect.get(key, "0")) for key in ("x", "y", "width", "height")] for rect in root.iter(SVG + "rect")]
+    return [(x, y, x + width, y + height) for x, y, width, height in sides]
+
+
+def test_svg_of_devices():
+    """map --svg draws the devices of each rank, in the frame of none, and as wide as the rest"""
+    gpus = os.path.join(os.path.dirname(__file__), "..", "offline", "machines", "gpus.xml")
+    with place() as here:
+        root, cells = svg(here, "-n", "2", "--map-by", "device=gpu:ndev=2", topology=gpus)
+        devices = [("device [0] nvml0,nvml1", ["[0] nvml0,nvml1"]), ("device [1] nvml2,nvml3", ["[1] nvml2,nvml3"])]
+        equal(cells[-2:], devices)
+        root, cells = svg(here, "-n", "40", "--slots", "40", "--bind-to", "none", "--map-by", "device=gpu:shared", topology=gpus)
+        equal([texts for title, texts in cells if title.startswith("device")], [[f"[{rank}] nvml{rank // 10}"] for rank in range(40)])
+        # Several nodes, and ranks that are not bound
+        for args in (("-n", "40", "--slots", "40", "--bind-to", "none", "--map-by", "device=gpu:shared"),
+                     ("--nodes", "3", "--bind-to", "none", "--map-by", "device=gpu"), ("-n", "2", "--map-by", "device=nic")):
+            root, cells = svg(here, *args, topology=gpus)
+            # Cells and devices are in no other one; frames may be around others.
+            leaves = [box for group in root.findall(SVG + "g") for box in boxes(group)]
+            check(len(leaves) > 8, args)
+            for one in boxes(root):
+                check(one[2] <= int(root.get("width")) and one[3] <= int(root.get("height")), f"{args}: inside")
+                for other in leaves:
+                    check(one == other or not overlap(one, other) or (one not in leaves and is_inside(other, one)),
+                          f"{args}: {one} and {other}")
+            for node in root.findall(SVG + "text"):
+                check(not (node.text or "").startswith("not bound") or not any(
+                    overlap((int(node.get("x")), int(node.get("y")) - 10, int(node.get("x")) + 50, int(node.get("y"))), leaf)
+                    for leaf in leaves), f"{args}: a line of text")
+            check(int(root.get("width")) < 1200, root.get("width"))
+        check("devices" not in "".join(text.text for text in svg(here, "-n", "2")[0].iter(SVG + "text")), "no frame without devices")
+
+
 def shown(here, display, *args):
     """What run --display shows of a job that prints nothing"""
     result = here.cli("run", "--personality", "plain", *args, "--display", display, "true", env={"LC_ALL": "C.UTF-8"})
