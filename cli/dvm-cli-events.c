@@ -14,6 +14,7 @@
 
 #include "dvm-cli-await.h"
 #include "dvm-cli-options.h"
+#include "dvm-cli-records.h"
 
 #define OBJECT_MANAGER "org.freedesktop.DBus.ObjectManager"
 #define PROPERTIES     "org.freedesktop.DBus.Properties"
@@ -179,20 +180,11 @@ on_state_signal (GDBusConnection *connection, const char *sender, const char *pa
   tell_event (self, &event);
 }
 
-static const char *
-lookup_text (GVariant *properties, const char *key)
-{
-  const char *text = "";
-
-  g_variant_lookup (properties, key, "&s", &text);
-  return text;
-}
-
 static void
 tell_other (DvmCliEvents *self, const char *path, const char *interface, GVariant *properties, gboolean is_current)
 {
   gboolean is_session = strcmp (interface, SESSION) == 0;
-  const char *name = is_session ? lookup_text (properties, "AllocId") : "";
+  const char *name = is_session ? dvm_cli_lookup_text (properties, "AllocId") : "";
   DvmCliEvent event = { .path = path, .id = path_id (path), .old_state = "", .is_current = is_current };
 
   /* One allocation may have many campaigns. */
@@ -201,15 +193,15 @@ tell_other (DvmCliEvents *self, const char *path, const char *interface, GVarian
   g_hash_table_insert (self->others, g_strdup (path), known_new (name, NULL));
   event.kind = is_session ? DVM_CLI_EVENT_SESSION : DVM_CLI_EVENT_CAMPAIGN;
   event.name = name;
-  event.new_state = lookup_text (properties, "State");
-  event.reason = lookup_text (properties, "Reason");
+  event.new_state = dvm_cli_lookup_text (properties, "State");
+  event.reason = dvm_cli_lookup_text (properties, "Reason");
   tell_event (self, &event);
 }
 
 static void
 add_job (DvmCliEvents *self, const char *path, GVariant *properties, gboolean is_current)
 {
-  const char *name = lookup_text (properties, "Namespace");
+  const char *name = dvm_cli_lookup_text (properties, "Namespace");
   DvmCliEvent event = { .kind = DVM_CLI_EVENT_JOB, .path = path, .id = path_id (path), .old_state = "" };
 
   g_hash_table_insert (self->jobs, g_strdup (path), known_new (name, NULL));
@@ -217,8 +209,8 @@ add_job (DvmCliEvents *self, const char *path, GVariant *properties, gboolean is
   if (!is_current)
     return;
   event.name = name;
-  event.new_state = lookup_text (properties, "StateName");
-  event.reason = lookup_text (properties, "Reason");
+  event.new_state = dvm_cli_lookup_text (properties, "StateName");
+  event.reason = dvm_cli_lookup_text (properties, "Reason");
   event.is_current = TRUE;
   tell_event (self, &event);
 }
@@ -255,7 +247,7 @@ add_object (DvmCliEvents *self, const char *path, GVariant *interfaces, gboolean
       else if (strcmp (interface, SESSION) == 0 || strcmp (interface, CAMPAIGN) == 0)
         tell_other (self, path, interface, properties, is_current);
       else if (strcmp (interface, MANAGER) == 0)
-        tell_dvm (self, lookup_text (properties, "StateName"), is_current);
+        tell_dvm (self, dvm_cli_lookup_text (properties, "StateName"), is_current);
     }
 }
 
@@ -293,7 +285,7 @@ on_manager_changed (GDBusConnection *connection, const char *sender, const char 
   if (!self->is_following || !g_variant_is_of_type (parameters, G_VARIANT_TYPE ("(sa{sv}as)")))
     return;
   g_variant_get (parameters, "(&s@a{sv}@as)", NULL, &changed, NULL);
-  state = lookup_text (changed, "StateName");
+  state = dvm_cli_lookup_text (changed, "StateName");
   if (state[0] != '\0')
     tell_dvm (self, state, FALSE);
 }

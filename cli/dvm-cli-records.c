@@ -196,6 +196,15 @@ dvm_cli_join_ids (const char *const *paths)
   return g_string_free (text, FALSE);
 }
 
+const char *
+dvm_cli_lookup_text (GVariant *properties, const char *key)
+{
+  const char *text = "";
+
+  g_variant_lookup (properties, key, "&s", &text);
+  return text;
+}
+
 GVariant *
 dvm_cli_text (const char *value)
 {

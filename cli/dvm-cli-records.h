@@ -37,6 +37,8 @@ char *dvm_cli_join_ids (const char *const *paths);
 
 /* (transfer floating): what comes from elsewhere may be NULL or no UTF-8 */
 GVariant *dvm_cli_text (const char *value);
+/* Of an a{sv}; "": it has no such text */
+const char *dvm_cli_lookup_text (GVariant *properties, const char *key);
 GVariant *dvm_cli_take_text (char *value);
 
 G_END_DECLS

@@ -9,6 +9,7 @@
 
 #include <string.h>
 
+#include "dvm-cli-records.h"
 #include "dvm-cli-report.h"
 
 typedef struct
@@ -197,11 +198,23 @@ sort_facts (Writer *self)
     }
 }
 
+static void
+append_policy (Writer *self, gsize index)
+{
+  g_autoptr (GVariant) policy = g_variant_get_child_value (self->facts->policies, index);
+
+  append (self, 1, "<policy apps=\"%s\" map_by=\"%s\" rank_by=\"%s\" bind_to=\"%s\"/>",
+          dvm_cli_lookup_text (policy, "apps"), dvm_cli_lookup_text (policy, "map-by"),
+          dvm_cli_lookup_text (policy, "rank-by"), dvm_cli_lookup_text (policy, "bind-to"));
+}
+
 /* element: "map", or "bindings", whose ranks stand on the same hosts */
 static void
 append_map (Writer *self, const char *element, gboolean devel)
 {
   append (self, 0, "<%s>", element);
+  for (gsize i = 0; devel && i < g_variant_n_children (self->facts->policies); i++)
+    append_policy (self, i);
   for (guint i = 0; i < self->facts->nodes->len; i++)
     {
       DvmNode *node = self->facts->nodes->pdata[i];

@@ -25,7 +25,7 @@
 struct _DvmCliReport
 {
   DvmCli *cli;
-  DvmJobSpec *spec;
+  DvmJob *job;
   const DvmCliDisplay *display;
   DvmCliFacts facts;
   GCancellable *cancellable;
@@ -42,7 +42,9 @@ clear_report (gpointer data)
   g_clear_pointer (&self->facts.nodes, g_ptr_array_unref);
   g_clear_pointer (&self->facts.procs, g_ptr_array_unref);
   g_clear_pointer (&self->facts.machines, g_ptr_array_unref);
+  g_clear_pointer (&self->facts.policies, g_variant_unref);
   g_clear_object (&self->cancellable);
+  g_clear_object (&self->job);
 }
 
 void
@@ -185,18 +187,43 @@ static const DvmCliColumn policy_columns[] = {
   { NULL, NULL, 0 },
 };
 
+/* Of programs that are placed in different ways. */
+static const DvmCliColumn app_columns[] = {
+  { NULL, N_ ("APPS"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("MAP BY"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("RANK BY"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("BIND TO"), DVM_CLI_KIND_TEXT },
+  { NULL, NULL, 0 },
+};
+
+static void
+add_policy (DvmCliTable *table, GVariant *policy, gboolean with_apps)
+{
+  static const char *const keys[] = { "apps", "map-by", "rank-by", "bind-to" };
+  GVariant *values[G_N_ELEMENTS (keys)];
+
+  for (gsize i = 0; i < G_N_ELEMENTS (keys); i++)
+    values[i] = g_variant_ref_sink (dvm_cli_text (dvm_cli_lookup_text (policy, keys[i])));
+  dvm_cli_table_add (table, values + (with_apps ? 0 : 1));
+  for (gsize i = 0; i < G_N_ELEMENTS (keys); i++)
+    g_variant_unref (values[i]);
+}
+
 static gboolean
 print_policies (DvmCliReport *self, GError **error)
 {
-  g_autoptr (DvmCliTable) table = dvm_cli_table_new (policy_columns);
+  gsize n = g_variant_n_children (self->facts.policies);
+  g_autoptr (DvmCliTable) table = dvm_cli_table_new (n > 1 ? app_columns : policy_columns);
   g_autofree char *text = NULL;
-  GVariant *values[] = {
-    dvm_cli_text (dvm_job_spec_get_map_by (self->spec)),
-    dvm_cli_text (dvm_job_spec_get_rank_by (self->spec)),
-    dvm_cli_text (dvm_job_spec_get_bind_to (self->spec)),
-  };
 
-  dvm_cli_table_add (table, values);
+  for (gsize i = 0; i < n; i++)
+    {
+      g_autoptr (GVariant) policy = g_variant_get_child_value (self->facts.policies, i);
+
+      add_policy (table, policy, n > 1);
+    }
+  if (n > 1)
+    return dvm_cli_print_table (self->cli, table, error);
   text = dvm_cli_table_to_list (table, dvm_cli_may_use_colour (self->cli));
   return dvm_cli_print (text, error);
 }
@@ -369,6 +396,14 @@ end_call (DvmCliReport *self, const GError *error)
   g_rc_box_release_full (self, clear_report);
 }
 
+/* One call more is under way. */
+static DvmCliReport *
+begin_call (DvmCliReport *self)
+{
+  self->n_calls++;
+  return g_rc_box_acquire (self);
+}
+
 static void
 on_map (GObject *source, GAsyncResult *result, gpointer user_data)
 {
@@ -376,7 +411,7 @@ on_map (GObject *source, GAsyncResult *result, gpointer user_data)
   g_autoptr (GError) error = NULL;
 
   self->facts.map = dvm_client_map_job_finish (DVM_CLIENT (source), result, &error);
-  self->early = g_error_matches (error, DVM_ERROR, DVM_ERROR_NOT_READY);
+  self->early = self->early || g_error_matches (error, DVM_ERROR, DVM_ERROR_NOT_READY);
   if (self->early)
     g_cancellable_cancel (self->cancellable);
   end_call (self, error);
@@ -410,6 +445,40 @@ on_machines (GObject *source, GAsyncResult *result, gpointer user_data)
 
   self->facts.machines = dvm_cli_ask_machines_finish (DVM_CLIENT (source), result, &error);
   end_call (self, error);
+}
+
+static void
+on_policies (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  DvmCliReport *self = user_data;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) answer = dvm_client_query_finish (DVM_CLIENT (source), result, &error);
+
+  if (answer != NULL)
+    self->facts.policies = g_variant_lookup_value (answer, "policies", G_VARIANT_TYPE ("aa{sv}"));
+  self->early = self->early || g_error_matches (error, DVM_ERROR, DVM_ERROR_NOT_READY);
+  if (self->early)
+    g_cancellable_cancel (self->cancellable);
+  end_call (self, error);
+}
+
+/* Only now the namespace is known: what has been submitted is known by its path. */
+static void
+on_refreshed (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  static const char *const keys[] = { "policies", NULL };
+  DvmCliReport *self = user_data;
+  g_auto (GVariantDict) dict = G_VARIANT_DICT_INIT (NULL);
+  GError *error = NULL;
+
+  if (!dvm_client_refresh_job_finish (DVM_CLIENT (source), result, &error))
+    {
+      end_call (self, error);
+      g_error_free (error);
+      return;
+    }
+  g_variant_dict_insert (&dict, "nspace", "s", dvm_job_get_nspace (self->job));
+  dvm_client_query_async (DVM_CLIENT (source), keys, g_variant_dict_end (&dict), self->cancellable, on_policies, self);
 }
 
 /* ---- nodes that are named ---- */
@@ -472,24 +541,14 @@ dvm_cli_report_check_nodes (DvmClient *client, const DvmCliDisplay *display, Dvm
   return nodes != NULL && check_names (nodes, display->topo, error) && check_names (nodes, display->cpus, error);
 }
 
-/* ---- all of it ---- */
-
-/* One call more is under way. */
-static DvmCliReport *
-begin_call (DvmCliReport *self)
-{
-  self->n_calls++;
-  return g_rc_box_acquire (self);
-}
-
 DvmCliReport *
-dvm_cli_report_new (DvmCli *cli, DvmClient *client, DvmJob *job, DvmJobSpec *spec, const DvmCliDisplay *display)
+dvm_cli_report_new (DvmCli *cli, DvmClient *client, DvmJob *job, const DvmCliDisplay *display)
 {
   DvmCliReport *self = g_rc_box_new0 (DvmCliReport);
   guint what = display->what;
 
   self->cli = cli;
-  self->spec = spec;
+  self->job = g_object_ref (job);
   self->display = display;
   self->cancellable = g_cancellable_new ();
   if ((what & (DVM_CLI_DISPLAY_ALLOCATION | DVM_CLI_DISPLAY_MAP_DEVEL | OF_HARDWARE)) != 0 || display->parseable)
@@ -497,7 +556,10 @@ dvm_cli_report_new (DvmCli *cli, DvmClient *client, DvmJob *job, DvmJobSpec *spe
   /* Without a map the job has no nodes yet. */
   dvm_client_map_job_async (client, job, NULL, self->cancellable, on_map, begin_call (self));
   if ((what & DVM_CLI_DISPLAY_MAP_DEVEL) != 0)
-    dvm_client_list_procs_async (client, job, NULL, self->cancellable, on_procs, begin_call (self));
+    {
+      dvm_client_list_procs_async (client, job, NULL, self->cancellable, on_procs, begin_call (self));
+      dvm_client_refresh_job_async (client, job, self->cancellable, on_refreshed, begin_call (self));
+    }
   if ((what & OF_HARDWARE) != 0 || display->parseable)
     dvm_cli_ask_machines_async (client, self->cancellable, on_machines, begin_call (self));
   return self;

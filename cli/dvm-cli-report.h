@@ -20,6 +20,7 @@ typedef struct
   GPtrArray *nodes;    /* DvmNode */
   GPtrArray *procs;    /* DvmProc */
   GPtrArray *machines; /* DvmCliMachine */
+  GVariant *policies;  /* aa{sv}: apps, map-by, rank-by, bind-to */
 } DvmCliFacts;
 
 typedef struct _DvmCliReport DvmCliReport;
@@ -33,10 +34,9 @@ gboolean dvm_cli_report_check_nodes (DvmClient *client, const DvmCliDisplay *dis
 
 /*
  * Asks for all that the words need, at once: a private DVM leaves with its job. When all of it is there it is printed,
- * from the main loop. display and spec have to live as long.
+ * from the main loop. display has to live as long.
  */
-DvmCliReport *dvm_cli_report_new (DvmCli *cli, DvmClient *client, DvmJob *job, DvmJobSpec *spec,
-                                  const DvmCliDisplay *display);
+DvmCliReport *dvm_cli_report_new (DvmCli *cli, DvmClient *client, DvmJob *job, const DvmCliDisplay *display);
 void dvm_cli_report_free (DvmCliReport *self);
 gboolean dvm_cli_report_is_done (DvmCliReport *self);
 /* Whether the job had no map when it was asked for: nothing is printed then, and another report has to be made. */

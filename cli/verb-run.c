@@ -444,7 +444,7 @@ static void
 begin_report (Run *run)
 {
   g_clear_pointer (&run->report, dvm_cli_report_free);
-  run->report = dvm_cli_report_new (run->cli, run->client, run->job, run->spec, &run->display);
+  run->report = dvm_cli_report_new (run->cli, run->client, run->job, &run->display);
 }
 
 static gboolean

@@ -189,19 +189,17 @@ describe_guest (DvmdAgent *self, GVariant *body, GError **error)
   g_autoptr (DvmdMap) map = NULL;
   DvmdPmixJob *job;
   const char *nspace;
-  const char *map_by;
   guint32 universe;
   guint32 session;
 
-  g_variant_get (body, "(&suuu&s@" DVMD_JOB_INFO_APPS_TYPE "@" DVMD_LAUNCH_MAP_TYPE ")", &nspace, NULL, &universe,
-                 &session, &map_by, &apps, &rows);
+  g_variant_get (body, "(&suuu@" DVMD_JOB_INFO_APPS_TYPE "@" DVMD_LAUNCH_MAP_TYPE ")", &nspace, NULL, &universe,
+                 &session, &apps, &rows);
   map = dvmd_map_new_from_variant (rows, error);
   if (map == NULL)
     return NULL;
   job = dvmd_agent_describe_nodes (self, nspace, map);
   job->universe_size = universe;
   job->session_id = session;
-  job->map_by = map_by[0] != '\0' ? g_strdup (map_by) : NULL;
   for (gsize i = 0; i < g_variant_n_children (apps); i++)
     {
       g_autoptr (GVariant) app = g_variant_get_child_value (apps, i);

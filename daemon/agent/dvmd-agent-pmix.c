@@ -96,6 +96,10 @@ dvmd_agent_describe_ranks (DvmdPmixJob *description, DvmdMap *map, const DvmdAge
   /* Clients may ask for every rank; once the library knows them, the rows are not needed any more. */
   g_autoptr (DvmdProcTable) table = dvmd_map_expand (map);
 
+  for (guint app = 0; app < description->apps->len; app++)
+    dvmd_pmix_job_set_policies (description, app, dvmd_map_get_map_by (map, app), dvmd_map_get_rank_by (map, app),
+                                dvmd_binding_get_name (dvmd_map_get_policy (map, app)));
+
   for (guint i = 0; i < ranks->len; i++)
     g_hash_table_insert (positions, GUINT_TO_POINTER (g_array_index (ranks, guint, i)), GUINT_TO_POINTER (i));
   for (guint rank = 0; rank < table->n_rows; rank++)
@@ -118,7 +122,6 @@ dvmd_agent_describe_job (DvmdAgentJob *job)
   DvmdPmixJob *description = dvmd_agent_describe_nodes (job->agent, job->local->nspace, job->map);
 
   description->universe_size = job->universe;
-  description->map_by = g_strdup (job->options.map_by);
   description->parent_nspace = g_strdup (job->options.parent);
   description->parent_rank = job->options.parent_rank;
   description->offset = job->options.offset;
@@ -135,7 +138,6 @@ dvmd_agent_describe_job (DvmdAgentJob *job)
 
       dvmd_pmix_job_add_app (description, (const char *const *)app->argv, app->cwd, app->size);
     }
-  description->bind_to = g_strdup (dvmd_binding_get_name (dvmd_map_get_policy (job->map, 0)));
   dvmd_agent_describe_ranks (description, job->map, job);
   return description;
 }

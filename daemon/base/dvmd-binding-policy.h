@@ -33,6 +33,9 @@ typedef struct
   guint32 pe;      /* cpus that each process has; 0 is 1 */
   guint32 limit;   /* processes on one object at most; 0: none */
   guint32 devices; /* the text of the map that is the wish for devices, plus one; 0: there is none */
+  /* Likewise: the words by which processes were placed and got their ranks, for those who ask. */
+  guint32 map_by;
+  guint32 rank_by;
 } DvmdBindingPolicy;
 
 /* The object on which the mapper has placed a process. */

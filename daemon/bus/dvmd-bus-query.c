@@ -152,6 +152,24 @@ get_job_size (Query *query, GError **error)
   return g_variant_new_uint32 (dvm_job_get_num_procs (dvmd_job_get_record (query->job)));
 }
 
+static GVariant *
+get_policies (Query *query, GError **error)
+{
+  DvmdMap *map = dvmd_job_get_map (query->job);
+
+  /* The words may name files of the submitter. */
+  if (query->hides)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NO_PERMISSIONS,
+                   "policies of jobs are for the user that this DVM belongs to and root (the setting private)");
+      return NULL;
+    }
+  if (map != NULL)
+    return dvmd_controller_describe_policies (map, dvm_job_spec_get_n_apps (dvmd_job_get_spec (query->job)));
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY, "The job %s has no map", query->nspace);
+  return NULL;
+}
+
 /* Those of the job that the qualifiers select; NULL with an error. */
 static GArray *
 list_ranks (Query *query, GError **error)
@@ -373,6 +391,7 @@ static const QueryKey keys[] = {
   { "nodes", "PMIX_QUERY_RESOLVE_NODE", TAKES_JOB, get_nodes },
   { "peers", "PMIX_QUERY_RESOLVE_PEERS", NEEDS_JOB | TAKES_NODE, get_peers },
   { "plugins", NULL, 0, get_plugins },
+  { "policies", NULL, NEEDS_JOB, get_policies },
   { "proc-table", "PMIX_QUERY_PROC_TABLE", NEEDS_JOB | TAKES_NODE | TAKES_RANK, get_proc_table },
   { "query-keys", "PMIX_QUERY_SUPPORTED_KEYS", 0, get_query_keys },
   { "settings", NULL, 0, get_settings },

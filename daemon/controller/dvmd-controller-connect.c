@@ -29,7 +29,6 @@ describe_job (DvmdController *self, DvmdJob *job)
   DvmJobSpec *spec = dvmd_job_get_spec (job);
   DvmdMap *map = dvmd_job_get_map (job);
   GArray *sessions = dvmd_job_get_sessions (job);
-  const char *map_by = dvm_job_spec_get_map_by (spec);
   GVariantBuilder apps;
 
   g_variant_builder_init (&apps, G_VARIANT_TYPE (DVMD_JOB_INFO_APPS_TYPE));
@@ -41,11 +40,11 @@ describe_job (DvmdController *self, DvmdJob *job)
       g_variant_builder_add (&apps, "(@aay@ay)", dvmd_variant_new_bytes_array (dvm_app_spec_get_argv (app)),
                              dvmd_variant_new_bytes (cwd != NULL ? cwd : g_get_home_dir ()));
     }
-  return g_variant_new ("(suuus@" DVMD_JOB_INFO_APPS_TYPE "@" DVMD_LAUNCH_MAP_TYPE ")",
+  return g_variant_new ("(suuu@" DVMD_JOB_INFO_APPS_TYPE "@" DVMD_LAUNCH_MAP_TYPE ")",
                         dvm_job_get_nspace (dvmd_job_get_record (job)), map->num_procs,
                         dvmd_node_pool_count_slots (dvmd_core_get_nodes (dvmd_controller_get_core (self))),
                         sessions != NULL && sessions->len > 0 ? g_array_index (sessions, guint, 0) : 0,
-                        map_by != NULL ? map_by : "", g_variant_builder_end (&apps), dvmd_map_to_variant (map));
+                        g_variant_builder_end (&apps), dvmd_map_to_variant (map));
 }
 
 /* sets: job id -> set of ranks of agents. FALSE: it was there. */

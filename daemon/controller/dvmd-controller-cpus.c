@@ -12,6 +12,7 @@
 
 #include "dvmd-binding.h"
 #include "dvmd-controller-map.h"
+#include "dvmd-id-set.h"
 #include "dvmd-map-binding.h"
 #include "dvmd-map-devices.h"
 
@@ -157,4 +158,39 @@ dvmd_controller_cpus_dup_object (DvmdControllerCpus *self, guint rank, guint nod
   place = &g_array_index (self->places, DvmdBindingPlace, rank);
   return place->kind == DVMD_KIND_DEVICE ? describe_devices (self, node, local_rank)
                                          : dvmd_binding_describe_place (place);
+}
+
+static void
+add_policy (GVariantBuilder *rows, DvmdMap *map, guint first, guint last)
+{
+  const char *map_by = dvmd_map_get_map_by (map, first);
+  const char *rank_by = dvmd_map_get_rank_by (map, first);
+  const char *bind_to = dvmd_binding_get_name (dvmd_map_get_policy (map, first));
+  g_autoptr (DvmdIdSet) apps = dvmd_id_set_new ();
+  g_autofree char *list = NULL;
+
+  dvmd_id_set_add_range (apps, first, last);
+  list = dvmd_id_set_format (apps);
+  g_variant_builder_open (rows, G_VARIANT_TYPE_VARDICT);
+  g_variant_builder_add (rows, "{sv}", "apps", g_variant_new_string (list));
+  g_variant_builder_add (rows, "{sv}", "map-by", g_variant_new_string (map_by != NULL ? map_by : ""));
+  g_variant_builder_add (rows, "{sv}", "rank-by", g_variant_new_string (rank_by != NULL ? rank_by : ""));
+  g_variant_builder_add (rows, "{sv}", "bind-to", g_variant_new_string (bind_to != NULL ? bind_to : "none"));
+  g_variant_builder_close (rows);
+}
+
+GVariant *
+dvmd_controller_describe_policies (DvmdMap *map, guint n_apps)
+{
+  GVariantBuilder rows;
+  guint first = 0;
+
+  g_variant_builder_init (&rows, G_VARIANT_TYPE ("aa{sv}"));
+  for (guint app = 1; app <= n_apps; app++)
+    if (app == n_apps || dvmd_map_get_policy (map, app) != dvmd_map_get_policy (map, first))
+      {
+        add_policy (&rows, map, first, app - 1);
+        first = app;
+      }
+  return g_variant_builder_end (&rows);
 }

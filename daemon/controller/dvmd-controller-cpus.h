@@ -30,4 +30,7 @@ char *dvmd_controller_cpus_dup_object (DvmdControllerCpus *self, guint rank, gui
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdControllerCpus, dvmd_controller_cpus_free)
 
+/* (transfer floating): aa{sv} apps (s), map-by (s), rank-by (s), bind-to (s): how applications of the map are placed */
+GVariant *dvmd_controller_describe_policies (DvmdMap *map, guint n_apps);
+
 G_END_DECLS

@@ -71,7 +71,6 @@ describe_options (const DvmdLaunchMessage *self)
   _dvm_job_spec_get_runtime (spec, &runtime);
   /* Borrowed. */
   options.personality = (char *)dvm_job_spec_get_personality (spec);
-  options.map_by = (char *)dvm_job_spec_get_map_by (spec);
   options.pty = dvm_job_spec_get_pty (spec);
   options.pty_rows = options.pty ? dvm_job_spec_get_pty_rows (spec) : 0;
   options.pty_columns = options.pty ? dvm_job_spec_get_pty_columns (spec) : 0;

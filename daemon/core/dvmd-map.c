@@ -16,10 +16,10 @@
 
 /* So it is one fixed array in a message. */
 G_STATIC_ASSERT (sizeof (DvmdMapRow) == 12 * sizeof (guint32));
-G_STATIC_ASSERT (sizeof (DvmdMapAppPolicy) == 6 * sizeof (guint32));
+G_STATIC_ASSERT (sizeof (DvmdMapAppPolicy) == 8 * sizeof (guint32));
 
 #define ROW_TYPE    "(uuiuuuuiuuuu)"
-#define POLICY_TYPE "(uuuuuu)"
+#define POLICY_TYPE "(uuuuuuuu)"
 #define MAP_TYPE    "(@a" ROW_TYPE "@a" POLICY_TYPE "@as@a(uu))"
 
 DvmdMap *
@@ -278,13 +278,21 @@ dvmd_map_add_cpuset (DvmdMap *self, const char *cpus)
   return GPOINTER_TO_UINT (g_hash_table_lookup (self->texts, cpus)) - 1;
 }
 
+/* The same text in this map; 0: there is none */
+static guint32
+take_text (DvmdMap *self, DvmdMap *other, guint32 index)
+{
+  return index > 0 ? dvmd_map_add_cpuset (self, g_ptr_array_index (other->cpusets, index - 1)) + 1 : 0;
+}
+
 static void
 append_policy (DvmdMap *self, DvmdMap *other, const DvmdMapAppPolicy *policy, guint32 first_app)
 {
   DvmdBindingPolicy binding = policy->binding;
 
-  if (binding.devices > 0)
-    binding.devices = dvmd_map_add_cpuset (self, g_ptr_array_index (other->cpusets, binding.devices - 1)) + 1;
+  binding.devices = take_text (self, other, binding.devices);
+  binding.map_by = take_text (self, other, binding.map_by);
+  binding.rank_by = take_text (self, other, binding.rank_by);
   dvmd_map_set_policy (self, first_app + policy->first_app, &binding);
 }
 
@@ -315,12 +323,28 @@ dvmd_map_exclude (DvmdMap *self, guint node, const char *cpus)
                        GUINT_TO_POINTER (dvmd_map_add_cpuset (self, cpus) + 1));
 }
 
+static const char *
+get_text (DvmdMap *self, guint32 index)
+{
+  return index > 0 ? g_ptr_array_index (self->cpusets, index - 1) : NULL;
+}
+
 const char *
 dvmd_map_get_devices (DvmdMap *self, guint32 app)
 {
-  guint32 index = dvmd_map_get_policy (self, app)->devices;
+  return get_text (self, dvmd_map_get_policy (self, app)->devices);
+}
 
-  return index > 0 ? g_ptr_array_index (self->cpusets, index - 1) : NULL;
+const char *
+dvmd_map_get_map_by (DvmdMap *self, guint32 app)
+{
+  return get_text (self, dvmd_map_get_policy (self, app)->map_by);
+}
+
+const char *
+dvmd_map_get_rank_by (DvmdMap *self, guint32 app)
+{
+  return get_text (self, dvmd_map_get_policy (self, app)->rank_by);
 }
 
 const char *
@@ -562,7 +586,11 @@ check_devices (DvmdMap *self, GError **error)
   gboolean right = TRUE;
 
   for (guint i = 0; i < self->policies->len; i++)
-    right = right && DVMD_MAP_POLICY (self, i).binding.devices <= self->cpusets->len;
+    {
+      const DvmdBindingPolicy *policy = &DVMD_MAP_POLICY (self, i).binding;
+
+      right = right && MAX (policy->devices, MAX (policy->map_by, policy->rank_by)) <= self->cpusets->len;
+    }
   for (guint i = 0; right && i < self->rows->len; i++)
     right = DVMD_MAP_ROW (self, i)->place.kind != DVMD_KIND_DEVICE
             || dvmd_map_get_devices (self, DVMD_MAP_ROW (self, i)->app) != NULL;

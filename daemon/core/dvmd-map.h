@@ -85,6 +85,9 @@ void dvmd_map_set_policy (DvmdMap *self, guint32 first_app, const DvmdBindingPol
 const DvmdBindingPolicy *dvmd_map_get_policy (DvmdMap *self, guint32 app);
 /* (nullable): the wish for devices of an application, as dvmd_devices_choose() takes it */
 const char *dvmd_map_get_devices (DvmdMap *self, guint32 app);
+/* (nullable): the words by which the processes of an application were placed, with what the job has left open */
+const char *dvmd_map_get_map_by (DvmdMap *self, guint32 app);
+const char *dvmd_map_get_rank_by (DvmdMap *self, guint32 app);
 /* Whether any process is bound. */
 gboolean dvmd_map_binds (DvmdMap *self);
 /* Whether any process has devices. */
@@ -102,7 +105,7 @@ const char *dvmd_map_get_excluded (DvmdMap *self, guint node);
 gboolean dvmd_map_is_whole (DvmdMap *self);
 
 /* The rows by the members of DvmdMapRow, the policies likewise, sets of cpus, nodes with the sets that are excluded. */
-#define DVMD_MAP_VARIANT_TYPE "(a(uuiuuuuiuuuu)a(uuuuuu)asa(uu))"
+#define DVMD_MAP_VARIANT_TYPE "(a(uuiuuuuiuuuu)a(uuuuuuuu)asa(uu))"
 GVariant *dvmd_map_to_variant (DvmdMap *self);
 /* NULL with DVM_ERROR_PARSE_FAILED when the map is not whole. */
 DvmdMap *dvmd_map_new_from_variant (GVariant *variant, GError **error);

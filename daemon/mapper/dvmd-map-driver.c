@@ -379,9 +379,23 @@ settle_binding (Question *self, GError **error)
 
 /* ---- the answer ---- */
 
+/* Those who look at the job are shown how it was placed: as it says, with what it leaves open. */
 static void
-set_binding (DvmdMap *map, const DvmdMapRequest *request, const char *devices)
+note_words (const Question *self, const DvmdMapRequest *request, DvmdMap *map, DvmdBindingPolicy *policy)
 {
+  static const char *const rankings[] = { "slot", "node", "fill", "span" };
+  const char *said = self->wishes->map_by != NULL ? self->wishes->map_by : "";
+  g_autofree char *map_by = g_strconcat (self->policy.word_is_default ? self->word : "", said, NULL);
+  int ranking = MAX (g_bit_nth_lsf (request->rank_by, -1), 0);
+
+  policy->map_by = dvmd_map_add_cpuset (map, map_by) + 1;
+  policy->rank_by = dvmd_map_add_cpuset (map, rankings[ranking]) + 1;
+}
+
+static void
+set_binding (const Question *self, DvmdMap *map, const DvmdMapRequest *request)
+{
+  const char *devices = self->offer.wish;
   DvmdBindingPolicy policy = { .bind_to = dvmd_map_check_kind_of (request->bind_to), .pe = request->pe };
 
   if (policy.bind_to != DVMD_KIND_NODE)
@@ -394,6 +408,7 @@ set_binding (DvmdMap *map, const DvmdMapRequest *request, const char *devices)
     }
   if (devices != NULL)
     policy.devices = dvmd_map_add_cpuset (map, devices) + 1;
+  note_words (self, request, map, &policy);
   dvmd_map_set_policy (map, 0, &policy);
   if (policy.bind_to == DVMD_KIND_NODE)
     return;
@@ -455,7 +470,7 @@ take_answer (const Question *self, DvmdMapper *mapper, const DvmdMapRequest *ask
 
   if (map == NULL)
     return NULL;
-  set_binding (map, asked, self->offer.wish);
+  set_binding (self, map, asked);
   if (!dvmd_map_binds (map))
     map->unbound = g_strdup (self->unbound);
   return check_binding (self, map, error) ? g_steal_pointer (&map) : NULL;

@@ -26,6 +26,9 @@ app_free (gpointer data)
 
   g_strfreev (app->argv);
   g_free (app->cwd);
+  g_free (app->map_by);
+  g_free (app->rank_by);
+  g_free (app->bind_to);
   g_free (app);
 }
 
@@ -72,9 +75,6 @@ dvmd_pmix_job_unref (DvmdPmixJob *self)
   g_strfreev (self->nodes);
   g_ptr_array_unref (self->apps);
   g_array_unref (self->ranks);
-  g_free (self->map_by);
-  g_free (self->rank_by);
-  g_free (self->bind_to);
   g_free (self->parent_nspace);
   g_free (self->alloc_id);
   g_clear_pointer (&self->info, g_variant_unref);
@@ -96,6 +96,17 @@ dvmd_pmix_job_add_app (DvmdPmixJob *self, const char *const *argv, const char *c
       app->first_rank = last->first_rank + last->n_procs;
     }
   g_ptr_array_add (self->apps, app);
+}
+
+void
+dvmd_pmix_job_set_policies (DvmdPmixJob *self, guint32 app, const char *map_by, const char *rank_by,
+                            const char *bind_to)
+{
+  DvmdPmixApp *row = g_ptr_array_index (self->apps, app);
+
+  row->map_by = g_strdup (map_by);
+  row->rank_by = g_strdup (rank_by);
+  row->bind_to = g_strdup (bind_to);
 }
 
 /* Ranks come in order, so the application is that of the rank before, or one of the next. */

@@ -20,6 +20,9 @@ typedef struct
   char *cwd;
   guint32 n_procs;
   guint32 first_rank; /* the application's ranks follow one another from here */
+  char *map_by;       /* (nullable): "slot", ... by which its ranks were placed; NULL: not known */
+  char *rank_by;      /* (nullable) */
+  char *bind_to;      /* (nullable): NULL is "none" */
 } DvmdPmixApp;
 
 typedef struct
@@ -55,9 +58,6 @@ typedef struct
   guint32 max_procs;     /* 0: its own size */
   guint32 session_id;
   guint32 node_size;   /* ranks of all jobs on this node, this one's included; 0: this job's alone */
-  char *map_by;        /* (nullable): "slot", ... as the user asked */
-  char *rank_by;       /* (nullable) */
-  char *bind_to;       /* (nullable): NULL is "none" */
   char *parent_nspace; /* (nullable): the process that spawned the job */
   guint32 parent_rank;
   guint32 offset; /* processes of those that it descends from: where its own begin among all of them */
@@ -78,6 +78,9 @@ void dvmd_pmix_job_unref (DvmdPmixJob *self);
 
 /* Adds the next application. argv must not be empty. */
 void dvmd_pmix_job_add_app (DvmdPmixJob *self, const char *const *argv, const char *cwd, guint32 n_procs);
+/* Of an application that was added. All are nullable. */
+void dvmd_pmix_job_set_policies (DvmdPmixJob *self, guint32 app, const char *map_by, const char *rank_by,
+                                 const char *bind_to);
 /* Adds the next rank; ranks are added in order. The application and its first rank follow from the sizes of the apps.
  */
 void dvmd_pmix_job_add_rank (DvmdPmixJob *self, guint32 node, guint16 local_rank, guint16 node_rank,

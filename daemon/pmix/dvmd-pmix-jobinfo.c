@@ -200,6 +200,14 @@ add_parent (Builder *b, DvmdPmixInfo *info)
 }
 
 static void
+add_policies (DvmdPmixInfo *info, const DvmdPmixApp *app)
+{
+  dvmd_pmix_info_add_string (info, PMIX_MAPBY, app->map_by != NULL ? app->map_by : "slot");
+  dvmd_pmix_info_add_string (info, PMIX_RANKBY, app->rank_by != NULL ? app->rank_by : "slot");
+  dvmd_pmix_info_add_string (info, PMIX_BINDTO, app->bind_to != NULL ? app->bind_to : "none");
+}
+
+static void
 add_job_level (Builder *b)
 {
   DvmdPmixJob *job = b->job;
@@ -214,9 +222,8 @@ add_job_level (Builder *b)
   dvmd_pmix_info_add_uint32 (b->info, PMIX_JOB_NUM_APPS, job->apps->len);
   dvmd_pmix_info_add_string (b->info, PMIX_JOBID, job->nspace);
   dvmd_pmix_info_add_string (b->info, PMIX_NSPACE, job->nspace);
-  dvmd_pmix_info_add_string (b->info, PMIX_MAPBY, job->map_by != NULL ? job->map_by : "slot");
-  dvmd_pmix_info_add_string (b->info, PMIX_RANKBY, job->rank_by != NULL ? job->rank_by : "slot");
-  dvmd_pmix_info_add_string (b->info, PMIX_BINDTO, job->bind_to != NULL ? job->bind_to : "none");
+  /* A job whose applications are placed in different ways has one value all the same. */
+  add_policies (b->info, g_ptr_array_index (job->apps, 0));
   if (job->my_node < job->n_nodes)
     {
       dvmd_pmix_info_add_string (b->info, PMIX_TMPDIR, b->view->sessions_dir);
@@ -352,6 +359,7 @@ add_apps (Builder *b)
       dvmd_pmix_info_add_rank (&array, PMIX_APPLDR, app->first_rank);
       dvmd_pmix_info_add_string (&array, PMIX_WDIR, app->cwd);
       dvmd_pmix_info_add_string (&array, PMIX_APP_ARGV, argv);
+      add_policies (&array, app);
       add_spawn_info (b, &array, i);
       dvmd_pmix_info_add_array (b->info, PMIX_APP_INFO_ARRAY, &array);
     }

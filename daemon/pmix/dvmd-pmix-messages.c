@@ -20,11 +20,12 @@
 
 /*
  * (nspace, applications, nodes, our node, ranks, cpusets of those that are bound, devices of those that have some,
- * universe size, most processes, session, node size, mapped by, ranked by, bound to, parent, its rank, offset, stop,
- * uid, gid, its allocation, told besides) of an application: (argv, directory, processes); of a rank: (node, local
+ * universe size, most processes, session, node size, parent, its rank, offset, stop, uid, gid, its allocation, told
+ * besides) of an application: (argv, directory, processes, mapped by, ranked by, bound to); of a rank: (node, local
  * rank, node rank)
  */
-#define JOB "(sa(aayayu)asua(uqq)a{us}a{us}uuuussssuuuuusa(usay))"
+#define JOB "(sa" APP "asua(uqq)a{us}a{us}uuuusuuuuusa(usay))"
+#define APP "(aayayusss)"
 
 typedef struct
 {
@@ -165,13 +166,14 @@ apps_to_variant (DvmdPmixJob *job)
 {
   GVariantBuilder apps;
 
-  g_variant_builder_init (&apps, G_VARIANT_TYPE ("a(aayayu)"));
+  g_variant_builder_init (&apps, G_VARIANT_TYPE ("a" APP));
   for (guint i = 0; i < job->apps->len; i++)
     {
       const DvmdPmixApp *app = g_ptr_array_index (job->apps, i);
 
-      g_variant_builder_add (&apps, "(@aay@ayu)", dvmd_variant_new_bytes_array ((const char *const *)app->argv),
-                             bytes_or_nothing (app->cwd), app->n_procs);
+      g_variant_builder_add (&apps, "(@aay@ayusss)", dvmd_variant_new_bytes_array ((const char *const *)app->argv),
+                             bytes_or_nothing (app->cwd), app->n_procs, text_or_nothing (app->map_by),
+                             text_or_nothing (app->rank_by), text_or_nothing (app->bind_to));
     }
   return g_variant_builder_end (&apps);
 }
@@ -226,13 +228,19 @@ ranks_to_variant (DvmdPmixJob *job)
 GVariant *
 dvmd_pmix_job_to_variant (DvmdPmixJob *job, gboolean guest)
 {
-  return g_variant_new ("(s@a(aayayu)^asu@a(uqq)@a{us}@a{us}uuuussssuuuuus@a(usay))", job->nspace,
-                        apps_to_variant (job), job->nodes, guest ? G_MAXUINT32 : job->my_node, ranks_to_variant (job),
+  return g_variant_new ("(s@a" APP "^asu@a(uqq)@a{us}@a{us}uuuusuuuuus@a(usay))", job->nspace, apps_to_variant (job),
+                        job->nodes, guest ? G_MAXUINT32 : job->my_node, ranks_to_variant (job),
                         cpusets_to_variant (job), devices_to_variant (job), job->universe_size, job->max_procs,
-                        job->session_id, job->node_size, text_or_nothing (job->map_by), text_or_nothing (job->rank_by),
-                        text_or_nothing (job->bind_to), text_or_nothing (job->parent_nspace), job->parent_rank,
+                        job->session_id, job->node_size, text_or_nothing (job->parent_nspace), job->parent_rank,
                         job->offset, (guint32)job->stop, job->uid, job->gid, text_or_nothing (job->alloc_id),
                         job->info != NULL ? job->info : g_variant_new_array (G_VARIANT_TYPE ("(usay)"), NULL, 0));
+}
+
+/* (nullable): the reverse of text_or_nothing() */
+static const char *
+something (const char *text)
+{
+  return text[0] != '\0' ? text : NULL;
 }
 
 static void
@@ -244,10 +252,14 @@ read_apps (DvmdPmixJob *job, GVariant *apps)
       g_autoptr (GVariant) arguments = g_variant_get_child_value (app, 0);
       g_auto (GStrv) argv = dvmd_variant_dup_bytes_array (arguments);
       g_autofree char *cwd = dup_path (app, 1);
+      const char *map_by;
+      const char *rank_by;
+      const char *bind_to;
       guint32 n_procs;
 
-      g_variant_get_child (app, 2, "u", &n_procs);
+      g_variant_get (app, "(@aay@ayu&s&s&s)", NULL, NULL, &n_procs, &map_by, &rank_by, &bind_to);
       dvmd_pmix_job_add_app (job, (const char *const *)argv, cwd, n_procs);
+      dvmd_pmix_job_set_policies (job, i, something (map_by), something (rank_by), something (bind_to));
     }
 }
 
@@ -286,9 +298,6 @@ dvmd_pmix_job_new_from_variant (GVariant *variant)
   g_autoptr (GVariant) devices = NULL;
   g_autofree const char **nodes = NULL;
   const char *nspace;
-  const char *map_by;
-  const char *rank_by;
-  const char *bind_to;
   const char *parent;
   const char *alloc_id;
   guint32 my_node;
@@ -298,17 +307,14 @@ dvmd_pmix_job_new_from_variant (GVariant *variant)
   GVariant *job_info;
   DvmdPmixJob *job;
 
-  g_variant_get (variant, "(&s@a(aayayu)^a&su@a(uqq)@a{us}@a{us}uuuu&s&s&s&suuuuu&s@a(usay))", &nspace, &apps, &nodes,
-                 &my_node, &ranks, &cpusets, &devices, &numbers[0], &numbers[1], &numbers[2], &numbers[3], &map_by,
-                 &rank_by, &bind_to, &parent, &rest[0], &rest[1], &stop, &rest[2], &rest[3], &alloc_id, &job_info);
+  g_variant_get (variant, "(&s@a" APP "^a&su@a(uqq)@a{us}@a{us}uuuu&suuuuu&s@a(usay))", &nspace, &apps, &nodes,
+                 &my_node, &ranks, &cpusets, &devices, &numbers[0], &numbers[1], &numbers[2], &numbers[3], &parent,
+                 &rest[0], &rest[1], &stop, &rest[2], &rest[3], &alloc_id, &job_info);
   job = dvmd_pmix_job_new (nspace, nodes, my_node);
   job->universe_size = numbers[0];
   job->max_procs = numbers[1];
   job->session_id = numbers[2];
   job->node_size = numbers[3];
-  job->map_by = dup_text (map_by);
-  job->rank_by = dup_text (rank_by);
-  job->bind_to = dup_text (bind_to);
   job->parent_nspace = dup_text (parent);
   job->parent_rank = rest[0];
   job->offset = rest[1];

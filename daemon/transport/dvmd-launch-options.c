@@ -14,7 +14,6 @@
 
 const DvmdField dvmd_launch_fields[] = {
   FIELD ("personality", "s", personality),
-  FIELD ("map-by", "s", map_by),
   FIELD ("pty", "b", pty),
   FIELD ("pty-rows", "u", pty_rows),
   FIELD ("pty-columns", "u", pty_columns),

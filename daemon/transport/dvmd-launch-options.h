@@ -15,7 +15,6 @@ G_BEGIN_DECLS
 typedef struct
 {
   char *personality; /* (nullable): "pmix" */
-  char *map_by;      /* (nullable) */
   gboolean pty;
   guint32 pty_rows;
   guint32 pty_columns;

@@ -84,12 +84,12 @@ typedef enum
  * environment itself where the digest is empty
  */
 #define DVMD_LAUNCH_APPS_TYPE "a(aayaybasayaay)"
-#define DVMD_LAUNCH_MAP_TYPE  "(a(uuiuuuuiuuuu)a(uuuuuu)asa(uu))"
+#define DVMD_LAUNCH_MAP_TYPE  "(a(uuiuuuuiuuuu)a(uuuuuuuu)asa(uu))"
 #define DVMD_LAUNCH_TYPE      "(usuua{sv}" DVMD_LAUNCH_APPS_TYPE DVMD_LAUNCH_MAP_TYPE ")"
 
-/* (nspace, processes, universe size, session, how mapped or "", applications, map); of one: (argv, directory) */
+/* (nspace, processes, universe size, session, applications, map); of one: (argv, directory) */
 #define DVMD_JOB_INFO_APPS_TYPE "a(aayay)"
-#define DVMD_JOB_INFO_TYPE      "(suuus" DVMD_JOB_INFO_APPS_TYPE DVMD_LAUNCH_MAP_TYPE ")"
+#define DVMD_JOB_INFO_TYPE      "(suuu" DVMD_JOB_INFO_APPS_TYPE DVMD_LAUNCH_MAP_TYPE ")"
 
 /* The rank that stands for every rank of a job. */
 #define DVMD_ALL_RANKS G_MAXUINT32

@@ -346,7 +346,7 @@ def test_display():
         check(text.count("node2") == 0 and shown(here, "cpus=node2", *node1).count("node1") == 0, "the nodes that are named")
         contains(shown(here, "cpus:physical", *node1), "CPUS OF THE SYSTEM")
         text = shown(here, "map-devel", "-n", "2", "--map-by", "node", "--rank-by", "node")
-        check(re.search(r"Map by: node\n *Rank by: node\n *Bind to: -\n", text), text)
+        check(re.search(r"Map by: node\n *Rank by: node\n *Bind to: none\n", text), text)
         check(re.search(r"^node2 +2 +UP +2 +0 ", text, re.MULTILINE), text)
         check(re.search(r"^ +1 +0 +0 +0 +node2 +\d+ ", text, re.MULTILINE), text)
         for word in ("topo=node1;node9", "cpus=node9", "topo=node9:parseable"):
@@ -372,6 +372,37 @@ def test_display():
         # As they were called before
         contains(here.cli("run", "-q", "--personality", "plain", *node1, "--display-topo", "true").stdout, "node1: packages")
         contains(here.cli("run", "-q", "--personality", "plain", *node1, "--display-devel-map", "true").stdout, "ON NODE")
+        equal(here.cli("stop").returncode, 0)
+
+
+def policies(here, *args):
+    """What map-devel says of the policies: by the programs that they are for"""
+    result = here.cli("run", "-q", *args, "--display", "map-devel:parseable", "true")
+    equal(result.returncode, 0, f"{args}: {result.stderr}")
+    return [tuple(row.attrib.values()) for row in parsed(result.stdout)["map"].findall("policy")]
+
+
+def test_policies():
+    """map-devel shows the policies that are heeded: built in, of the DVM, left out, and of each program"""
+    plain = ("--personality", "plain")
+    with place() as here:
+        # More slots than cpus: a binding that nobody has asked for is left out, and with it the way by core.
+        equal(here.cli("start", "--bus", "none", "--slots", "4096").returncode, 0)
+        equal(policies(here, "-n", "1"), [("0", "core", "fill", "core")])
+        equal(policies(here, "-n", "1", *plain), [("0", "slot", "slot", "none")])
+        equal(policies(here, "-n", "1", "--map-by", "slot"), [("0", "slot", "slot", "none")])
+        equal(policies(here, "-n", "1", "--map-by", ":PE=1"), [("0", "slot:PE=1", "slot", "core")])
+        equal(policies(here, "-n", "1", "--bind-to", "hwthread"), [("0", "hwthread", "fill", "hwthread")])
+        equal(policies(here, "-n", "1", "--map-by", "core:SPAN"), [("0", "core:SPAN", "span", "core")])
+        equal(policies(here, "-n", "512"), [("0", "slot", "slot", "none")])
+        apps = ("-n", "1", "--map-by", "core", "true", ":", "-n", "1", "--map-by", "slot", "--bind-to", "none", "true", ":", "-n", "1", "--map-by",
+                "slot", "--bind-to", "none")
+        result = here.cli("run", "-q", "--display", "map-devel", *apps, "true")
+        check(re.search(r"APPS +MAP BY +RANK BY +BIND TO\n0 +core +fill +core\n1-2 +slot +slot +none\n", result.stdout), result)
+        equal(here.cli("stop").returncode, 0)
+        equal(here.cli("start", "--bus", "none", "--slots", "2", "--map-by", "node", "--bind-to", "core").returncode, 0)
+        equal(policies(here, "-n", "1"), [("0", "node", "node", "core")])
+        equal(policies(here, "-n", "1", "--map-by", ":SPAN"), [("0", "node:SPAN", "node", "core")])
         equal(here.cli("stop").returncode, 0)
 
 

@@ -81,7 +81,7 @@ fuzz_normal_form (const guint8 *data, gsize size)
 {
   static const char *const types[] = { "(ustayut)",
                                        "a{sv}",
-                                       "(usuua{sv}a(aayaybasayaay)(a(uuiuuuuiuuuu)a(uuuuuu)asa(uu)))",
+                                       "(usuua{sv}a(aayaybasayaay)(a(uuiuuuuiuuuu)a(uuuuuuuu)asa(uu)))",
                                        "v",
                                        "(tua(usuua(uuuiuuii)))",
                                        "(susuuay)",

@@ -27,6 +27,19 @@ class Clients(dvmtest.Case):
             self.assertIn(REGISTERED, done.job.job_trace())
             self.assertEqual(done.job.get('NumRegistered'), 4)
 
+    def test_policies(self):
+        """Each application has the policies by which it was placed; the job has those of the first one."""
+        dvm = self.dvm(slots=4)
+        keys = [f'pmix.{name}{of}' for of in ('!', '@0', '@1') for name in ('mapby', 'rankby', 'bindto')]
+        argv = [CLIENT, 'keys', *keys]
+        done = dvm.run(None, apps=[{'argv': argv, 'np': 1, 'map-by': 'core'}, {'argv': argv, 'np': 1, 'map-by': 'slot', 'bind-to': 'none'}])
+        self.assert_success(done)
+        expected = {'pmix.mapby=core', 'pmix.rankby=fill', 'pmix.bindto=core', 'pmix.mapby@0=core', 'pmix.rankby@0=fill', 'pmix.bindto@0=core',
+                    'pmix.mapby@1=slot', 'pmix.rankby@1=slot', 'pmix.bindto@1=none'}
+        self.assertEqual(sorted(done.lines), sorted([*expected] * 2))
+        done = dvm.run([CLIENT, 'keys', 'pmix.mapby!'], np=1, personality='pmix', map_by=':OVERSUBSCRIBE')
+        self.assertEqual(done.lines, ['pmix.mapby=core:OVERSUBSCRIBE'])
+
     def test_order_of_states(self):
         dvm = self.dvm(slots=2)
         done = dvm.run([CLIENT, 'data'], np=2)

@@ -361,6 +361,12 @@ dvmd_controller_cpus_dup_object (DvmdControllerCpus *self, guint rank, guint nod
   return g_strdup ("");
 }
 
+GVariant *
+dvmd_controller_describe_policies (DvmdMap *map, guint n_apps)
+{
+  return g_variant_new_array (G_VARIANT_TYPE_VARDICT, NULL, 0);
+}
+
 /* Without hardware. */
 GStrv
 dvmd_controller_list_devices (DvmdController *self, guint node)

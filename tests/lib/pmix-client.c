@@ -56,14 +56,14 @@ put (const char *key, const char *text)
 
 /* A value as text; the string is the caller's. */
 static char *
-get (const char *key, pmix_rank_t rank)
+get_with (const char *key, pmix_rank_t rank, const pmix_info_t *info, size_t n_info)
 {
   pmix_proc_t proc;
   pmix_value_t *value = NULL;
   char *text = NULL;
 
   PMIX_LOAD_PROCID (&proc, self.nspace, rank);
-  if (PMIx_Get (&proc, key, NULL, 0, &value) != PMIX_SUCCESS)
+  if (PMIx_Get (&proc, key, info, n_info, &value) != PMIX_SUCCESS)
     return strdup ("-");
   if (value->type == PMIX_STRING)
     text = strdup (value->data.string);
@@ -79,6 +79,22 @@ get (const char *key, pmix_rank_t rank)
     }
   PMIX_VALUE_RELEASE (value);
   return text;
+}
+
+static char *
+get (const char *key, pmix_rank_t rank)
+{
+  return get_with (key, rank, NULL, 0);
+}
+
+static char *
+get_of_app (const char *key, uint32_t app)
+{
+  pmix_info_t info[2];
+
+  PMIX_INFO_LOAD (&info[0], PMIX_APP_INFO, NULL, PMIX_BOOL);
+  PMIX_INFO_LOAD (&info[1], PMIX_APPNUM, &app, PMIX_UINT32);
+  return get_with (key, PMIX_RANK_WILDCARD, info, 2);
 }
 
 /* Everybody gets what everybody has put. */
@@ -108,7 +124,7 @@ do_data (bool collect)
   return 0;
 }
 
-/* argv: keys, one ending in "!" is the job's. */
+/* argv: keys, one ending in "!" is the job's, one in "@1" that of application 1. */
 static int
 do_keys (char **argv)
 {
@@ -116,10 +132,12 @@ do_keys (char **argv)
     {
       size_t length = strlen (*argv);
       int wildcard = length > 0 && (*argv)[length - 1] == '!';
-      char *key = strndup (*argv, length - (wildcard ? 1 : 0));
-      char *text = get (key, wildcard ? PMIX_RANK_WILDCARD : self.rank);
+      const char *app = strchr (*argv, '@');
+      char *key = strndup (*argv, app != NULL ? (size_t)(app - *argv) : length - (wildcard ? 1 : 0));
+      char *text = app != NULL ? get_of_app (key, (uint32_t)atoi (app + 1))
+                               : get (key, wildcard ? PMIX_RANK_WILDCARD : self.rank);
 
-      printf ("%s=%s\n", key, text);
+      printf ("%s%s=%s\n", key, app != NULL ? app : "", text);
       free (key);
       free (text);
     }

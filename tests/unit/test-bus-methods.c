@@ -500,7 +500,7 @@ test_query_keys (Fixture *f, gconstpointer data)
   for (guint i = 0; keys[i] != NULL; i++)
     {
       gboolean of_job = g_str_has_suffix (keys[i], "proc-table") || g_str_equal (keys[i], "peers")
-                        || g_str_equal (keys[i], "job-size");
+                        || g_str_equal (keys[i], "policies") || g_str_equal (keys[i], "job-size");
       gboolean of_node = g_str_equal (keys[i], "local-proc-table");
       g_autofree char *parameters = g_strdup_printf ("([%s'%s'], @a{sv} {%s%s})", "", keys[i],
                                                      of_job ? "'nspace': <'dvm-fake@1'>" : "",

@@ -110,7 +110,6 @@ test_options (void)
       list = g_variant_ref_sink (g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, apps, G_N_ELEMENTS (apps), 4));
   const DvmdLaunchOptions options = {
     .personality = (char *)"plain",
-    .map_by = (char *)"node",
     .pty = TRUE,
     .pty_rows = 24,
     .pty_columns = 80,
@@ -131,7 +130,7 @@ test_options (void)
   g_autoptr (GVariant) again = NULL;
   g_autoptr (GError) error = NULL;
 
-  g_assert_cmpuint (g_variant_n_children (dict), ==, 15);
+  g_assert_cmpuint (g_variant_n_children (dict), ==, 14);
   g_assert_true (dvmd_fields_from_dict (dvmd_launch_fields, &read, dict, &error));
   g_assert_no_error (error);
   again = g_variant_ref_sink (dvmd_fields_to_dict (dvmd_launch_fields, &read));
