@@ -17,14 +17,8 @@ struct _DvmCliEnvironment
 };
 
 /* DVM_NAME and DVM_SOCKET stay: they say which DVM a dvm-cli inside the job talks to. */
-static const char *const internal[] = { "DVM_DVMD", "DVM_LIBEXEC_DIR",  "DVM_LOCALE_DIR", "DVM_PLUGIN_PATH",
-                                        "G_DEBUG",  "G_MESSAGES_DEBUG", "G_SLICE" };
-
-/* The devices of a job in which dvm-cli runs: another job has its own, or none. */
-static const char *const of_devices[] = { "DVM_DEVICES",          "CUDA_VISIBLE_DEVICES",
-                                          "CUDA_DEVICE_ORDER",    "NCCL_IB_HCA",
-                                          "ROCR_VISIBLE_DEVICES", "UCX_NET_DEVICES",
-                                          "ZE_AFFINITY_MASK",     "PSM3_NIC" };
+static const char *const internal[] = { "DVM_DVMD",        "DVM_LIBEXEC_DIR", "DVM_LOCALE_DIR",   "DVM_OWN_VARIABLES",
+                                        "DVM_PLUGIN_PATH", "G_DEBUG",         "G_MESSAGES_DEBUG", "G_SLICE" };
 
 /* assignment: "NAME=value" */
 static gboolean
@@ -46,13 +40,19 @@ DvmCliEnvironment *
 dvm_cli_environment_new (void)
 {
   DvmCliEnvironment *self = g_new0 (DvmCliEnvironment, 1);
-  gsize n_of_devices = g_getenv ("DVM_DEVICES") != NULL ? G_N_ELEMENTS (of_devices) : 0;
+  const char *own = g_getenv ("DVM_OWN_VARIABLES");
+  g_auto (GStrv) around = NULL;
 
+  /* The DVM tells a job of its devices and cpus; another job that it starts has its own, or none. Variables that were
+   * given another value since are the user's. */
+  if (own != NULL)
+    g_shell_parse_argv (own, NULL, &around, NULL);
   self->variables = g_ptr_array_new_with_free_func (g_free);
   for (char **variable = environ; variable != NULL && *variable != NULL; variable++)
     /* A string without a name is no variable, and cannot be given to a job. */
     if (strcspn (*variable, "=") > 0 && strchr (*variable, '=') != NULL
-        && !is_among (internal, G_N_ELEMENTS (internal), *variable) && !is_among (of_devices, n_of_devices, *variable))
+        && !is_among (internal, G_N_ELEMENTS (internal), *variable)
+        && (around == NULL || !g_strv_contains ((const char *const *)around, *variable)))
       g_ptr_array_add (self->variables, g_strdup (*variable));
   g_ptr_array_add (self->variables, NULL);
   return self;

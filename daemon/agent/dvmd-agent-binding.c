@@ -56,7 +56,7 @@ dvmd_agent_dup_binding_variables (const DvmdAgentJob *job, const DvmdAgentApp *a
   g_ptr_array_find (job->apps, app, &index);
   policy = dvmd_map_get_policy (job->map, index);
   bound = job->cpus != NULL && policy->bind_to != DVMD_KIND_NODE;
-  if (bound && policy->pe > 1)
+  if (bound && (policy->flags & DVMD_BINDING_PE) != 0)
     add_openmp (variables, policy);
   /* Open MPI 4 binds its processes itself unless it hears that they are. */
   if (bound && job->registered)

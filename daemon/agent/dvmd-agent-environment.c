@@ -27,6 +27,7 @@ is_ours (const char *name, gsize length)
     "DVM_LIBEXEC_DIR",
     "DVM_DVMD",
     "DVM_SOCKET",
+    "DVM_OWN_VARIABLES",
     /* of a service, and of one that a message bus has started */
     "NOTIFY_SOCKET",
     "INVOCATION_ID",
@@ -45,14 +46,23 @@ is_ours (const char *name, gsize length)
   return length > 5 && strncmp (name, "PMIX_", 5) == 0;
 }
 
+/* Names and values of those variables that a DVM itself has given a process, quoted as for a shell: what a job around
+ * this one has is not for this one. */
+#define OWN_VARIABLES "DVM_OWN_VARIABLES"
+
 /* The struct of the service is the environment that all processes begin with. */
 static gpointer
 create (DvmdAgent *agent, const DvmdAgentSettings *settings)
 {
   g_autoptr (GPtrArray) kept = g_ptr_array_new ();
+  const char *own = g_getenv (OWN_VARIABLES);
+  g_auto (GStrv) around = NULL;
 
+  if (own != NULL)
+    g_shell_parse_argv (own, NULL, &around, NULL);
   for (char **entry = environ; *entry != NULL; entry++)
-    if (!is_ours (*entry, strcspn (*entry, "=")))
+    if (!is_ours (*entry, strcspn (*entry, "="))
+        && (around == NULL || !g_strv_contains ((const char *const *)around, *entry)))
       g_ptr_array_add (kept, g_strdup (*entry));
   g_ptr_array_add (kept, NULL);
   return g_ptr_array_free (g_steal_pointer (&kept), FALSE);
@@ -248,6 +258,26 @@ dup_device_variables (DvmdAgentJob *job, const DvmdLocalProc *proc, GError **err
   return dvmd_agent_dup_device_variables (job, proc->local_rank, (const char *const *)app->environment->strings, error);
 }
 
+/* One list follows the other. */
+static void
+add_own_variables (Environment *environment, const char *const *defaults, const char *const *devices)
+{
+  const char *const *const lists[] = { defaults, devices };
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  for (gsize i = 0; i < G_N_ELEMENTS (lists); i++)
+    for (gsize k = 0; lists[i] != NULL && lists[i][k] != NULL; k++)
+      {
+        g_autofree char *quoted = g_shell_quote (lists[i][k]);
+
+        g_string_append_printf (text, "%s%s", text->len > 0 ? " " : "", quoted);
+      }
+  if (text->len > 0)
+    environment_printf (environment, OWN_VARIABLES "=%s", text->str);
+  else
+    environment_remove (environment, OWN_VARIABLES);
+}
+
 char **
 dvmd_agent_build_environment (DvmdAgentJob *job, DvmdLocalProc *proc, GError **error)
 {
@@ -268,6 +298,7 @@ dvmd_agent_build_environment (DvmdAgentJob *job, DvmdLocalProc *proc, GError **e
   environment_put_all (&environment, (const char *const *)app->base);
   /* A daemon that was started with some of these has all devices of its node. */
   environment_put_all (&environment, (const char *const *)devices);
+  add_own_variables (&environment, (const char *const *)app->defaults, (const char *const *)devices);
   environment_put_all (&environment, (const char *const *)pmix);
   environment_printf (&environment, "DVM_RANK=%u", proc->rank);
   environment_printf (&environment, "DVM_LOCAL_RANK=%u", proc->local_rank);

@@ -24,6 +24,7 @@ typedef enum
 {
   DVMD_BINDING_HWTHREADS = 1 << 0, /* a cpu is a hardware thread, not a core */
   DVMD_BINDING_OVERLOAD = 1 << 1,  /* more processes than cpus may be bound */
+  DVMD_BINDING_PE = 1 << 2,        /* the job says how many cpus each process has */
 } DvmdBindingFlags;
 
 typedef struct

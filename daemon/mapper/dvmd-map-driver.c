@@ -404,6 +404,8 @@ set_binding (const Question *self, DvmdMap *map, const DvmdMapRequest *request)
         policy.flags |= DVMD_BINDING_HWTHREADS;
       if ((request->bind_flags & DVMD_BIND_OVERLOAD) != 0)
         policy.flags |= DVMD_BINDING_OVERLOAD;
+      if (self->placement->pe > 0)
+        policy.flags |= DVMD_BINDING_PE;
       policy.limit = request->bind_limit;
     }
   if (devices != NULL)

@@ -114,6 +114,27 @@ class Binding(dvmtest.Case):
         self.assertEqual(dvm.run(['sh', '-c', script], **options).out, b'2 threads close 2\n')
         own = dvm.run(['sh', '-c', script], env={'OMP_NUM_THREADS': '1'}, **options)
         self.assertEqual(own.out.split()[:2], [b'1', b'threads'])
+        one = dvm.run(['sh', '-c', script], **{**options, 'map-by': 'slot:PE=1:HWTCPUS'})
+        self.assertEqual(one.out, b'1 threads close 1\n')
+        bound = dvm.run(['sh', '-c', script], **{**options, 'map-by': 'slot', 'bind-to': 'hwthread'})
+        self.assertEqual(bound.out, b'1\n', 'without PE nobody has spoken of threads')
+
+    def test_threads_of_a_job_inside(self):
+        """A job that a process starts by dvm-cli has not the threads of the one around it, but those that a user has set."""
+        dvm = self.start('slots=4')
+        cli = f'{os.path.join(os.environ["DVM_TEST_BUILD"], "cli", "dvm-cli")} run -n 1 '
+        options = {'map-by': 'slot:PE=2:HWTCPUS'}
+
+        def seen(before='', words='--bind-to none', **more):
+            done = dvm.run(['sh', '-c', f'{before}{cli}{words} env'], np=1, **options, **more)
+            self.assert_success(done)
+            return {line for line in done.lines if line.startswith('OMP_')}
+
+        self.assertEqual(seen(), set())
+        self.assertEqual(seen(env={'OMP_NUM_THREADS': '7'}), {'OMP_NUM_THREADS=7'})
+        self.assertEqual(seen(before='export OMP_PLACES=sockets; '), {'OMP_PLACES=sockets'})
+        self.assertEqual(seen(words='--map-by slot:PE=1 --bind-to core:overload-allowed'),
+                         {'OMP_NUM_THREADS=1', 'OMP_PLACES=cores', 'OMP_PROC_BIND=close'})
 
     def test_programs(self):
         """Each program of a job is bound in its own way, and keeps off the cpus of those before it; so do other jobs."""

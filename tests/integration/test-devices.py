@@ -68,6 +68,8 @@ class Devices(dvmtest.Case):
             done = dvm.run(['sh', '-c', f'{cli} run -n 1 --bind-to none {words}env'], np=1, map_by='device=gpu', bind_to='none')
             self.assert_success(done)
             self.assertEqual({line for line in done.lines if line.split('=')[0] in NAMES}, expected, done)
+        done = dvm.run(['sh', '-c', f'{cli} run -n 1 --bind-to none env'], np=1, map_by='device=gpu', bind_to='none', env={'CUDA_VISIBLE_DEVICES': '3'})
+        self.assertEqual([line for line in done.lines if line.split('=')[0] in NAMES], ['CUDA_VISIBLE_DEVICES=3'], 'what the user has set')
 
     def test_network(self):
         dvm = self.start('gpus.xml')
