@@ -47,6 +47,18 @@ get_home (void)
   return g_strdup (entry != NULL && entry->pw_dir[0] == '/' ? entry->pw_dir : "/nonexistent");
 }
 
+/* The runtime directory dvm/NAME is emptied by each new DVM. */
+static gboolean
+is_runtime_dir (const char *path)
+{
+  const char *runtime = g_getenv ("XDG_RUNTIME_DIR");
+  struct stat one;
+  struct stat other;
+
+  return runtime != NULL && stat (path, &one) == 0 && stat (runtime, &other) == 0 && one.st_dev == other.st_dev
+         && one.st_ino == other.st_ino;
+}
+
 static char *
 state_dir (DvmCli *cli)
 {
@@ -55,7 +67,7 @@ state_dir (DvmCli *cli)
   g_autofree char *home = NULL;
 
   if (base != NULL && base[0] == '/')
-    return g_build_filename (base, "dvm", name, NULL);
+    return g_build_filename (base, is_runtime_dir (base) ? "dvm-state" : "dvm", name, NULL);
   home = get_home ();
   return g_build_filename (home, ".local", "state", "dvm", name, NULL);
 }

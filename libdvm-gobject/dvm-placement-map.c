@@ -345,7 +345,7 @@ name_device (const char *text)
   return g_strdup (text);
 }
 
-/* Addresses of PCI, of networks and GUIDs have colons: "0000:3b:00.0" is one name. */
+/* Addresses of PCI, of networks and GUIDs have colons: "0000:3b:00.0" is one name, and "a\\:span" is, too. */
 static gboolean
 goes_on (const char *part)
 {
@@ -357,8 +357,12 @@ join_device (const char *start, char **parts, gsize *used)
 {
   GString *name = g_string_new (start);
 
-  for (; goes_on (parts[*used]); (*used)++)
-    g_string_append_printf (name, ":%s", parts[*used]);
+  for (; parts[*used] != NULL && (g_str_has_suffix (name->str, "\\") || goes_on (parts[*used])); (*used)++)
+    {
+      if (g_str_has_suffix (name->str, "\\"))
+        g_string_truncate (name, name->len - 1);
+      g_string_append_printf (name, ":%s", parts[*used]);
+    }
   return g_string_free (name, FALSE);
 }
 

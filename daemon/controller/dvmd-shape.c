@@ -118,10 +118,32 @@ add_named (DvmdShape *shape, GPtrArray *names, const DvmHost *host)
     g_hash_table_insert (shape->addresses, g_strdup (name), g_strdup (host->address));
 }
 
+gboolean
+dvmd_shape_is_this_machine (const char *host, const char *name)
+{
+  gsize short_length = strcspn (host, ".");
+
+  return _dvm_host_name_equal (name, host) || _dvm_host_name_equal (name, "localhost") || dvmd_address_is_own (name)
+         || (strlen (name) == short_length && g_ascii_strncasecmp (name, host, short_length) == 0);
+}
+
+/* A machine has one agent, whatever it is called: slots of its names add up, as those of one that is named twice do. */
+static void
+add_slots (DvmdPluginNode *node, const DvmHost *first, const DvmHost *again)
+{
+  gboolean all = first->all_slots || again->all_slots;
+
+  node->slots = all ? 0 : MAX (node->slots, first->n_mentions) + MAX (again->slots, again->n_mentions);
+  node->slots_max = node->slots_max > 0 && again->slots_max > 0 ? node->slots_max + again->slots_max : 0;
+}
+
 /* Files and lists become names, and what is known of each. */
 static gboolean
-read_named (DvmdShape *shape, GError **error)
+read_named (DvmdShape *shape, const char *machine, GError **error)
 {
+  gboolean is_local = g_strcmp0 (shape->launcher, LOCAL_LAUNCHER) == 0;
+  const DvmHost *own = NULL;
+  guint own_index = 0;
   g_autoptr (DvmHosts) hosts = read_hosts (shape, error);
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
 
@@ -138,8 +160,19 @@ read_named (DvmdShape *shape, GError **error)
                        "%s: relative names are for jobs; a DVM is started on nodes that are named", host->place);
           return FALSE;
         }
-      if (!host->excluded)
-        add_named (shape, names, host);
+      if (host->excluded)
+        continue;
+      if (!is_local && dvmd_shape_is_this_machine (machine, host->name))
+        {
+          if (own != NULL)
+            {
+              add_slots (&g_array_index (shape->named, DvmdPluginNode, own_index), own, host);
+              continue;
+            }
+          own = host;
+          own_index = shape->named->len;
+        }
+      add_named (shape, names, host);
     }
   if (names->len == 0)
     {
@@ -153,15 +186,6 @@ read_named (DvmdShape *shape, GError **error)
 }
 
 gboolean
-dvmd_shape_is_this_machine (const char *host, const char *name)
-{
-  gsize short_length = strcspn (host, ".");
-
-  return _dvm_host_name_equal (name, host) || _dvm_host_name_equal (name, "localhost") || dvmd_address_is_own (name)
-         || (strlen (name) == short_length && g_ascii_strncasecmp (name, host, short_length) == 0);
-}
-
-gboolean
 dvmd_controller_goes_elsewhere (const char *hosts, const char *hostfile)
 {
   const char *const lists[] = { hosts, NULL };
@@ -171,28 +195,6 @@ dvmd_controller_goes_elsewhere (const char *hosts, const char *hostfile)
   for (guint i = 0; found != NULL && i < _dvm_hosts_get_n (found); i++)
     elsewhere |= !dvmd_shape_is_this_machine (g_get_host_name (), _dvm_hosts_get (found, i)->name);
   return elsewhere;
-}
-
-/* A machine has one agent, whatever it is called. */
-static gboolean
-check_this_machine (DvmdShape *shape, const char *host, GError **error)
-{
-  const char *found = NULL;
-
-  for (guint i = 0; shape->names[i] != NULL && g_strcmp0 (shape->launcher, LOCAL_LAUNCHER) != 0; i++)
-    {
-      if (!dvmd_shape_is_this_machine (host, shape->names[i]))
-        continue;
-      if (found != NULL)
-        {
-          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                       "%s and %s are both this machine: it is named twice (the launcher \"%s\" makes two nodes of it)",
-                       found, shape->names[i], LOCAL_LAUNCHER);
-          return FALSE;
-        }
-      found = shape->names[i];
-    }
-  return TRUE;
 }
 
 /* Launchers are known by the names of their plugins. */
@@ -232,6 +234,6 @@ dvmd_shape_read (DvmdShape *shape, const char *host, DvmdPlugins *plugins, GErro
                  shape->launcher, LOCAL_LAUNCHER);
   else
     return (shape->launcher == NULL || check_launcher (shape, plugins, error))
-           && (!named || (read_named (shape, error) && check_this_machine (shape, host, error)));
+           && (!named || read_named (shape, host, error));
   return FALSE;
 }

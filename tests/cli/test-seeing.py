@@ -66,6 +66,13 @@ def test_devices():
         equal(objects(map_rows(here, "--map-by", "device=gpu:NDEV=2", topology=gpus)), ["device nvml0,nvml1", "device nvml2,nvml3"])
         text = here.cli("map", "--picture", "--topology", gpus, "-n", "2", "--map-by", "device=gpu", "true").stdout
         contains(text, "devices: [0] nvml0 [1] nvml1\n")
+        with open(gpus) as file:
+            text = file.read()
+        check('name="eno6"' in text, "a card to be called in another way")
+        odd = here.path + "/odd.xml"
+        with open(odd, "w") as file:
+            file.write(text.replace('name="eno6"', 'name="eno6:span"'))
+        equal(objects(map_rows(here, "-n", "1", "--map-by", "device=eno6\\:span:ndev=1", topology=odd)), ["device eno6:span"])
         # Four GPUs and two cores.
         with open(os.path.join(os.path.dirname(gpus), "vendors.xml")) as file:
             lines = [line for line in file if not re.match(r'<object type="(Core|PU)" os_index="[13]"', line)]

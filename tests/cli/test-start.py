@@ -203,7 +203,6 @@ def test_nodes_refused():
             ((1, "“a:x”"), "--host", "a:x"),
             ((1, "relative names are for jobs"), "--host", "+n1"),
             ((1, "names no host"), "--host", "^a"),
-            ((1, "both this machine"), "--host", "localhost," + socket.gethostname()),
             ((1, 'no launcher "pigeon"; there are: local, ssh'), "--host", "a", "--launcher", "pigeon"),
             ((1, "it takes a number from 2"), "--set", "radix=1"),
         ]
@@ -215,6 +214,26 @@ def test_nodes_refused():
         result = here.cli("start", "--bus", "none", "--hostfile", "hosts", cwd=here.path)
         contains(result.stderr, hostfile + ":4:")
         equal(sorted(os.listdir(here.path + "/dvm")) if os.path.exists(here.path + "/dvm") else [], [], "nothing is left")
+
+
+def test_names_of_this_machine():
+    """several names of this machine are one node with the sum of their slots"""
+    with place() as here:
+        for hosts, slots in (("127.0.0.1,localhost:2", 3), ("localhost:2," + socket.gethostname(), 3), ("localhost:2,127.0.0.1:4", 6)):
+            result = here.cli("start", "--bus", "none", "--host", hosts)
+            equal((result.returncode, result.stderr), (0, ""), hosts)
+            equal([node["slots"] for node in here.json("nodes")][1:], [slots], hosts)
+            equal(here.cli("stop").returncode, 0)
+
+
+def test_log_beside_the_socket():
+    """there is a log where the directories of states and of what runs are one"""
+    with place() as here:
+        both = {"XDG_STATE_HOME": here.path}
+        equal(here.cli("start", "--bus", "none", env=both).returncode, 0)
+        contains(here.cli("logs", env=both).stdout, "The DVM is ready")
+        equal(here.cli("stop", env=both).returncode, 0)
+        contains(here.cli("logs", env=both).stdout, "The DVM is ready")
 
 
 def test_hosts_of_a_file():
