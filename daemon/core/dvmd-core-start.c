@@ -135,6 +135,7 @@ void
 dvmd_start_reported (DvmdCore *self)
 {
   dvmd_membership_report (dvmd_core_get_membership (self));
+  dvmd_core_changed (self);
   check_outcomes (self);
 }
 

@@ -275,7 +275,8 @@ def test_agent_cannot_begin():
 def test_interrupted():
     """a start that is interrupted leaves no agent behind"""
     with place() as here:
-        terminal = Terminal(here, "start", "--bus", "none", "--host", "one,two,hangs", "--set", fake_ssh(here), env={"TERM": "xterm"})
+        # Longer than this test waits: the second node is told when it comes, not when the third is given up.
+        terminal = Terminal(here, "start", "--bus", "none", "--timeout", "600", "--host", "one,two,hangs", "--set", fake_ssh(here), env={"TERM": "xterm"})
         terminal.read_until(b"2 of 3 nodes")
         terminal.write(b"\x03")
         equal(terminal.wait(), 130)

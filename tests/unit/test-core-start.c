@@ -41,6 +41,28 @@ is_wiring (World *world)
   return strstr (world->log->str, "wire 0:") != NULL;
 }
 
+static void
+on_changed (DvmdCore *core, guint *reported)
+{
+  *reported = dvmd_core_get_nodes_reported (core);
+}
+
+/* A start that waits for others shows each node as soon as it has come. */
+static void
+test_told_at_once (void)
+{
+  g_auto (World) world = { 0 };
+  guint reported = 0;
+
+  start (&world, 3, FALSE);
+  g_signal_connect (world.core, "changed", G_CALLBACK (on_changed), &reported);
+  report (&world, 1);
+  g_assert_cmpuint (reported, ==, 1);
+  report (&world, 2);
+  g_assert_cmpuint (reported, ==, 2);
+  g_signal_handlers_disconnect_by_func (world.core, on_changed, &reported);
+}
+
 /* It ends when every node has come or failed, and the reason names each of those that failed. */
 static void
 test_refused (void)
@@ -231,6 +253,7 @@ int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/core-start/told-at-once", test_told_at_once);
   g_test_add_func ("/core-start/refused", test_refused);
   g_test_add_func ("/core-start/only-node", test_only_node);
   g_test_add_func ("/core-start/allowed", test_allowed);
