@@ -249,6 +249,9 @@ def test_failed():
 def test_cancel():
     """a grow that hangs is called off; the job that waits for it says so meanwhile"""
     with WithSsh() as here:
+        # The shrink of its node lasts until it ends.
+        busy = here.cli("submit", "--personality", "plain", "--host", "two", "-n", "1", "sleep", "1000").stdout.strip()
+        wait_until(lambda: here.json("job", "show", busy)["state"] == "RUNNING", "it runs")
         waiting = here.popen("grow", "--hosts", "three,hangs", "--wait", text=True)
         wait_until(lambda: here.json("campaigns"), "it begins")
         campaign = str(here.json("campaigns")[0]["id"])
@@ -265,6 +268,7 @@ def test_cancel():
         interrupted.stdout.readline()
         interrupted.send_signal(signal.SIGINT)
         equal(interrupted.wait(60), -signal.SIGINT)
+        equal(here.cli("kill", busy).returncode, 0)
         wait_until(lambda: "two" not in names(here), "who stops waiting stops nothing")
         equal(here.cli("campaign", "cancel", campaign).returncode, 0)
         output, error = waiting.communicate(timeout=60)
