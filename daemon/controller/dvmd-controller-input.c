@@ -21,10 +21,9 @@
 #include "dvmd-controller-streams.h"
 #include "dvmd-rights.h"
 
-/* A piece that is larger comes from no reader of a standard input. */
-#define MAX_PIECE (16 * 1024 * 1024)
 /* Writers wait for the answer to a piece, or are refused. */
 #define MAX_PIECES 64
+#define MAX_QUEUED (16 * 1024 * 1024)
 
 typedef struct
 {
@@ -32,12 +31,12 @@ typedef struct
   GHashTable *writers; /* id of the job -> Writer */
 } Inputs;
 
-/* One piece; without bytes: the end. */
 typedef struct
 {
   guint64 call;
-  GBytes *bytes; /* (nullable) */
+  GBytes *bytes;
   gsize written;
+  gboolean is_last;
 } Piece;
 
 typedef struct
@@ -46,8 +45,10 @@ typedef struct
   guint job;
   char *nspace; /* of the one who writes */
   guint32 rank;
-  int fd; /* -1: it has ended */
+  guint agent; /* of its node */
+  int fd;      /* -1: it has ended */
   GQueue pieces;
+  gsize queued;    /* bytes of them */
   GSource *source; /* (nullable): the pipe is full */
 } Writer;
 
@@ -56,7 +57,7 @@ piece_free (gpointer data)
 {
   Piece *piece = data;
 
-  g_clear_pointer (&piece->bytes, g_bytes_unref);
+  g_bytes_unref (piece->bytes);
   g_free (piece);
 }
 
@@ -65,6 +66,7 @@ answer_first (Writer *self, int status)
 {
   Piece *piece = g_queue_pop_head (&self->pieces);
 
+  self->queued -= g_bytes_get_size (piece->bytes);
   dvmd_controller_answer (self->all->controller, piece->call, status,
                           status == DVMD_PMIX_SUCCESS ? g_variant_new ("()") : NULL);
   piece_free (piece);
@@ -154,11 +156,13 @@ serve (Writer *self)
 
   while (self->source == NULL && (piece = g_queue_peek_head (&self->pieces)) != NULL)
     {
-      if (piece->bytes != NULL && self->fd >= 0 && !write_piece (self, piece))
+      gboolean had_end = self->fd < 0;
+
+      if (!had_end && !write_piece (self, piece))
         return;
-      if (piece->bytes == NULL && self->fd >= 0)
+      if (!had_end && piece->is_last)
         close (g_steal_fd (&self->fd));
-      answer_first (self, piece->bytes == NULL || self->fd >= 0 ? DVMD_PMIX_SUCCESS : DVMD_PMIX_ERR_NOT_FOUND);
+      answer_first (self, had_end ? DVMD_PMIX_ERR_NOT_FOUND : DVMD_PMIX_SUCCESS);
     }
 }
 
@@ -199,6 +203,7 @@ begin (Inputs *self, const DvmdCall *call, DvmdJob *job, int *status)
   writer->job = dvmd_job_get_id (job);
   writer->nspace = g_strdup (call->nspace);
   writer->rank = call->rank;
+  writer->agent = call->agent;
   writer->fd = fds[0];
   g_queue_init (&writer->pieces);
   g_hash_table_insert (self->writers, GUINT_TO_POINTER (writer->job), writer);
@@ -225,6 +230,11 @@ find_writer (Inputs *self, const DvmdCall *call, const char *nspace, guint32 ran
   writer = g_hash_table_lookup (self->writers, GUINT_TO_POINTER (dvmd_job_get_id (job)));
   if (writer == NULL)
     return begin (self, call, job, status);
+  if (writer->fd < 0 && g_queue_is_empty (&writer->pieces))
+    {
+      *status = DVMD_PMIX_ERR_NOT_FOUND;
+      return NULL;
+    }
   if (g_str_equal (writer->nspace, call->nspace) && writer->rank == call->rank)
     return writer;
   *status = DVMD_PMIX_ERR_EXISTS;
@@ -239,42 +249,29 @@ handle_input (gpointer service, DvmdCall *call, GVariant *request)
   guint32 rank;
   gboolean is_last;
   Writer *writer;
+  Piece *piece;
   int status;
 
   g_variant_get (request, "(&su@ayb)", &nspace, &rank, &data, &is_last);
   writer = find_writer (service, call, nspace, rank, &status);
-  if (writer != NULL && (g_variant_get_size (data) > MAX_PIECE || writer->pieces.length >= MAX_PIECES))
+  if (writer != NULL
+      && (writer->queued + g_variant_get_size (data) > MAX_QUEUED || writer->pieces.length >= MAX_PIECES))
     status = DVMD_PMIX_ERR_OUT_OF_RESOURCE;
   if (status != DVMD_PMIX_SUCCESS)
     {
       dvmd_controller_answer (((Inputs *)service)->controller, call->id, status, NULL);
       return;
     }
-  if (g_variant_get_size (data) > 0 || !is_last)
-    {
-      Piece *piece = g_new0 (Piece, 1);
-
-      piece->call = is_last ? 0 : call->id;
-      piece->bytes = g_variant_get_data_as_bytes (data);
-      g_queue_push_tail (&writer->pieces, piece);
-    }
-  if (is_last)
-    {
-      Piece *piece = g_new0 (Piece, 1);
-
-      piece->call = call->id;
-      g_queue_push_tail (&writer->pieces, piece);
-    }
+  piece = g_new0 (Piece, 1);
+  piece->call = call->id;
+  piece->bytes = g_variant_get_data_as_bytes (data);
+  piece->is_last = is_last;
+  writer->queued += g_bytes_get_size (piece->bytes);
+  g_queue_push_tail (&writer->pieces, piece);
   serve (writer);
 }
 
 /* ---- the service ---- */
-
-static void
-job_ended (gpointer service, DvmdJob *job)
-{
-  g_hash_table_remove (((Inputs *)service)->writers, GUINT_TO_POINTER (dvmd_job_get_id (job)));
-}
 
 static gboolean
 is_of (gpointer key, gpointer value, gpointer nspace)
@@ -287,6 +284,26 @@ static void
 requester_gone (gpointer service, const char *nspace)
 {
   g_hash_table_foreach_remove (((Inputs *)service)->writers, is_of, (gpointer)nspace);
+}
+
+/* Those of its processes that wrote to others, and the one that wrote to it. */
+static void
+job_ended (gpointer service, DvmdJob *job)
+{
+  requester_gone (service, dvm_job_get_nspace (dvmd_job_get_record (job)));
+  g_hash_table_remove (((Inputs *)service)->writers, GUINT_TO_POINTER (dvmd_job_get_id (job)));
+}
+
+static gboolean
+is_of_agent (gpointer key, gpointer value, gpointer agent)
+{
+  return ((const Writer *)value)->agent == GPOINTER_TO_UINT (agent);
+}
+
+static void
+agent_gone (gpointer service, guint rank)
+{
+  g_hash_table_foreach_remove (((Inputs *)service)->writers, is_of_agent, GUINT_TO_POINTER (rank));
 }
 
 static void
@@ -331,5 +348,6 @@ const DvmdService dvmd_input_service = {
   .calls = calls,
   .job_ended = job_ended,
   .proc_ended = proc_ended,
+  .agent_gone = agent_gone,
   .requester_gone = requester_gone,
 };

@@ -16,11 +16,14 @@
 #include <string.h>
 
 /* An answer is one message, which the library copies several times. */
-#define MAX_ROWS 65536
+#define MAX_ROWS  65536
+#define MAX_BYTES (16 * 1024 * 1024)
 
 typedef struct
 {
   DvmdCore *core;
+  DvmdClock *clock;
+  gsize size;  /* bytes of all answers so far */
   guint agent; /* of the node where it is asked */
   const char *nspace;
   const char *node_name;
@@ -45,6 +48,17 @@ fail (int *status, int why)
 {
   *status = why;
   return NULL;
+}
+
+/* FALSE: the answer would become too large. */
+static gboolean
+has_room (Query *query, gsize n_bytes, int *status)
+{
+  query->size += n_bytes;
+  if (query->size <= MAX_BYTES)
+    return TRUE;
+  *status = DVMD_PMIX_ERR_OUT_OF_RESOURCE;
+  return FALSE;
 }
 
 /* As PMIx has lists of names. */
@@ -84,39 +98,41 @@ build_command (DvmdJob *job)
   return g_utf8_make_valid (text->str, -1);
 }
 
-static void
-add_namespace (GVariantBuilder *builder, DvmdJob *job)
+static gboolean
+add_namespace (Query *query, GVariantBuilder *builder, DvmdJob *job, int *status)
 {
   DvmJob *record = dvmd_job_get_record (job);
+  g_autofree char *command = build_command (job);
+  const char *nspace = dvm_job_get_nspace (record);
 
+  if (!has_room (query, strlen (command) + strlen (nspace), status))
+    return FALSE;
   g_variant_builder_open (builder, G_VARIANT_TYPE ("(sa{sv})"));
   g_variant_builder_add (builder, "s", DVMD_PMIX_KEY_JOB_INFO);
   g_variant_builder_open (builder, G_VARIANT_TYPE_VARDICT);
-  g_variant_builder_add (builder, "{sv}", DVMD_PMIX_KEY_NSPACE, g_variant_new_string (dvm_job_get_nspace (record)));
-  g_variant_builder_add (builder, "{sv}", DVMD_PMIX_KEY_CMD_LINE, g_variant_new_take_string (build_command (job)));
+  g_variant_builder_add (builder, "{sv}", DVMD_PMIX_KEY_NSPACE, g_variant_new_string (nspace));
+  g_variant_builder_add (builder, "{sv}", DVMD_PMIX_KEY_CMD_LINE, g_variant_new_string (command));
   g_variant_builder_add (builder, "{sv}", DVMD_PMIX_KEY_JOB_SIZE,
                          g_variant_new_uint32 (dvm_job_get_num_procs (record)));
   g_variant_builder_close (builder);
   g_variant_builder_close (builder);
+  return TRUE;
 }
 
 static GVariant *
 get_namespace_info (Query *query, int *status)
 {
   g_autoptr (GPtrArray) jobs = NULL;
-  GVariantBuilder builder;
+  g_auto (GVariantBuilder) builder = G_VARIANT_BUILDER_INIT (G_VARIANT_TYPE ("a(sa{sv})"));
 
   if (query->job == NULL && dvmd_core_get_num_live (query->core) > MAX_ROWS)
     return fail (status, DVMD_PMIX_ERR_OUT_OF_RESOURCE);
-  g_variant_builder_init (&builder, G_VARIANT_TYPE ("a(sa{sv})"));
   if (query->job != NULL)
-    add_namespace (&builder, query->job);
-  else
-    {
-      jobs = dvmd_core_list_jobs (query->core, FALSE);
-      for (guint i = 0; i < jobs->len; i++)
-        add_namespace (&builder, jobs->pdata[i]);
-    }
+    return add_namespace (query, &builder, query->job, status) ? g_variant_builder_end (&builder) : NULL;
+  jobs = dvmd_core_list_jobs (query->core, FALSE);
+  for (guint i = 0; i < jobs->len; i++)
+    if (!add_namespace (query, &builder, jobs->pdata[i], status))
+      return NULL;
   return g_variant_builder_end (&builder);
 }
 
@@ -140,33 +156,48 @@ find_proc_state (guint8 state)
   return MIN (state, DVM_PROC_STATE_REGISTERED) + 1;
 }
 
+/* (transfer full) (nullable): the ranks that are asked for */
+static GArray *
+list_ranks (Query *query, DvmdNode *node, int *status)
+{
+  DvmdProcTable *procs = query->job != NULL ? dvmd_job_get_procs (query->job) : NULL;
+  g_autoptr (GArray) ranks = NULL;
+
+  if (query->job == NULL)
+    *status = DVMD_PMIX_ERR_BAD_PARAM;
+  else if (query->has_rank && (procs == NULL || query->rank >= procs->n_rows))
+    *status = DVMD_PMIX_ERR_NOT_FOUND;
+  if (*status != DVMD_PMIX_SUCCESS)
+    return NULL;
+  ranks = dvmd_facts_list_ranks (query->job, node);
+  for (guint i = ranks->len; query->has_rank && i-- > 0;)
+    if (g_array_index (ranks, guint, i) != query->rank)
+      g_array_remove_index (ranks, i);
+  if (ranks->len > MAX_ROWS)
+    *status = DVMD_PMIX_ERR_OUT_OF_RESOURCE;
+  return *status == DVMD_PMIX_SUCCESS ? g_steal_pointer (&ranks) : NULL;
+}
+
 static GVariant *
 list_procs (Query *query, DvmdNode *node, int *status)
 {
-  g_autoptr (GArray) ranks = NULL;
-  DvmdProcTable *procs;
-  GVariantBuilder builder;
+  g_autoptr (GArray) ranks = list_ranks (query, node, status);
+  g_auto (GVariantBuilder) builder = G_VARIANT_BUILDER_INIT (G_VARIANT_TYPE (DVMD_PMIX_PROC_TABLE));
 
-  if (query->job == NULL)
-    return fail (status, DVMD_PMIX_ERR_BAD_PARAM);
-  procs = dvmd_job_get_procs (query->job);
-  ranks = dvmd_facts_list_ranks (query->job, node);
-  if (ranks->len > MAX_ROWS)
-    return fail (status, DVMD_PMIX_ERR_OUT_OF_RESOURCE);
-  g_variant_builder_init (&builder, G_VARIANT_TYPE (DVMD_PMIX_PROC_TABLE));
-  for (guint i = 0; i < ranks->len; i++)
+  for (guint i = 0; ranks != NULL && i < ranks->len; i++)
     {
       guint rank = g_array_index (ranks, guint, i);
-      const DvmdProcRow *row = dvmd_proc_table_row (procs, rank);
+      const DvmdProcRow *row = dvmd_proc_table_row (dvmd_job_get_procs (query->job), rank);
       const char *name = row->node != DVMD_NO_NODE ? dvmd_node_pool_get_name (get_pool (query), row->node) : NULL;
       DvmAppSpec *app = dvm_job_spec_get_app (dvmd_job_get_spec (query->job), row->app);
       g_autofree char *program = g_utf8_make_valid (dvm_app_spec_get_argv (app)[0], -1);
 
-      if (!query->has_rank || rank == query->rank)
-        g_variant_builder_add (&builder, "(sussiii)", query->nspace, rank, name != NULL ? name : "", program, row->pid,
-                               row->exit_code, find_proc_state (row->state));
+      if (!has_room (query, strlen (program) + strlen (query->nspace), status))
+        return NULL;
+      g_variant_builder_add (&builder, "(sussiii)", query->nspace, rank, name != NULL ? name : "", program, row->pid,
+                             row->exit_code, find_proc_state (row->state));
     }
-  return g_variant_builder_end (&builder);
+  return ranks != NULL ? g_variant_builder_end (&builder) : NULL;
 }
 
 static GVariant *
@@ -187,16 +218,12 @@ get_local_proc_table (Query *query, int *status)
 static GVariant *
 get_peers (Query *query, int *status)
 {
-  g_autoptr (GArray) ranks = NULL;
-  GVariantBuilder builder;
+  g_autoptr (GArray) ranks = list_ranks (query, query->node, status);
+  g_auto (GVariantBuilder) builder = G_VARIANT_BUILDER_INIT (G_VARIANT_TYPE ("a(su)"));
 
-  if (query->job == NULL)
-    return fail (status, DVMD_PMIX_ERR_BAD_PARAM);
-  ranks = dvmd_facts_list_ranks (query->job, query->node);
-  g_variant_builder_init (&builder, G_VARIANT_TYPE ("a(su)"));
-  for (guint i = 0; i < ranks->len; i++)
+  for (guint i = 0; ranks != NULL && i < ranks->len; i++)
     g_variant_builder_add (&builder, "(su)", query->nspace, g_array_index (ranks, guint, i));
-  return g_variant_builder_end (&builder);
+  return ranks != NULL ? g_variant_builder_end (&builder) : NULL;
 }
 
 /* ---- nodes and allocations ---- */
@@ -233,7 +260,7 @@ get_alloc_ids (Query *query, int *status)
   return join (ids);
 }
 
-/* (nullable): the one that is named, or the first of the job */
+/* (nullable): the one that is named */
 static DvmdSession *
 find_session (Query *query, int *status)
 {
@@ -261,7 +288,7 @@ get_time_remaining (Query *query, int *status)
 {
   DvmdSession *session = find_session (query, status);
   gint64 end = session != NULL ? dvm_session_get_expires_at (dvmd_session_get_record (session)) : 0;
-  gint64 now = g_get_real_time ();
+  gint64 now = dvmd_clock_now (query->clock);
 
   if (session == NULL)
     return NULL;
@@ -350,20 +377,24 @@ read_qualifiers (Query *query, GVariant *dict)
   return DVMD_PMIX_SUCCESS;
 }
 
-static void
-answer_one (Query *query, const char *word, GVariant *dict, GVariantBuilder *answers)
+/* (transfer full) (nullable) */
+static GVariant *
+find_value (Query *query, const char *word, GVariant *dict, int *status)
 {
-  int status = read_qualifiers (query, dict);
-  GVariant *value = NULL;
+  g_autoptr (GVariant) value = NULL;
   gsize i = 0;
 
+  *status = read_qualifiers (query, dict);
   while (i < G_N_ELEMENTS (facts) && strcmp (facts[i].word, word) != 0)
     i++;
   if (i == G_N_ELEMENTS (facts))
-    status = DVMD_PMIX_ERR_NOT_SUPPORTED;
-  if (status == DVMD_PMIX_SUCCESS)
-    value = facts[i].get (query, &status);
-  g_variant_builder_add (answers, "(iv)", status, value != NULL ? value : g_variant_new ("()"));
+    *status = DVMD_PMIX_ERR_NOT_SUPPORTED;
+  if (*status == DVMD_PMIX_SUCCESS && has_room (query, 0, status))
+    value = facts[i].get (query, status);
+  if (value == NULL)
+    return NULL;
+  g_variant_ref_sink (value);
+  return has_room (query, g_variant_get_size (value), status) ? g_steal_pointer (&value) : NULL;
 }
 
 static void
@@ -375,14 +406,23 @@ handle_query (gpointer service, DvmdCall *call, GVariant *request)
   GVariantIter iter;
   const char *word;
   GVariant *dict;
+  gsize size = 0;
 
   g_variant_builder_init (&answers, G_VARIANT_TYPE ("a(iv)"));
   g_variant_iter_init (&iter, questions);
   while (g_variant_iter_loop (&iter, "(&s@a{sv})", &word, &dict))
     {
-      Query query = { .core = dvmd_controller_get_core (controller), .agent = call->agent };
+      Query query = {
+        .core = dvmd_controller_get_core (controller),
+        .clock = dvmd_controller_get_parts (controller)->clock,
+        .size = size,
+        .agent = call->agent,
+      };
+      int status;
+      g_autoptr (GVariant) value = find_value (&query, word, dict, &status);
 
-      answer_one (&query, word, dict, &answers);
+      size = query.size;
+      g_variant_builder_add (&answers, "(iv)", status, value != NULL ? value : g_variant_new ("()"));
     }
   dvmd_controller_answer (controller, call->id, DVMD_PMIX_SUCCESS, g_variant_new ("(a(iv))", &answers));
 }

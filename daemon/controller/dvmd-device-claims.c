@@ -141,9 +141,14 @@ static void
 add_holders (GPtrArray *texts, DvmdJob *job, guint node, DvmdTopology *topology)
 {
   DvmdMap *map = dvmd_job_get_map (job);
-  g_autoptr (DvmdMapDevices) held = dvmd_map_devices_new (map, node, topology, NULL);
-  g_autoptr (GArray) ranks = dvmd_map_expand_node (map, node);
+  g_autoptr (DvmdMapDevices) held = NULL;
+  g_autoptr (GArray) ranks = NULL;
 
+  /* It has claimed them, and no process yet. */
+  if (map == NULL)
+    return;
+  held = dvmd_map_devices_new (map, node, topology, NULL);
+  ranks = dvmd_map_expand_node (map, node);
   for (guint i = 0; held != NULL && i < texts->len; i++)
     {
       gpointer device = dvmd_topology_get_devices (topology)->pdata[i];

@@ -129,10 +129,8 @@ dvmd_shape_is_this_machine (const char *host, const char *name)
 
 /* A machine has one agent, whatever it is called: slots of its names add up, as those of one that is named twice do. */
 static void
-add_slots (DvmdPluginNode *node, const DvmHost *first, const DvmHost *again)
+add_slots (DvmdPluginNode *node, const DvmHost *first, const DvmHost *again, gboolean all)
 {
-  gboolean all = first->all_slots || again->all_slots;
-
   node->slots = all ? 0 : MAX (node->slots, first->n_mentions) + MAX (again->slots, again->n_mentions);
   node->slots_max = node->slots_max > 0 && again->slots_max > 0 ? node->slots_max + again->slots_max : 0;
 }
@@ -143,6 +141,7 @@ read_named (DvmdShape *shape, const char *machine, GError **error)
 {
   gboolean is_local = g_strcmp0 (shape->launcher, LOCAL_LAUNCHER) == 0;
   const DvmHost *own = NULL;
+  gboolean all = FALSE; /* one of its names has all slots */
   guint own_index = 0;
   g_autoptr (DvmHosts) hosts = read_hosts (shape, error);
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
@@ -164,9 +163,10 @@ read_named (DvmdShape *shape, const char *machine, GError **error)
         continue;
       if (!is_local && dvmd_shape_is_this_machine (machine, host->name))
         {
+          all |= host->all_slots;
           if (own != NULL)
             {
-              add_slots (&g_array_index (shape->named, DvmdPluginNode, own_index), own, host);
+              add_slots (&g_array_index (shape->named, DvmdPluginNode, own_index), own, host, all);
               continue;
             }
           own = host;

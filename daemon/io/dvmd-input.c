@@ -189,10 +189,10 @@ check_free (DvmdInput *self, GError **error)
   if (self->target == DVMD_INPUT_NONE)
     g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
                  "no rank of this job reads stdin: it was submitted with 'none'");
-  else if (self->owned)
-    g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS, "stdin of this job has its owner already");
   else if (self->closed)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "nobody reads stdin of this job any more");
+  else if (self->owned)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS, "stdin of this job has its owner already");
   else
     return TRUE;
   return FALSE;

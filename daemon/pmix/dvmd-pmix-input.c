@@ -26,34 +26,44 @@ typedef struct
   DvmdPmixCall call;
 } Upcall;
 
-/* An end has no data, or says so. */
-static gboolean
-is_last (const Upcall *self, GError **error)
-{
-  gboolean last = self->data == NULL || self->data->size == 0;
+/* The controller takes no more of one writer; a message could not carry any size. */
+#define MAX_SIZE (16 * 1024 * 1024)
 
+/* last: an end has no data, or says so. */
+static gboolean
+read_directives (const Upcall *self, gboolean *last, GError **error)
+{
+  *last = self->data == NULL || self->data->size == 0;
   for (gsize i = 0; i < self->n_directives; i++)
     if (PMIX_CHECK_KEY (&self->directives[i], PMIX_IOF_COMPLETE))
-      last |= PMIX_INFO_TRUE (&self->directives[i]);
+      *last |= PMIX_INFO_TRUE (&self->directives[i]);
     else if ((self->directives[i].flags & PMIX_INFO_REQD) != 0)
-      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "%s is not known here", self->directives[i].key);
-  return last;
+      {
+        g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "%s is not known here", self->directives[i].key);
+        return FALSE;
+      }
+  return TRUE;
 }
 
 /* (nullable): floating */
 static GVariant *
 read_input (const Upcall *self, GError **error)
 {
-  GError *wrong = NULL;
-  gboolean last = is_last (self, &wrong);
   gboolean has_data = self->data != NULL && self->data->bytes != NULL;
+  gboolean last;
 
-  if (wrong == NULL && (self->n_targets != 1 || !g_utf8_validate (self->targets[0].nspace, -1, NULL)))
-    g_set_error_literal (&wrong, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
-                         "One job is written to at a time, and it has to be named");
-  if (wrong != NULL)
+  if (!read_directives (self, &last, error))
+    return NULL;
+  if (self->n_targets != 1 || !g_utf8_validate (self->targets[0].nspace, -1, NULL))
     {
-      g_propagate_error (error, wrong);
+      g_set_error_literal (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+                           "One job is written to at a time, and it has to be named");
+      return NULL;
+    }
+  if (has_data && self->data->size > MAX_SIZE)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE, "%" G_GSIZE_FORMAT " bytes at once are more than %d",
+                   self->data->size, MAX_SIZE);
       return NULL;
     }
   return g_variant_new ("(su@ayb)", self->targets[0].nspace, self->targets[0].rank,

@@ -267,7 +267,8 @@ answer_query (const DvmdPmixCall *call, int status, GVariant *answer)
     {
       Item *item = &g_array_index (asked->items, Item, i);
 
-      if (!item->is_asked)
+      /* A stranger is told nothing. */
+      if (!item->is_asked && status != PMIX_ERR_NO_PERMISSIONS)
         continue;
       item->status = status;
       if (rows != NULL && n < g_variant_n_children (rows))

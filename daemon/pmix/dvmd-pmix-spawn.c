@@ -396,12 +396,12 @@ take_other (Reader *self, const pmix_info_t *info, GError **error)
   bytes = dvmd_pmix_pack_value (info, error);
   if (bytes == NULL)
     return FALSE;
-  self->info_size += g_variant_get_size (bytes);
+  self->info_size += strlen (info->key) + g_variant_get_size (bytes);
   g_variant_builder_add (self->info, "(us@ay)", self->app, info->key, bytes);
   if (self->info_size <= MAX_INFO)
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE,
-               "The values that a job is to be told are larger than %u bytes", MAX_INFO);
+               "Keys and values that a job is to be told are larger than %u bytes", MAX_INFO);
   return FALSE;
 }
 

@@ -299,8 +299,9 @@ class Tools:
         other, _, _ = dvm.start(['sleep', '1000'], np=2, stdin_target='0')
         deaf, _, _ = dvm.start(['sleep', '1000'], np=1)
         _, lines = self.tool(dvm, 'node1', 'push', f'{other.nspace}.1', 'a', '1', 'push', other.nspace, 'a', '1', 'push', 'nobody.0', 'a', '1', 'push', f'{deaf.nspace}.0', 'a', '1',
-                             'push', f'{other.nspace}.0', 'a', '1', 'push', f'{other.nspace}.0', 'y' * 1000, '60')
-        self.assertEqual(lines, [f'0 push {NOT_SUPPORTED}', f'0 push {NOT_SUPPORTED}', f'0 push {NO_SUCH}', f'0 push {NOT_SUPPORTED}', '0 push 0', '0 push 0'])
+                             'push', f'{other.nspace}.0', 'a', '1', 'push', f'{other.nspace}.0', 'y' * 1000, '60',
+                             'push', f'{other.nspace}.0', '-', '0', 'push', f'{other.nspace}.0', 'a', '1')
+        self.assertEqual(lines, [f'0 push {NOT_SUPPORTED}', f'0 push {NOT_SUPPORTED}', f'0 push {NO_SUCH}', f'0 push {NOT_SUPPORTED}', '0 push 0', '0 push 0', '0 push 0', f'0 push {NO_SUCH}'])
         done = dvm.run([ALLOC, 'push', f'{other.nspace}.0', 'a', '1'], np=1)
         self.assertEqual(done.lines, [f'0 push {NO_PERMISSIONS}'], done)
 
