@@ -470,8 +470,13 @@ class Dvm:
         return leftovers.find_processes(marks)
 
     def job_processes(self):
-        daemons = self.daemons
-        return [pid for pid in self.processes() if pid not in daemons]
+        """An agent may start a PMIx server ahead at any moment: what it has just forked is judged when it has a program."""
+        def find():
+            pids = self.processes()
+            daemons = self.daemons
+            found = [pid for pid in pids if pid not in daemons]
+            return None if any(map(leftovers.is_forked, found)) else (found,)
+        return wait_until(find, 'what agents have forked to have a program')[0]
 
     def wait_exit(self):
         try:

@@ -91,6 +91,11 @@ def find_daemons(pid):
     return found
 
 
+def is_forked(pid):
+    """Whether an agent has just begun the process: it executes the agent's program still, and what it will be is not known."""
+    return _get_program(pid) == 'dvm-agent' and _get_program(get_parent(pid)) == 'dvm-agent'
+
+
 def find_agents(pid):
     """The agents of a dvmd."""
     return [daemon for daemon in find_daemons(pid) if _get_program(daemon) == 'dvm-agent']
