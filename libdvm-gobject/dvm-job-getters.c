@@ -168,7 +168,7 @@ dvm_job_get_reason (DvmJob *self)
  * dvm_job_get_held_at:
  * @self: a DvmJob
  *
- * What the job waits for: "" (nothing), "slots", "cpus", "devices", "map", "launch" or "session" (it is
+ * The thing that the job waits for: "" (nothing), "slots", "cpus", "devices", "map", "launch" or "session" (it is
  * paused).
  *
  * Returns: (transfer none): the text, "" if there is none

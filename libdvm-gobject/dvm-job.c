@@ -114,7 +114,7 @@ static const DvmRecordField fields[] = {
   /**
    * DvmJob:held-at:
    *
-   * What the job waits for: "" (nothing), "slots", "cpus", "devices", "map", "launch" or "session" (it is
+   * The thing that the job waits for: "" (nothing), "slots", "cpus", "devices", "map", "launch" or "session" (it is
    * paused).
    *
    * Since: 0.1

@@ -286,7 +286,7 @@ requester_gone (gpointer service, const char *nspace)
   g_hash_table_foreach_remove (((Inputs *)service)->writers, is_of, (gpointer)nspace);
 }
 
-/* Those of its processes that wrote to others, and the one that wrote to it. */
+/* The job's processes write to no other job any more, and nobody writes to the job. */
 static void
 job_ended (gpointer service, DvmdJob *job)
 {

@@ -144,7 +144,7 @@ get_job_size (Query *query, int *status)
   return g_variant_new_uint32 (dvm_job_get_num_procs (dvmd_job_get_record (query->job)));
 }
 
-/* Those of ours are one lower where processes live, and end with two that it does not have. */
+/* The states of PMIx: one higher than the DVM's while a process lives, and without the last of the DVM's failures. */
 static gint32
 find_proc_state (guint8 state)
 {
@@ -382,6 +382,7 @@ static GVariant *
 find_value (Query *query, const char *word, GVariant *dict, int *status)
 {
   g_autoptr (GVariant) value = NULL;
+  gsize before = query->size;
   gsize i = 0;
 
   *status = read_qualifiers (query, dict);
@@ -394,6 +395,8 @@ find_value (Query *query, const char *word, GVariant *dict, int *status)
   if (value == NULL)
     return NULL;
   g_variant_ref_sink (value);
+  /* The getter has counted parts of it. */
+  query->size = before;
   return has_room (query, g_variant_get_size (value), status) ? g_steal_pointer (&value) : NULL;
 }
 

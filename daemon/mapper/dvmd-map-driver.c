@@ -379,7 +379,7 @@ settle_binding (Question *self, GError **error)
 
 /* ---- the answer ---- */
 
-/* Those who look at the job are shown how it was placed: as it says, with what it leaves open. */
+/* The map shows how the job was placed: by the words of the job, and by the defaults where it has none. */
 static void
 note_words (const Question *self, const DvmdMapRequest *request, DvmdMap *map, DvmdBindingPolicy *policy)
 {

@@ -292,7 +292,7 @@ show_found (const pmix_info_t *info)
   printf ("]");
 }
 
-/* Those of the words that narrow a query; the rest of the words is returned. */
+/* Reads the words KEY=VALUE that narrow a query, and returns the rest of the words. */
 static char **
 read_qualifiers (char **words, pmix_info_t *info, size_t *n)
 {
