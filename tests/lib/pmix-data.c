@@ -11,7 +11,7 @@
  *   unpublish KEY|all
  *   types                         publishes values of many types, and compares what it looks up
  *   connect NSPACE[.RANK] [timeout=S], disconnect ...   with all of its own job, and all (or that one) of that one
- *   fence NSPACE                  of both jobs
+ *   fence NSPACE                  of both jobs; of its own alone for "."
  *   get NSPACE RANK|job|all KEY [timeout=S] [node=NAME]   what that has put, or what is known of that job
  *   put KEY VALUE                 and commits
  *   query KEY[,KEY] [nspace=NAME] [host=NAME] [id=ALLOCATION] [rank=N]   PMIx_Query_info()
@@ -214,7 +214,7 @@ meet (char **words)
   else if (strcmp (words[0], "disconnect") == 0)
     say ("disconnect", PMIx_Disconnect (procs, 2, n > 0 ? info : NULL, n));
   else
-    say ("fence", PMIx_Fence (procs, 2, n > 0 ? info : NULL, n));
+    say ("fence", PMIx_Fence (procs, strcmp (words[1], ".") == 0 ? 1 : 2, n > 0 ? info : NULL, n));
   return rest;
 }
 
