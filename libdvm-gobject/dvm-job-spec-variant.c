@@ -275,28 +275,74 @@ find_type (const char *name, gboolean in_app, guint n_apps, const char *place, G
   return key->type;
 }
 
-static gboolean
-check_keys (GVariant *dict, gboolean in_app, guint n_apps, const char *place, GError **error)
+/*
+ * As g_variant_get_child() with "{&s*}", which would take this format apart for each entry: an environment has many,
+ * and every job has one. The name belongs to dict.
+ */
+static const char *
+get_entry (GVariant *dict, gsize index, GVariant **value)
 {
-  g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
+  g_autoptr (GVariant) entry = g_variant_get_child_value (dict, index);
+  g_autoptr (GVariant) name = g_variant_get_child_value (entry, 0);
+
+  *value = g_variant_get_child_value (entry, 1);
+  return g_variant_get_string (name, NULL);
+}
+
+/*
+ * Returns: (transfer full): the values of dict by name; the names belong to dict. NULL (with an error) if one has no
+ *   place there, has another type, or is there twice
+ */
+static GHashTable *
+read_keys (GVariant *dict, gboolean in_app, guint n_apps, const char *place, GError **error)
+{
+  g_autoptr (GHashTable) keys = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_variant_unref);
 
   for (gsize i = 0; i < g_variant_n_children (dict); i++)
     {
+      g_autoptr (GVariant) boxed = NULL;
       g_autoptr (GVariant) value = NULL;
-      const char *name;
-      const char *type;
+      const char *name = get_entry (dict, i, &boxed);
+      const char *type = find_type (name, in_app, n_apps, place, error);
 
-      g_variant_get_child (dict, i, "{&sv}", &name, &value);
-      type = find_type (name, in_app, n_apps, place, error);
+      value = g_variant_get_variant (boxed);
       if (type == NULL || !check_type (name, type, value, place, error))
-        return FALSE;
-      if (!g_hash_table_add (seen, (gpointer)name))
+        return NULL;
+      if (!g_hash_table_insert (keys, (gpointer)name, g_steal_pointer (&value)))
         {
           g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s%s: given twice"), place, name);
-          return FALSE;
+          return NULL;
         }
     }
-  return TRUE;
+  return g_steal_pointer (&keys);
+}
+
+/* (nullable) */
+static const char *
+get_text (GHashTable *keys, const char *name)
+{
+  GVariant *value = g_hash_table_lookup (keys, name);
+
+  return value != NULL ? g_variant_get_string (value, NULL) : NULL;
+}
+
+static gboolean
+get_switch (GHashTable *keys, const char *name, gboolean *on)
+{
+  GVariant *value = g_hash_table_lookup (keys, name);
+
+  if (value != NULL)
+    *on = g_variant_get_boolean (value);
+  return value != NULL;
+}
+
+/* (transfer container) (nullable) */
+static const char **
+get_list (GHashTable *keys, const char *name)
+{
+  GVariant *value = g_hash_table_lookup (keys, name);
+
+  return value != NULL ? g_variant_get_strv (value, NULL) : NULL;
 }
 
 /* With or without a NUL behind it. */
@@ -333,16 +379,16 @@ append_bytes (GPtrArray *list, GVariant *values, const char *key, const char *pl
 }
 
 static gboolean
-append_environment (GPtrArray *list, GVariant *dict, const char *place, GError **error)
+append_environment (GPtrArray *list, GHashTable *keys, const char *place, GError **error)
 {
-  g_autoptr (GVariant) texts = g_variant_lookup_value (dict, "env", NULL);
-  g_autoptr (GVariant) bytes = g_variant_lookup_value (dict, "env-bytes", NULL);
+  GVariant *texts = g_hash_table_lookup (keys, "env");
+  GVariant *bytes = g_hash_table_lookup (keys, "env-bytes");
 
   for (gsize i = 0; texts != NULL && i < g_variant_n_children (texts); i++)
     {
-      const char *name, *value;
+      g_autoptr (GVariant) value = NULL;
+      const char *name = get_entry (texts, i, &value);
 
-      g_variant_get_child (texts, i, "{&s&s}", &name, &value);
       if (name[0] == '\0' || strchr (name, '=') != NULL)
         {
           g_autofree char *shown = _dvm_words_show (name);
@@ -351,16 +397,16 @@ append_environment (GPtrArray *list, GVariant *dict, const char *place, GError *
                        _ ("%senv: “%s” is not a name: it must not be empty or contain “=”"), place, shown);
           return FALSE;
         }
-      g_ptr_array_add (list, g_strconcat (name, "=", value, NULL));
+      g_ptr_array_add (list, g_strconcat (name, "=", g_variant_get_string (value, NULL), NULL));
     }
   return bytes == NULL || append_bytes (list, bytes, "env-bytes", place, error);
 }
 
 static gboolean
-read_argv (DvmAppSpec *app, GVariant *dict, const char *place, GError **error)
+read_argv (DvmAppSpec *app, GHashTable *keys, const char *place, GError **error)
 {
-  g_autoptr (GVariant) texts = g_variant_lookup_value (dict, "argv", NULL);
-  g_autoptr (GVariant) bytes = g_variant_lookup_value (dict, "argv-bytes", NULL);
+  GVariant *texts = g_hash_table_lookup (keys, "argv");
+  GVariant *bytes = g_hash_table_lookup (keys, "argv-bytes");
   g_autoptr (GPtrArray) list = g_ptr_array_new_with_free_func (g_free);
   g_autofree const char **argv = NULL;
 
@@ -384,29 +430,28 @@ read_argv (DvmAppSpec *app, GVariant *dict, const char *place, GError **error)
 }
 
 static gboolean
-read_np (DvmAppSpec *app, GVariant *dict, const char *place, GError **error)
+read_np (DvmAppSpec *app, GHashTable *keys, const char *place, GError **error)
 {
-  guint np;
+  GVariant *np = g_hash_table_lookup (keys, "np");
 
-  if (!g_variant_lookup (dict, "np", "u", &np))
+  if (np == NULL)
     return TRUE;
-  if (np == 0)
+  if (g_variant_get_uint32 (np) == 0)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%snp: must be at least 1, not 0"), place);
       return FALSE;
     }
-  dvm_app_spec_set_np (app, np);
+  dvm_app_spec_set_np (app, g_variant_get_uint32 (np));
   return TRUE;
 }
 
 static gboolean
-read_cwd (DvmAppSpec *app, GVariant *dict, const char *place, GError **error)
+read_cwd (DvmAppSpec *app, GHashTable *keys, const char *place, GError **error)
 {
-  g_autoptr (GVariant) bytes = g_variant_lookup_value (dict, "cwd-bytes", NULL);
+  GVariant *bytes = g_hash_table_lookup (keys, "cwd-bytes");
+  const char *text = get_text (keys, "cwd");
   g_autofree char *cwd = NULL;
-  const char *text = NULL;
 
-  g_variant_lookup (dict, "cwd", "&s", &text);
   if (bytes != NULL && text != NULL)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%scwd-bytes: given beside cwd; one of them is enough"),
@@ -433,37 +478,37 @@ read_cwd (DvmAppSpec *app, GVariant *dict, const char *place, GError **error)
 }
 
 static void
-read_lists (DvmAppSpec *app, GVariant *dict)
+read_lists (DvmAppSpec *app, GHashTable *keys)
 {
-  g_autofree const char **names = NULL;
-  g_autofree const char **hosts = NULL;
-  const char *hostfile;
+  g_autofree const char **names = get_list (keys, "unset-env");
+  g_autofree const char **hosts = get_list (keys, "hosts");
+  const char *hostfile = get_text (keys, "hostfile");
   gboolean clear;
 
-  if (g_variant_lookup (dict, "unset-env", "^a&s", &names))
+  if (names != NULL)
     dvm_app_spec_set_unset_env (app, names);
-  if (g_variant_lookup (dict, "hosts", "^a&s", &hosts))
+  if (hosts != NULL)
     dvm_app_spec_set_hosts (app, hosts);
-  if (g_variant_lookup (dict, "hostfile", "&s", &hostfile))
+  if (hostfile != NULL)
     dvm_app_spec_set_hostfile (app, hostfile);
-  if (g_variant_lookup (dict, "env-clear", "b", &clear))
+  if (get_switch (keys, "env-clear", &clear))
     dvm_app_spec_set_clear_env (app, clear);
 }
 
 static void
-read_preloads (DvmAppSpec *app, GVariant *dict)
+read_preloads (DvmAppSpec *app, GHashTable *keys)
 {
-  g_autofree const char **files = NULL;
-  const char *directory;
+  g_autofree const char **files = get_list (keys, "preload-files");
+  const char *directory = get_text (keys, "preload-dir");
   gboolean value;
 
-  if (g_variant_lookup (dict, "preload-files", "^a&s", &files))
+  if (files != NULL)
     dvm_app_spec_set_preload_files (app, files);
-  if (g_variant_lookup (dict, "preload-dir", "&s", &directory))
+  if (directory != NULL)
     dvm_app_spec_set_preload_dir (app, directory);
-  if (g_variant_lookup (dict, "preload-binary", "b", &value))
+  if (get_switch (keys, "preload-binary", &value))
     dvm_app_spec_set_preload_binary (app, value);
-  if (g_variant_lookup (dict, "set-cwd-to-session-dir", "b", &value))
+  if (get_switch (keys, "set-cwd-to-session-dir", &value))
     dvm_app_spec_set_session_cwd (app, value);
 }
 
@@ -471,16 +516,16 @@ read_preloads (DvmAppSpec *app, GVariant *dict)
  * The entries of this dictionary replace those that were read before, but the environment is read apart and added up.
  */
 static gboolean
-read_app (DvmAppSpec *app, GVariant *dict, const char *place, GError **error)
+read_app (DvmAppSpec *app, GHashTable *keys, const char *place, GError **error)
 {
-  read_lists (app, dict);
-  read_preloads (app, dict);
-  return read_argv (app, dict, place, error) && read_np (app, dict, place, error) && read_cwd (app, dict, place, error);
+  read_lists (app, keys);
+  read_preloads (app, keys);
+  return read_argv (app, keys, place, error) && read_np (app, keys, place, error) && read_cwd (app, keys, place, error);
 }
 
 /* The policies that a program leaves out stay those of the job. */
 static gboolean
-read_placement (DvmAppSpec *app, GVariant *dict, const char *place, GError **error)
+read_placement (DvmAppSpec *app, GHashTable *keys, const char *place, GError **error)
 {
   static const struct
   {
@@ -494,9 +539,9 @@ read_placement (DvmAppSpec *app, GVariant *dict, const char *place, GError **err
 
   for (gsize i = 0; i < G_N_ELEMENTS (words); i++)
     {
-      const char *text;
+      const char *text = get_text (keys, words[i].key);
 
-      if (!g_variant_lookup (dict, words[i].key, "&s", &text))
+      if (text == NULL)
         continue;
       if (text[0] == '\0')
         {
@@ -509,7 +554,7 @@ read_placement (DvmAppSpec *app, GVariant *dict, const char *place, GError **err
 }
 
 static DvmAppSpec *
-app_from_variant (GVariant *dict, GVariant *options, const char *place, const char *app_place, GError **error)
+app_from_keys (GHashTable *keys, GHashTable *options, const char *place, const char *app_place, GError **error)
 {
   g_autoptr (DvmAppSpec) app = dvm_app_spec_new (NULL);
   g_autoptr (GPtrArray) env = g_ptr_array_new_with_free_func (g_free);
@@ -517,8 +562,8 @@ app_from_variant (GVariant *dict, GVariant *options, const char *place, const ch
   /* The options of the job are the defaults of each application. */
   if (!read_app (app, options, place, error) || !append_environment (env, options, place, error))
     return NULL;
-  if (!read_app (app, dict, app_place, error) || !append_environment (env, dict, app_place, error)
-      || !read_placement (app, dict, app_place, error))
+  if (!read_app (app, keys, app_place, error) || !append_environment (env, keys, app_place, error)
+      || !read_placement (app, keys, app_place, error))
     return NULL;
   g_ptr_array_add (env, NULL);
   dvm_app_spec_set_env (app, (const char *const *)env->pdata);
@@ -526,17 +571,18 @@ app_from_variant (GVariant *dict, GVariant *options, const char *place, const ch
 }
 
 static gboolean
-read_options (DvmJobSpec *self, GVariant *options, const char *place, GError **error)
+read_options (DvmJobSpec *self, GHashTable *options, const char *place, GError **error)
 {
-  for (gsize i = 0; i < g_variant_n_children (options); i++)
-    {
-      g_autoptr (GVariant) value = NULL;
-      const DvmSpecKey *key;
-      const char *name;
+  gsize n_keys;
+  const DvmSpecKey *all = _dvm_spec_get_job_keys (&n_keys);
 
-      g_variant_get_child (options, i, "{&sv}", &name, &value);
-      key = _dvm_spec_find_job_key (name);
-      if (key == NULL)
+  for (gsize i = 0; i < n_keys; i++)
+    {
+      const DvmSpecKey *key = &all[i];
+      const char *name = key->name;
+      GVariant *value = g_hash_table_lookup (options, name);
+
+      if (value == NULL)
         continue;
       if (key->type[0] == 's' && g_variant_get_string (value, NULL)[0] == '\0' && strcmp (name, "name") != 0
           && strcmp (name, "label") != 0 && strcmp (name, "output") != 0 && strcmp (name, "runtime-options") != 0)
@@ -571,18 +617,20 @@ _dvm_job_spec_new_from_variant_at (GVariant *apps, GVariant *options, const char
 {
   g_autoptr (DvmJobSpec) self = dvm_job_spec_new ();
   gsize n_apps = g_variant_n_children (apps);
+  g_autoptr (GHashTable) job_keys = read_keys (options, FALSE, n_apps, place, error);
 
-  if (!check_keys (options, FALSE, n_apps, place, error) || !read_options (self, options, place, error))
+  if (job_keys == NULL || !read_options (self, job_keys, place, error))
     return NULL;
   for (gsize i = 0; i < n_apps; i++)
     {
       g_autoptr (GVariant) dict = g_variant_get_child_value (apps, i);
       g_autofree char *app_place = g_strdup_printf ("%sapps[%" G_GSIZE_FORMAT "].", place, i);
+      g_autoptr (GHashTable) keys = read_keys (dict, TRUE, n_apps, app_place, error);
       g_autoptr (DvmAppSpec) app = NULL;
 
-      if (!check_keys (dict, TRUE, n_apps, app_place, error))
+      if (keys == NULL)
         return NULL;
-      app = app_from_variant (dict, options, place, app_place, error);
+      app = app_from_keys (keys, job_keys, place, app_place, error);
       if (app == NULL)
         return NULL;
       dvm_job_spec_add_app (self, app);
