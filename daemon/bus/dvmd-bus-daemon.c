@@ -138,7 +138,10 @@ gboolean
 dvmd_bus_daemon_export (DvmdBusPeer *peer, GError **error)
 {
   static const GDBusInterfaceVTable vtable = { .method_call = on_method_call };
-  g_autoptr (GDBusNodeInfo) info = g_dbus_node_info_new_for_xml (daemon_xml, error);
+  static GDBusNodeInfo *info;
 
+  /* It is read once: each `run` is a peer of its own. */
+  if (info == NULL)
+    info = g_dbus_node_info_new_for_xml (daemon_xml, error);
   return info != NULL && dvmd_bus_peer_register (peer, "/org/freedesktop/DBus", info->interfaces[0], &vtable, error);
 }

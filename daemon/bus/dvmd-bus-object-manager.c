@@ -217,7 +217,10 @@ gboolean
 dvmd_bus_object_manager_export (DvmdBusPeer *peer, GError **error)
 {
   static const GDBusInterfaceVTable vtable = { .method_call = on_method_call };
-  g_autoptr (GDBusNodeInfo) info = g_dbus_node_info_new_for_xml (object_manager_xml, error);
+  static GDBusNodeInfo *info;
 
+  /* It is read once: each `run` is a peer of its own. */
+  if (info == NULL)
+    info = g_dbus_node_info_new_for_xml (object_manager_xml, error);
   return info != NULL && dvmd_bus_peer_register (peer, "/org/dvm", info->interfaces[0], &vtable, error);
 }
