@@ -21,17 +21,6 @@
 
 #define LOG_KEYS "pmix.log."
 
-typedef struct
-{
-  DvmdPmixItem item;
-  pmix_proc_t proc;
-  const pmix_info_t *data; /* the library's, as directives, until it is called back */
-  gsize n_data;
-  const pmix_info_t *directives;
-  gsize n_directives;
-  DvmdPmixCall call;
-} Upcall;
-
 /* The options that all texts of a request have in common. */
 typedef struct
 {
@@ -113,7 +102,7 @@ take_text (GVariantBuilder *texts, const Directives *directives, const pmix_info
  * text that can be is all there is.
  */
 static GVariant *
-read_log (const Upcall *upcall, GError **error)
+read_log (const DvmdPmixUpcall *upcall, GError **error)
 {
   g_auto (GVariantBuilder) texts = G_VARIANT_BUILDER_INIT (G_VARIANT_TYPE ("a(uus)"));
   Directives directives = { .time = g_get_real_time () / G_USEC_PER_SEC, .priority = LOG_ERR };
@@ -145,15 +134,9 @@ read_log (const Upcall *upcall, GError **error)
   return NULL;
 }
 
-static void
-answer_log (const DvmdPmixCall *call, int status, GVariant *answer)
-{
-  call->callback.done (status, call->callback_data);
-}
-
 /* The library itself logs what it has to say to people. */
 static void
-tell_own (const Upcall *upcall)
+tell_own (const DvmdPmixUpcall *upcall)
 {
   for (gsize i = 0; i < upcall->n_data; i++)
     {
@@ -162,20 +145,12 @@ tell_own (const Upcall *upcall)
       if (text != NULL)
         g_message ("libpmix says: %s", text);
     }
-  answer_log (&upcall->call, PMIX_SUCCESS, NULL);
+  upcall->call.answer (&upcall->call, PMIX_SUCCESS, NULL);
 }
 
 static void
-upcall_free (DvmdPmixItem *item)
+run_log (DvmdPmixServer *server, const DvmdPmixUpcall *self)
 {
-  g_free (item);
-}
-
-static void
-upcall_run (DvmdPmixItem *item, gpointer owner)
-{
-  Upcall *self = (Upcall *)item;
-  g_autoptr (DvmdPmixServer) server = g_object_ref (owner);
   g_autoptr (GError) error = NULL;
 
   if (dvmd_pmix_upcalls_is_own (self->proc.nspace))
@@ -188,7 +163,6 @@ upcall_run (DvmdPmixItem *item, gpointer owner)
                      "log of %" G_GSIZE_FORMAT " texts", self->n_data);
       dvmd_pmix_server_call (server, &self->call, DVMD_CALL_LOG, &self->proc, request, error);
     }
-  upcall_free (item);
 }
 
 /* On PMIx's thread. */
@@ -196,16 +170,14 @@ void
 dvmd_pmix_upcall_log (const pmix_proc_t *proc, const pmix_info_t data[], size_t n_data, const pmix_info_t directives[],
                       size_t n_directives, pmix_op_cbfunc_t callback, void *callback_data)
 {
-  Upcall *self = g_new0 (Upcall, 1);
-
-  self->item.run = upcall_run;
-  self->item.free = upcall_free;
-  self->proc = *proc;
-  self->data = data;
-  self->n_data = n_data;
-  self->directives = directives;
-  self->n_directives = n_directives;
-  self->call = (DvmdPmixCall){ .answer = answer_log, .callback.done = callback, .callback_data = callback_data };
-  self->call.nspace = self->proc.nspace;
-  dvmd_pmix_upcalls_post (&self->item);
+  dvmd_pmix_upcall_post (&(const DvmdPmixUpcall){
+      .run = run_log,
+      .proc = *proc,
+      .data = data,
+      .n_data = n_data,
+      .directives = directives,
+      .n_directives = n_directives,
+      .call.callback.done = callback,
+      .call.callback_data = callback_data,
+  });
 }
