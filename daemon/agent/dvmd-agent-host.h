@@ -21,10 +21,16 @@ void dvmd_agent_connect (DvmdPmixHost *host, guint64 token, gboolean leave, cons
 /* dvmd-agent-tools.c */
 /* A process that runs here, or a tool that is connected. */
 gboolean dvmd_agent_is_here (DvmdAgent *self, const char *nspace, guint32 rank);
+/* Adds the tools that are connected to targets (element-type DvmdPmixProc), which borrows their names. */
+void dvmd_agent_list_tools (DvmdAgent *self, GArray *targets);
 char *dvmd_agent_tool_connected (DvmdPmixHost *host, const char *nspace, guint32 *rank);
 void dvmd_agent_tool_named (DvmdPmixHost *host, const char *nspace, guint32 rank);
 /* FALSE: it was none. */
 gboolean dvmd_agent_tool_lost (DvmdAgent *self, const char *nspace, guint32 rank);
+
+/* dvmd-agent-events.c */
+/* The PMIx server knows the job: it is told of the events that have come before. */
+void dvmd_agent_tell_early_events (DvmdAgentJob *job);
 
 /* dvmd-agent-spawn.c */
 /* (transfer full): the request of a rank, without what the agent itself has put into that rank's environment. */

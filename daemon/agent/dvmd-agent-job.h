@@ -56,6 +56,7 @@ struct _DvmdAgentJob
   gboolean killed;
   GPtrArray *cpus;         /* (nullable): by local rank: what the process is bound to */
   DvmdMapDevices *devices; /* (nullable): processes have none */
+  GPtrArray *early_events; /* (nullable): bodies of DVMD_MSG_EVENT that have come before the PMIx server knew the job */
   gboolean went_on;        /* ranks that wait for a debugger need not any more */
 };
 

@@ -11,6 +11,7 @@
 #include "dvmd-agent-binding.h"
 #include "dvmd-agent-devices.h"
 #include "dvmd-agent-fences.h"
+#include "dvmd-agent-host.h"
 #include "dvmd-agent-pmix.h"
 #include "dvmd-agent-procs.h"
 #include "dvmd-agent-stage.h"
@@ -66,6 +67,7 @@ dvmd_agent_job_free (DvmdAgentJob *self)
   dvmd_fields_clear (dvmd_launch_fields, &self->options);
   g_clear_pointer (&self->cpus, g_ptr_array_unref);
   g_clear_pointer (&self->devices, dvmd_map_devices_free);
+  g_clear_pointer (&self->early_events, g_ptr_array_unref);
   g_free (self->lost_reason);
   g_free (self->session_dir);
   g_free (self);
@@ -261,6 +263,7 @@ register_job (DvmdAgent *self, DvmdAgentJob *job)
   job->registering = TRUE;
   job->timer = dvmd_clock_add_timer (dvmd_agent_get_parts (self)->clock, REGISTER_LIMIT, on_no_answer, job);
   dvmd_pmix_register_job_async (dvmd_agent_get_pmix (self), description, on_registered, pending);
+  dvmd_agent_tell_early_events (job);
 }
 
 static void

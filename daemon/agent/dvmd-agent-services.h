@@ -42,6 +42,7 @@ extern const DvmdAgentService dvmd_agent_calls_service;
 extern const DvmdAgentService dvmd_agent_connect_service;
 extern const DvmdAgentService dvmd_agent_debug_service;
 extern const DvmdAgentService dvmd_agent_environment_service;
+extern const DvmdAgentService dvmd_agent_events_service;
 extern const DvmdAgentService dvmd_agent_fences_service;
 extern const DvmdAgentService dvmd_agent_io_service;
 extern const DvmdAgentService dvmd_agent_launch_service;

@@ -145,6 +145,23 @@ dvmd_agent_is_here (DvmdAgent *self, const char *nspace, guint32 rank)
   return (proc != NULL && !(proc->flags & DVMD_PROC_EXITED)) || find_tool (self, nspace, rank) != NULL;
 }
 
+void
+dvmd_agent_list_tools (DvmdAgent *self, GArray *targets)
+{
+  GHashTableIter iter;
+  gpointer value;
+
+  g_hash_table_iter_init (&iter, get_tools (self)->connected);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    {
+      const Tool *tool = value;
+      DvmdPmixProc target = { tool->nspace, tool->rank };
+
+      if (tool->own)
+        g_array_append_val (targets, target);
+    }
+}
+
 /* ---- the service ---- */
 
 /* Tells each connected tool that the server ends, and forgets it. */

@@ -136,6 +136,18 @@ is_tool_of (DvmdController *self, guint agent, const char *nspace)
   return g_str_has_prefix (nspace, prefix);
 }
 
+guint
+dvmd_controller_find_tool (DvmdController *self, const char *nspace)
+{
+  const char *number = strstr (nspace, "@tool-");
+  guint64 agent = number != NULL ? g_ascii_strtoull (number + strlen ("@tool-"), NULL, 10) : 0;
+
+  return agent > 0 && agent < G_MAXUINT && is_tool_of (self, (guint)agent, nspace)
+                 && !dvmd_controller_is_lost (self, (guint)agent)
+             ? (guint)agent
+             : 0;
+}
+
 gboolean
 dvmd_controller_authenticate (DvmdController *self, guint agent, const char *nspace, guint32 rank)
 {

@@ -87,6 +87,7 @@ typedef struct
   SERVICE (log)                                                                                                        \
   SERVICE (query)                                                                                                      \
   SERVICE (input)                                                                                                      \
+  SERVICE (events)                                                                                                     \
   SERVICE (defaults)
 
 #define DVMD_SERVICE_DECLARATION(name) extern const DvmdService dvmd_##name##_service;

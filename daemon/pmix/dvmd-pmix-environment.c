@@ -63,6 +63,9 @@ dvmd_pmix_prepare_environment (const char *gds)
   /* Else a connection that breaks is told a second later, and the end of its process waits for that. */
   if (g_getenv ("PMIX_MCA_pmix_event_caching_window") == NULL)
     g_setenv ("PMIX_MCA_pmix_event_caching_window", "0", TRUE);
+  /* Events for processes that have no handler yet are kept for each of them (dvmd-pmix-notify.c). */
+  if (g_getenv ("PMIX_MCA_pmix_max_events") == NULL)
+    g_setenv ("PMIX_MCA_pmix_max_events", "4096", TRUE);
   /* Else what clients log on an output goes to no job's: the library looks for somebody who has asked it for that. */
   g_setenv ("PMIX_MCA_plog", "default", TRUE);
 }

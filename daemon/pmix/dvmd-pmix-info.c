@@ -110,17 +110,24 @@ dvmd_pmix_info_add_topology (DvmdPmixInfo *self, const char *key, pmix_topology_
   self->items[self->length - 1].flags |= PMIX_INFO_PERSISTENT;
 }
 
-void
-dvmd_pmix_info_add_packed (DvmdPmixInfo *self, const char *key, GVariant *bytes)
+static gboolean
+add_unpacked (DvmdPmixInfo *self, const char *key, GVariant *bytes)
 {
   pmix_value_t value;
 
+  if (!dvmd_pmix_unpack_value (bytes, &value))
+    return FALSE;
+  *append (self, key, value.type) = value;
+  return TRUE;
+}
+
+void
+dvmd_pmix_info_add_packed (DvmdPmixInfo *self, const char *key, GVariant *bytes)
+{
   for (gsize i = 0; i < self->length; i++)
     if (PMIX_CHECK_KEY (&self->items[i], key))
       return;
-  if (dvmd_pmix_unpack_value (bytes, &value))
-    *append (self, key, value.type) = value;
-  else
+  if (!add_unpacked (self, key, bytes))
     g_message ("What “%s” stands for cannot be read here", key);
 }
 
@@ -210,7 +217,7 @@ dvmd_pmix_info_add_dict (DvmdPmixInfo *self, GVariant *dict)
   g_variant_iter_init (&iter, dict);
   while (g_variant_iter_loop (&iter, "{&sv}", &key, &value))
     if (!dvmd_pmix_info_add_variant (self, key, value))
-      g_message ("“%s” has type %s, which PMIx cannot be given", key, g_variant_get_type_string (value));
+      g_message ("“%s” has a value of type %s, which PMIx cannot be given", key, g_variant_get_type_string (value));
 }
 
 gboolean
@@ -244,6 +251,8 @@ dvmd_pmix_info_add_variant (DvmdPmixInfo *self, const char *key, GVariant *value
     add_proc_table (self, key, value);
   else if (g_variant_is_of_type (value, G_VARIANT_TYPE ("a(sa{sv})")))
     add_arrays (self, key, value);
+  else if (g_variant_is_of_type (value, G_VARIANT_TYPE_BYTESTRING))
+    return add_unpacked (self, key, value);
   else
     return FALSE;
   return TRUE;

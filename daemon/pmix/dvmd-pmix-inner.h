@@ -43,6 +43,9 @@ void dvmd_pmix_operation_step (pmix_status_t status, void *data);
 /* Takes the status of a library call that calls dvmd_pmix_operation_step() later, unless it has failed at once. */
 void dvmd_pmix_operation_called (DvmdPmixOperation *self, pmix_status_t status);
 
+/* From any thread; func gets data, and a status that says nothing. */
+void dvmd_pmix_server_run_on_thread (pmix_op_cbfunc_t func, void *data);
+
 /* NULL, with the error set to the task, unless the server runs. */
 GTask *dvmd_pmix_server_new_task (DvmdPmixServer *self, gpointer tag, GAsyncReadyCallback callback, gpointer user_data);
 GError *dvmd_pmix_error_new (int status, const char *format, ...) G_GNUC_PRINTF (2, 3);

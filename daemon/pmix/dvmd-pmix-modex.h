@@ -31,7 +31,5 @@ void dvmd_pmix_server_fetch_modex_async (DvmdPmix *pmix, const char *nspace, gui
                                          gpointer user_data);
 GBytes *dvmd_pmix_server_fetch_modex_finish (DvmdPmix *pmix, GAsyncResult *result, GError **error);
 void dvmd_pmix_server_complete (DvmdPmix *pmix, guint64 token, int status, GBytes *data);
-void dvmd_pmix_server_notify_event (DvmdPmix *pmix, int status, const DvmdPmixProc *source, const DvmdPmixProc *targets,
-                                    guint n_targets, GVariant *details);
 
 G_END_DECLS

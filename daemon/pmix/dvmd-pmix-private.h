@@ -7,6 +7,7 @@
 #pragma once
 
 #include "dvmd-pmix-dirs.h"
+#include "dvmd-pmix-events.h"
 #include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-jobinfo.h"
 #include "dvmd-pmix-queue.h"
@@ -18,6 +19,7 @@ typedef struct
 {
   DvmdPmixJob *job;
   DvmdPmixInfo info; /* the library reads it until the registration has ended */
+  DvmdPmixAudience *audience;
 } DvmdPmixServerJob;
 
 struct _DvmdPmixServer
@@ -39,6 +41,7 @@ struct _DvmdPmixServer
   GHashTable *calls;    /* guint64 -> DvmdPmixCall: that the agent has not answered */
   GHashTable *tasks;    /* GTasks that wait for the library */
   guint64 last_token;
+  gsize lost;         /* bytes that the library may have lost with events that it has told */
   int library_thread; /* gettid(2) of the one that answered last */
   gboolean running;
   DvmdPmixDone stopped; /* (nullable): who waits for the end of the stop */

@@ -15,6 +15,7 @@
 #include "dvmd-log.h"
 #include "dvmd-pmix-calls.h"
 #include "dvmd-pmix-environment.h"
+#include "dvmd-pmix-events.h"
 #include "dvmd-pmix-forget.h"
 #include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-modex.h"
@@ -42,6 +43,7 @@ server_job_free (gpointer data)
 
   dvmd_pmix_info_clear (&self->info);
   dvmd_pmix_job_unref (self->job);
+  dvmd_pmix_audience_free (self->audience);
   g_free (self);
 }
 
@@ -360,17 +362,23 @@ on_pinged (DvmdPmixServer *self, GTask *task, int status, GBytes *data)
 }
 
 /* The library's thread looks for a client that nobody can be, finds none, and says so. */
+void
+dvmd_pmix_server_run_on_thread (pmix_op_cbfunc_t func, void *data)
+{
+  pmix_proc_t nobody;
+
+  PMIX_LOAD_PROCID (&nobody, "", 0);
+  PMIx_server_deregister_client (&nobody, func, data);
+}
+
 static void
 dvmd_pmix_server_ping_async (DvmdPmix *pmix, GAsyncReadyCallback callback, gpointer user_data)
 {
   DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
   g_autoptr (GTask) task = dvmd_pmix_server_new_task (self, dvmd_pmix_server_ping_async, callback, user_data);
-  pmix_proc_t nobody;
 
-  if (task == NULL)
-    return;
-  PMIX_LOAD_PROCID (&nobody, "", 0);
-  PMIx_server_deregister_client (&nobody, dvmd_pmix_operation_step, dvmd_pmix_operation_new (self, task, 1, on_pinged));
+  if (task != NULL)
+    dvmd_pmix_server_run_on_thread (dvmd_pmix_operation_step, dvmd_pmix_operation_new (self, task, 1, on_pinged));
 }
 
 /* Jobs */
@@ -419,6 +427,7 @@ add_job (DvmdPmixServer *self, DvmdPmixJob *job, GError **error)
     return NULL;
   entry = g_new0 (DvmdPmixServerJob, 1);
   entry->job = dvmd_pmix_job_ref (job);
+  entry->audience = dvmd_pmix_audience_new ();
   session = dvmd_pmix_dirs_build_session (self->dirs, job->nspace);
   dvmd_pmix_build_job_info (&entry->info, job,
                             &(DvmdPmixView){

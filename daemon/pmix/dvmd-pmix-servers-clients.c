@@ -390,7 +390,7 @@ dvmd_pmix_servers_notify_event (DvmdPmix *pmix, int status, const DvmdPmixProc *
       for (guint i = 0; i < n_targets; i++)
         if (find_server_of (self, &targets[i]) == value)
           theirs[n++] = targets[i];
-      if (n > 0 || n_targets == 0)
+      if (n > 0)
         tell_event (value, status, source, dvmd_pmix_procs_to_variant (theirs, n), owned);
     }
 }

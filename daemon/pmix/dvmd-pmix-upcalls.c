@@ -13,6 +13,7 @@
 #include "dvmd-log.h"
 #include "dvmd-pmix-alloc.h"
 #include "dvmd-pmix-control.h"
+#include "dvmd-pmix-events.h"
 #include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-input.h"
 #include "dvmd-pmix-log.h"
@@ -154,6 +155,7 @@ on_connected (DvmdPmixServer *server, gpointer upcall)
   const Upcall *self = upcall;
 
   dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, self->proc.nspace, self->proc.rank, "connected");
+  dvmd_pmix_server_rank_connected (server, &self->proc);
   dvmd_pmix_host_connected (dvmd_pmix_server_get_host (server), self->proc.nspace, self->proc.rank);
 }
 
@@ -296,6 +298,7 @@ on_tool_of_rank (DvmdPmixServer *server, gpointer upcall)
 
   dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, name, self->proc.rank, "a tool with the environment of %s",
                  self->proc.nspace);
+  dvmd_pmix_server_rank_connected (server, &self->proc);
 }
 
 static void
@@ -490,17 +493,22 @@ push_stdin (const pmix_proc_t *source, const pmix_proc_t targets[], size_t n_tar
 }
 
 /*
- * Events of the system are the host's to tell, and without this nobody can register for them. The clients concerned are
- * told of a node that is lost or leaves, whoever registers; of the others nobody is.
+ * Events of the system are the host's to tell, and without this nobody can register for them. Who is concerned is told,
+ * whoever registers: by the DVM of a node that is lost or leaves, of the others by processes and tools.
  */
 static pmix_status_t
 register_events (pmix_status_t *codes, size_t n_codes, const pmix_info_t info[], size_t n_info,
                  pmix_op_cbfunc_t callback, void *callback_data)
 {
-  for (size_t i = 0; i < n_codes; i++)
-    if (codes[i] == PMIX_EVENT_NODE_DOWN || codes[i] == PMIX_EVENT_NODE_OFFLINE)
-      return PMIX_OPERATION_SUCCEEDED;
-  return PMIX_ERR_NOT_SUPPORTED;
+  return PMIX_OPERATION_SUCCEEDED;
+}
+
+/* An event of a client has come by dvmd_pmix_upcall_event() before. */
+static pmix_status_t
+notify_event (pmix_status_t code, const pmix_proc_t *source, pmix_data_range_t range, pmix_info_t info[], size_t n_info,
+              pmix_op_cbfunc_t callback, void *callback_data)
+{
+  return PMIX_OPERATION_SUCCEEDED;
 }
 
 static pmix_status_t
@@ -564,6 +572,7 @@ static pmix_server_module_t module = {
   .push_stdin = push_stdin,
   .register_events = register_events,
   .deregister_events = deregister_events,
+  .notify_event = notify_event,
 };
 
 pmix_server_module_t *

@@ -152,9 +152,10 @@ void dvmd_pmix_deliver_output (DvmdPmix *self, const DvmdPmixProc *source, guint
 void dvmd_pmix_complete_connect (DvmdPmix *self, guint64 token, int status);
 
 /*
- * Tells local clients and tools of an event; one that is just connecting may miss it. source (nullable): the process it
- * comes from, the server itself if NULL. targets: n_targets 0 is every local client. details (nullable, floating is
- * sunk): a{sv} of PMIx keys with values of type s, b, i, u, x, t, (i) (a status), (su) (a process) or a(su).
+ * Tells those of the targets that are local clients and tools of an event, clients that have yet to connect when they
+ * have. source (nullable): the process it comes from, which is not told; the server itself if NULL. details (nullable,
+ * floating is sunk): a{sv} of PMIx keys with values of type s, b, i, u, x, t, (i) (a status), (su) (a process), a(su),
+ * or ay (packed by the library).
  */
 void dvmd_pmix_notify_event (DvmdPmix *self, int status, const DvmdPmixProc *source, const DvmdPmixProc *targets,
                              guint n_targets, GVariant *details);

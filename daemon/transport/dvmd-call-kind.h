@@ -23,6 +23,7 @@ G_BEGIN_DECLS
  * QUERY        ([(word, qualifiers)]): ([(status, value)]). The library does not say who asks: it is the agent itself.
  *              Qualifiers are nspace, rank, node, alloc-id
  * INPUT        (namespace of the job, rank that reads, bytes, whether they are the last): (), when they have been taken
+ * EVENT        (status, DvmdPmixRange, [(nspace, rank)] of a range of processes, details with packed values): ()
  */
 #define DVMD_CALLS(CALL)                                                                                               \
   CALL (ALLOCATE, "change the nodes of the DVM", "(sa{sv})", "(ssu)")                                                  \
@@ -31,7 +32,8 @@ G_BEGIN_DECLS
   CALL (DATA, "publish or look up", "(uuua{sv})", "(a(susay))")                                                        \
   CALL (LOG, "log something", "(a(uus))", "()")                                                                        \
   CALL (QUERY, "know something", "(a(sa{sv}))", "(a(iv))")                                                             \
-  CALL (INPUT, "write to a job", "(suayb)", "()")
+  CALL (INPUT, "write to a job", "(suayb)", "()")                                                                      \
+  CALL (EVENT, "tell of an event", "(iua(su)a{sv})", "()")
 
 /* Values that the job's processes are told besides: application or G_MAXUINT32, key, packed value. */
 #define DVMD_SPAWN_INFO      "pmix-info"

@@ -65,6 +65,7 @@ static const Kind kinds[] = {
   { DVMD_MSG_WARN, "warn", "(ux)" },
   { DVMD_MSG_TOOL_GONE, "tool-gone", "(s)" },
   { DVMD_MSG_ALLOC_WARNING, "alloc-warning", "(sussu)" },
+  { DVMD_MSG_EVENT, "event", "(isua(su)ba{sv})" },
   { DVMD_MSG_SPAWN_OUTPUT, "spawn-output", "(susuuay)", TRUE },
   { DVMD_MSG_ABORT_OTHERS, "abort-others", "(suuisa(su))" },
   { DVMD_MSG_JOB_EVENT, "job-event", "(suisii)" },

@@ -56,7 +56,7 @@ typedef enum
   DVMD_PMIX_ERR_EXIT_NONZERO_TERM = -404,
 } DvmdPmixStatus;
 
-/* For whom something is published, or of whom it is looked for. */
+/* For whom something is published or told, or of whom it is looked for. */
 typedef enum
 {
   DVMD_PMIX_RANGE_UNDEF = 0,

@@ -1,0 +1,113 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Events of processes, tools and the DVM for processes and tools of this node.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-agent"
+
+#include "dvmd-agent-host.h"
+#include "dvmd-agent-job.h"
+
+typedef struct
+{
+  gint32 status;
+  DvmdPmixProc source; /* nspace "": the DVM */
+  GVariant *details;
+} Event;
+
+static void
+tell (DvmdAgent *self, const Event *event, const DvmdPmixProc *targets, guint n_targets)
+{
+  if (n_targets > 0 && dvmd_agent_has_pmix (self))
+    dvmd_pmix_notify_event (dvmd_agent_get_pmix (self), event->status,
+                            event->source.nspace[0] != '\0' ? &event->source : NULL, targets, n_targets,
+                            event->details);
+}
+
+/* Its ranks start, and the event may come, before the environment of those of another node has. */
+static gboolean
+is_on_its_way (const DvmdAgentJob *job)
+{
+  return job->pmix && !job->registering && !job->registered;
+}
+
+/* Whether there is somebody to be told. */
+static gboolean
+is_alive (DvmdAgent *self, const DvmdAgentJob *job, const DvmdPmixProc *target)
+{
+  if (job == NULL || target->rank != DVMD_PMIX_RANK_WILDCARD)
+    return dvmd_agent_is_here (self, target->nspace, target->rank);
+  for (guint i = 0; i < job->local->procs->len; i++)
+    if ((((const DvmdLocalProc *)g_ptr_array_index (job->local->procs, i))->flags & DVMD_PROC_EXITED) == 0)
+      return TRUE;
+  return FALSE;
+}
+
+static void
+keep (DvmdAgentJob *job, GVariant *body)
+{
+  if (job->early_events == NULL)
+    job->early_events = g_ptr_array_new_with_free_func ((GDestroyNotify)g_variant_unref);
+  if (!g_ptr_array_find (job->early_events, body, NULL))
+    g_ptr_array_add (job->early_events, g_variant_ref (body));
+}
+
+/* only (nullable): this job alone is meant, which has been told nothing of the event yet */
+static void
+deliver (DvmdAgent *self, GVariant *body, const DvmdAgentJob *only)
+{
+  g_autoptr (GVariant) rows = NULL;
+  g_autoptr (GVariant) details = NULL;
+  g_autoptr (GArray) targets = g_array_new (FALSE, FALSE, sizeof (DvmdPmixProc));
+  Event event;
+  GVariantIter iter;
+  DvmdPmixProc target;
+  gboolean tools;
+
+  g_variant_get (body, "(i&su@a(su)b@a{sv})", &event.status, &event.source.nspace, &event.source.rank, &rows, &tools,
+                 &details);
+  event.details = details;
+  if (tools && only == NULL)
+    dvmd_agent_list_tools (self, targets);
+  g_variant_iter_init (&iter, rows);
+  while (g_variant_iter_next (&iter, "(&su)", &target.nspace, &target.rank))
+    {
+      DvmdAgentJob *job = dvmd_agent_find_job_named (self, target.nspace);
+
+      if (only != NULL && job != only)
+        continue;
+      if (job != NULL && is_on_its_way (job))
+        keep (job, body);
+      else if (is_alive (self, job, &target))
+        g_array_append_val (targets, target);
+    }
+  tell (self, &event, (const DvmdPmixProc *)targets->data, targets->len);
+}
+
+static void
+handle_event (gpointer service, guint source, GVariant *body)
+{
+  deliver (service, body, NULL);
+}
+
+void
+dvmd_agent_tell_early_events (DvmdAgentJob *job)
+{
+  g_autoptr (GPtrArray) events = g_steal_pointer (&job->early_events);
+
+  for (guint i = 0; events != NULL && i < events->len; i++)
+    deliver (job->agent, g_ptr_array_index (events, i), job);
+}
+
+static const DvmdHandler handlers[] = {
+  { DVMD_MSG_EVENT, handle_event },
+  { 0 },
+};
+
+const DvmdAgentService dvmd_agent_events_service = {
+  .name = "events",
+  .handlers = handlers,
+};

@@ -1,0 +1,315 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Events that processes and tools tell others, by range.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-controller"
+
+#include <string.h>
+
+#include "dvmd-services.h"
+#include "dvmd-controller-jobs.h"
+#include "dvmd-core-sessions.h"
+#include "dvmd-log.h"
+#include "dvmd-rights.h"
+
+typedef struct
+{
+  DvmdController *controller; /* unowned */
+  const DvmdCall *call;
+  const DvmdRequester *requester;
+  DvmdJob *job; /* (nullable): its own; a tool has none */
+  gint32 status;
+  guint32 range;
+  GVariant *procs; /* of a range of processes: a(su) */
+  GVariant *details;
+  GVariantBuilder targets;
+  GHashTable *agents; /* set of ranks */
+  gboolean tools;     /* those of these agents are told, too */
+} Event;
+
+static DvmdCore *
+get_core (const Event *self)
+{
+  return dvmd_controller_get_core (self->controller);
+}
+
+/* ---- whom it is for ---- */
+
+/* (nullable): the default session */
+static GArray *
+get_sessions (DvmdJob *job)
+{
+  GArray *sessions = job != NULL ? dvmd_job_get_sessions (job) : NULL;
+
+  return sessions != NULL && sessions->len > 0 ? sessions : NULL;
+}
+
+static gboolean
+has_session (const GArray *sessions, guint id)
+{
+  for (guint i = 0; sessions != NULL && i < sessions->len; i++)
+    if (g_array_index (sessions, guint, i) == id)
+      return TRUE;
+  return sessions == NULL && id == 0;
+}
+
+/* A tool is in the default session, as all that no session keeps to itself. */
+static gboolean
+share_session (DvmdJob *one, DvmdJob *other)
+{
+  const GArray *sessions = get_sessions (one);
+
+  for (guint i = 0; sessions != NULL && i < sessions->len; i++)
+    if (has_session (get_sessions (other), g_array_index (sessions, guint, i)))
+      return TRUE;
+  return sessions == NULL && has_session (get_sessions (other), 0);
+}
+
+/* A process does not reach the jobs of others behind the walls of their sessions. */
+static gboolean
+reaches (const Event *self, DvmdJob *job)
+{
+  return share_session (self->job, job)
+         || (self->range != DVMD_PMIX_RANGE_SESSION
+             && dvmd_core_has_right (get_core (self), self->requester, DVMD_RIGHT_JOB, NULL, job));
+}
+
+static void
+add_target (Event *self, const char *nspace, guint32 rank)
+{
+  g_variant_builder_add (&self->targets, "(su)", nspace, rank);
+}
+
+static void
+add_jobs (Event *self)
+{
+  for (DvmdJob *job = dvmd_core_next_job (get_core (self), NULL, FALSE); job != NULL;
+       job = dvmd_core_next_job (get_core (self), job, FALSE))
+    if (dvmd_job_get_map (job) != NULL && reaches (self, job))
+      add_target (self, dvm_job_get_nspace (dvmd_job_get_record (job)), DVMD_PMIX_RANK_WILDCARD);
+  self->tools = self->range != DVMD_PMIX_RANGE_SESSION || share_session (self->job, NULL);
+}
+
+/* ---- a range of processes ---- */
+
+static void
+add_agent (Event *self, guint agent)
+{
+  g_hash_table_add (self->agents, GUINT_TO_POINTER (agent));
+}
+
+static gboolean
+add_proc_of_job (Event *self, DvmdJob *job, guint32 rank, GError **error)
+{
+  const char *nspace = dvm_job_get_nspace (dvmd_job_get_record (job));
+  DvmdProcTable *procs = dvmd_job_get_procs (job);
+  g_autoptr (GArray) nodes = NULL;
+
+  if (!dvmd_core_may (get_core (self), self->requester, DVMD_RIGHT_JOB, NULL, job, error))
+    return FALSE;
+  if (dvmd_job_get_ended (job) || (procs != NULL && rank != DVMD_PMIX_RANK_WILDCARD && rank >= procs->n_rows))
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "Job %s has no such process, or has ended", nspace);
+  else if (procs == NULL || dvmd_job_get_map (job) == NULL)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY, "Job %s has no processes yet", nspace);
+  else
+    {
+      add_target (self, nspace, rank);
+      if (rank != DVMD_PMIX_RANK_WILDCARD)
+        {
+          add_agent (self, dvmd_proc_table_row (procs, rank)->node);
+          return TRUE;
+        }
+      nodes = dvmd_map_get_nodes (dvmd_job_get_map (job));
+      for (guint i = 0; i < nodes->len; i++)
+        add_agent (self, g_array_index (nodes, guint, i));
+      return TRUE;
+    }
+  return FALSE;
+}
+
+/* A tool is told by everybody. */
+static gboolean
+add_proc (Event *self, const char *nspace, guint32 rank, GError **error)
+{
+  DvmdJob *job = dvmd_core_find_job (get_core (self), nspace);
+  guint agent;
+
+  if (job != NULL)
+    return add_proc_of_job (self, job, rank, error);
+  agent = dvmd_controller_find_tool (self->controller, nspace);
+  if (agent == 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no job and no tool %s", nspace);
+      return FALSE;
+    }
+  add_target (self, nspace, rank);
+  add_agent (self, agent);
+  return TRUE;
+}
+
+/* A process that is named twice, or with all of its job, is told once. */
+static gboolean
+is_named (GHashTable *named, const char *nspace, guint32 rank)
+{
+  g_autofree char *all = g_strdup_printf ("%s.%u", nspace, DVMD_PMIX_RANK_WILDCARD);
+
+  return g_hash_table_contains (named, all) || !g_hash_table_add (named, g_strdup_printf ("%s.%u", nspace, rank));
+}
+
+static gboolean
+add_named (Event *self, GHashTable *named, gboolean whole, GError **error)
+{
+  GVariantIter iter;
+  const char *nspace;
+  guint32 rank;
+
+  g_variant_iter_init (&iter, self->procs);
+  while (g_variant_iter_next (&iter, "(&su)", &nspace, &rank))
+    if ((rank == DVMD_PMIX_RANK_WILDCARD) == whole && !is_named (named, nspace, rank)
+        && !add_proc (self, nspace, rank, error))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+add_procs (Event *self, GError **error)
+{
+  g_autoptr (GHashTable) named = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+
+  return add_named (self, named, TRUE, error) && add_named (self, named, FALSE, error);
+}
+
+/* ---- what is done ---- */
+
+/* (transfer full) */
+static GVariant *
+describe (Event *self)
+{
+  return g_variant_ref_sink (g_variant_new ("(isua(su)b@a{sv})", self->status, self->call->nspace, self->call->rank,
+                                            &self->targets, self->tools, self->details));
+}
+
+static void
+send_to_agents (Event *self)
+{
+  g_autoptr (GVariant) body = describe (self);
+  GHashTableIter iter;
+  gpointer agent;
+
+  g_hash_table_iter_init (&iter, self->agents);
+  while (g_hash_table_iter_next (&iter, &agent, NULL))
+    dvmd_controller_send (self->controller, GPOINTER_TO_UINT (agent), DVMD_MSG_EVENT, body);
+}
+
+static gboolean
+check_procs (const Event *self, GError **error)
+{
+  gboolean wanted = self->range == DVMD_PMIX_RANGE_CUSTOM;
+
+  if (wanted == (g_variant_n_children (self->procs) > 0))
+    return TRUE;
+  g_set_error_literal (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                       wanted ? "A custom range needs the processes that are meant (PMIX_EVENT_CUSTOM_RANGE)"
+                              : "Processes (PMIX_EVENT_CUSTOM_RANGE) go with a custom range alone");
+  return FALSE;
+}
+
+static gboolean
+tell (Event *self, GError **error)
+{
+  if (!check_procs (self, error))
+    return FALSE;
+  switch (self->range)
+    {
+    case DVMD_PMIX_RANGE_NAMESPACE:
+      add_target (self, self->call->nspace, DVMD_PMIX_RANK_WILDCARD);
+      if (self->job != NULL)
+        dvmd_controller_send_to_job (self->controller, self->job, DVMD_MSG_EVENT, describe (self));
+      return TRUE;
+    case DVMD_PMIX_RANGE_UNDEF:
+    case DVMD_PMIX_RANGE_SESSION:
+    case DVMD_PMIX_RANGE_GLOBAL:
+      add_jobs (self);
+      dvmd_controller_broadcast (self->controller, DVMD_MSG_EVENT, describe (self));
+      return TRUE;
+    case DVMD_PMIX_RANGE_LOCAL:
+      add_jobs (self);
+      add_agent (self, self->call->agent);
+      send_to_agents (self);
+      return TRUE;
+    case DVMD_PMIX_RANGE_CUSTOM:
+      if (!add_procs (self, error))
+        return FALSE;
+      send_to_agents (self);
+      return TRUE;
+    case DVMD_PMIX_RANGE_RM:
+      dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, self->call->nspace, self->call->rank,
+                     "tells the DVM of event %d, which nothing comes of", self->status);
+      return TRUE;
+    case DVMD_PMIX_RANGE_PROC_LOCAL:
+      return TRUE;
+    default:
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%u is not a range of an event: use %d to %d", self->range,
+                   DVMD_PMIX_RANGE_UNDEF, DVMD_PMIX_RANGE_PROC_LOCAL);
+      return FALSE;
+    }
+}
+
+static void
+handle_event (gpointer service, DvmdCall *call, GVariant *request)
+{
+  DvmdController *controller = service;
+  g_autoptr (DvmdRequester) requester = dvmd_call_new_requester (call);
+  g_autoptr (GHashTable) agents = g_hash_table_new (NULL, NULL);
+  g_autoptr (GVariant) procs = NULL;
+  g_autoptr (GVariant) details = NULL;
+  g_autoptr (GError) error = NULL;
+  Event event = {
+    .controller = controller,
+    .call = call,
+    .requester = requester,
+    .job = dvmd_core_find_job (dvmd_controller_get_core (controller), call->nspace),
+    .agents = agents,
+  };
+  int status = DVMD_PMIX_SUCCESS;
+
+  g_variant_get (request, "(iu@a(su)@a{sv})", &event.status, &event.range, &procs, &details);
+  event.procs = procs;
+  event.details = details;
+  g_variant_builder_init (&event.targets, G_VARIANT_TYPE ("a(su)"));
+  if (!tell (&event, &error))
+    {
+      /* PMIx hands on a number alone. */
+      g_message ("%s cannot tell of event %d: %s", requester->name, event.status, error->message);
+      status = dvmd_pmix_status_from_error (error);
+    }
+  g_variant_builder_clear (&event.targets);
+  dvmd_controller_answer (controller, call->id, status, NULL);
+}
+
+/* ---- the service ---- */
+
+/* The service keeps no data: each event goes on at once. */
+static gpointer
+create (DvmdController *controller, const DvmdControllerSettings *settings)
+{
+  return controller;
+}
+
+static void
+free_nothing (gpointer service)
+{
+}
+
+static const DvmdCallHandler calls[] = { { DVMD_CALL_EVENT, handle_event }, { 0 } };
+
+const DvmdService dvmd_events_service = {
+  .name = "events",
+  .create = create,
+  .free = free_nothing,
+  .calls = calls,
+};

@@ -1,0 +1,216 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * PMIx_Notify_event: what clients and tools want others to be told is checked, and the agent asked for it.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-pmix"
+
+#include "dvmd-pmix-events.h"
+
+#include <string.h>
+
+#include "dvm.h"
+#include "dvmd-log.h"
+#include "dvmd-pmix-calls.h"
+#include "dvmd-pmix-read.h"
+#include "dvmd-pmix-upcalls.h"
+
+/* Bytes of an event: it may go to every process of the DVM, and each server keeps some hundreds. */
+#define MAX_EVENT (256 * 1024)
+
+typedef struct
+{
+  DvmdPmixItem item;
+  pmix_proc_t proc;
+  pmix_status_t status;
+  pmix_data_range_t range;
+  const pmix_info_t *info; /* the library's, until it is called back */
+  gsize n_info;
+  DvmdPmixCall call;
+} Upcall;
+
+typedef enum
+{
+  ONE_PROC = 1 << 0,
+  PROCS = 1 << 1,
+  TEXT = 1 << 2,
+} Kinds;
+
+/* The library takes what these stand for without a look at the type. */
+static const struct
+{
+  const char *key;
+  Kinds kinds;
+  const char *words;
+} checked[] = {
+  { PMIX_EVENT_CUSTOM_RANGE, ONE_PROC | PROCS, "a process, or an array of them" },
+  { PMIX_EVENT_AFFECTED_PROC, ONE_PROC, "a process" },
+  { PMIX_EVENT_AFFECTED_PROCS, PROCS, "an array of processes" },
+  { PMIX_GROUP_ID, TEXT, "a text" },
+};
+
+static Kinds
+find_kind (const pmix_value_t *value)
+{
+  const pmix_data_array_t *array = value->type == PMIX_DATA_ARRAY ? value->data.darray : NULL;
+
+  if (value->type == PMIX_PROC && value->data.proc != NULL)
+    return ONE_PROC;
+  if (array != NULL && array->type == PMIX_PROC && array->size > 0 && array->array != NULL)
+    return PROCS;
+  return value->type == PMIX_STRING && value->data.string != NULL ? TEXT : 0;
+}
+
+static gboolean
+check_info (const pmix_info_t *info, GError **error)
+{
+  if (!g_utf8_validate (info->key, -1, NULL))
+    {
+      g_set_error_literal (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "A key of the event is not a text in UTF-8");
+      return FALSE;
+    }
+  for (gsize i = 0; i < G_N_ELEMENTS (checked); i++)
+    if (PMIX_CHECK_KEY (info, checked[i].key) && (find_kind (&info->value) & checked[i].kinds) == 0)
+      {
+        g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s of an event is not %s", info->key, checked[i].words);
+        return FALSE;
+      }
+  return TRUE;
+}
+
+static gboolean
+add_target (GVariantBuilder *targets, const pmix_proc_t *proc, GError **error)
+{
+  if (g_utf8_validate (proc->nspace, -1, NULL))
+    {
+      g_variant_builder_add (targets, "(su)", proc->nspace, proc->rank);
+      return TRUE;
+    }
+  g_set_error_literal (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                       "A namespace of a range of processes is not a text in UTF-8");
+  return FALSE;
+}
+
+static gboolean
+add_targets (GVariantBuilder *targets, const pmix_info_t *info, gsize *size, GError **error)
+{
+  const pmix_data_array_t *array = info->value.data.darray;
+  const pmix_proc_t *procs = info->value.type == PMIX_PROC ? info->value.data.proc : array->array;
+  gsize n = info->value.type == PMIX_PROC ? 1 : array->size;
+
+  for (gsize i = 0; i < n && *size <= MAX_EVENT; i++)
+    {
+      if (!add_target (targets, &procs[i], error))
+        return FALSE;
+      *size += strlen (procs[i].nspace) + sizeof procs[i].rank;
+    }
+  return TRUE;
+}
+
+static gboolean
+add_detail (GVariantBuilder *details, const pmix_info_t *info, gsize *size, GError **error)
+{
+  GVariant *packed = dvmd_pmix_pack_value (info, error);
+
+  if (packed == NULL)
+    return FALSE;
+  *size += strlen (info->key) + g_variant_get_size (packed);
+  g_variant_builder_add (details, "{sv}", info->key, packed);
+  return TRUE;
+}
+
+/* (nullable): floating, with the error set */
+static GVariant *
+read_event (const Upcall *upcall, GError **error)
+{
+  g_auto (GVariantBuilder) targets = G_VARIANT_BUILDER_INIT (G_VARIANT_TYPE ("a(su)"));
+  g_auto (GVariantBuilder) details = G_VARIANT_BUILDER_INIT (G_VARIANT_TYPE_VARDICT);
+  gsize size = 0;
+
+  for (gsize i = 0; i < upcall->n_info; i++)
+    {
+      const pmix_info_t *info = &upcall->info[i];
+
+      if (!check_info (info, error))
+        return NULL;
+      if (PMIX_CHECK_KEY (info, PMIX_EVENT_CUSTOM_RANGE) ? !add_targets (&targets, info, &size, error)
+                                                         : !add_detail (&details, info, &size, error))
+        return NULL;
+      if (size <= MAX_EVENT)
+        continue;
+      g_set_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE, "What comes with an event may take %d KiB",
+                   MAX_EVENT / 1024);
+      return NULL;
+    }
+  return g_variant_new ("(iua(su)a{sv})", upcall->status, (guint32)upcall->range, &targets, &details);
+}
+
+/* ---- the answer ---- */
+
+typedef struct
+{
+  pmix_op_cbfunc_t callback;
+  void *callback_data;
+  pmix_status_t status;
+} Answer;
+
+static void
+hand_over (pmix_status_t status, void *data)
+{
+  Answer *answer = data;
+
+  answer->callback (answer->status, answer->callback_data);
+  g_free (answer);
+}
+
+/* The library writes this answer into the connection wherever it is called back, and guards nothing. */
+static void
+answer_event (const DvmdPmixCall *call, int status, GVariant *unused)
+{
+  Answer *answer = g_new (Answer, 1);
+
+  *answer = (Answer){ call->callback.done, call->callback_data, status };
+  dvmd_pmix_server_run_on_thread (hand_over, answer);
+}
+
+static void
+upcall_free (DvmdPmixItem *item)
+{
+  g_free (item);
+}
+
+static void
+upcall_run (DvmdPmixItem *item, gpointer owner)
+{
+  Upcall *self = (Upcall *)item;
+  g_autoptr (DvmdPmixServer) server = g_object_ref (owner);
+  g_autoptr (GError) error = NULL;
+  GVariant *request = read_event (self, &error);
+
+  dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, self->proc.nspace, self->proc.rank, "event %d for range %u",
+                 self->status, self->range);
+  dvmd_pmix_server_call (server, &self->call, DVMD_CALL_EVENT, &self->proc, request, error);
+  upcall_free (item);
+}
+
+pmix_status_t
+dvmd_pmix_upcall_event (pmix_status_t status, const pmix_proc_t *source, pmix_data_range_t range,
+                        const pmix_info_t info[], size_t n_info, pmix_op_cbfunc_t callback, void *callback_data)
+{
+  Upcall *self = g_new0 (Upcall, 1);
+
+  self->item.run = upcall_run;
+  self->item.free = upcall_free;
+  self->proc = *source;
+  self->status = status;
+  self->range = range;
+  self->info = info;
+  self->n_info = n_info;
+  self->call = (DvmdPmixCall){ .answer = answer_event, .callback.done = callback, .callback_data = callback_data };
+  self->call.nspace = self->proc.nspace;
+  dvmd_pmix_upcalls_post (&self->item);
+  return PMIX_SUCCESS;
+}

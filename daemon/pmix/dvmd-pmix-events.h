@@ -1,0 +1,33 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-pmix-inner.h"
+
+G_BEGIN_DECLS
+
+/* Events: what clients tell others, and what is told to clients. */
+
+/*
+ * On PMIx's thread: a client tells others of an event. info is the library's until callback has been called, on its
+ * thread.
+ */
+pmix_status_t dvmd_pmix_upcall_event (pmix_status_t status, const pmix_proc_t *source, pmix_data_range_t range,
+                                      const pmix_info_t info[], size_t n_info, pmix_op_cbfunc_t callback,
+                                      void *callback_data);
+
+/* dvmd-pmix-notify.c */
+/* An audience is what is known of the ranks that a job has here: those that have connected, and what waits for others.
+ */
+typedef struct _DvmdPmixAudience DvmdPmixAudience;
+
+DvmdPmixAudience *dvmd_pmix_audience_new (void);
+void dvmd_pmix_audience_free (DvmdPmixAudience *self);
+/* The rank, or a tool with its environment, has called PMIx_Init: it is told what it has missed. */
+void dvmd_pmix_server_rank_connected (DvmdPmixServer *self, const pmix_proc_t *proc);
+void dvmd_pmix_server_notify_event (DvmdPmix *pmix, int status, const DvmdPmixProc *source, const DvmdPmixProc *targets,
+                                    guint n_targets, GVariant *details);
+
+G_END_DECLS

@@ -1,0 +1,264 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Clients and tools of this server are told of events: each once, those that connect later when they have.
+ *
+ * libpmix itself would send an event that it has kept to a client when that connects and again when it registers a
+ * handler (4.2.2), or before the client can have one (5.0.7). What it keeps for several processes it sends again to one
+ * that registers another handler, and loses when the job of another one ends; so each process is a range of its own.
+ * What it has kept for one process and then handed out it never frees (4.2.2 to 6.0).
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-pmix"
+
+#include "dvmd-pmix-events.h"
+
+#include "dvmd-log.h"
+#include "dvmd-pmix-private.h"
+#include "dvmd-pmix-read.h"
+
+/* As many as libpmix itself keeps, and so many bytes of a job's. */
+#define MAX_HELD      512
+#define MAX_HELD_SIZE (4 * 1024 * 1024)
+/* Bytes that the library may lose that way; then it gets one range for all, which no process uses up. */
+#define MAX_LOST (32 * 1024 * 1024)
+
+typedef struct
+{
+  int status;
+  gboolean has_source;
+  pmix_proc_t source;
+  guint32 rank;      /* whom it waits for, or DVMD_PMIX_RANK_WILDCARD */
+  GVariant *details; /* (nullable) */
+} Held;
+
+struct _DvmdPmixAudience
+{
+  GHashTable *connected; /* set of ranks */
+  GQueue held;           /* Held */
+  gsize size;            /* bytes of their details */
+};
+
+static gsize
+get_size (const Held *held)
+{
+  return held->details != NULL ? g_variant_get_size (held->details) : 0;
+}
+
+static void
+held_free (gpointer data)
+{
+  Held *self = data;
+
+  g_clear_pointer (&self->details, g_variant_unref);
+  g_free (self);
+}
+
+DvmdPmixAudience *
+dvmd_pmix_audience_new (void)
+{
+  DvmdPmixAudience *self = g_new0 (DvmdPmixAudience, 1);
+
+  self->connected = g_hash_table_new (NULL, NULL);
+  g_queue_init (&self->held);
+  return self;
+}
+
+void
+dvmd_pmix_audience_free (DvmdPmixAudience *self)
+{
+  g_hash_table_unref (self->connected);
+  g_queue_clear_full (&self->held, held_free);
+  g_free (self);
+}
+
+/* ---- the library is told ---- */
+
+/* The library reads the details until it has called back. */
+typedef struct
+{
+  DvmdPmixInfo info;
+} Notification;
+
+static void
+on_notified (pmix_status_t status, void *data)
+{
+  Notification *notification = data;
+
+  dvmd_pmix_info_clear (&notification->info);
+  g_free (notification);
+}
+
+/*
+ * Not for handlers of everything: a program that does not wait for a debugger any more must not take its release for an
+ * error, and one that knows nothing of changes of size is not bothered with them.
+ */
+static gboolean
+is_for_who_asked (int status)
+{
+  return status == PMIX_DEBUGGER_RELEASE || status == (int)DVMD_PMIX_DVM_IS_READY
+         || status == (int)DVMD_PMIX_ERR_DVM_MOD || status == (int)DVMD_PMIX_ALLOC_TIMEOUT_WARNING;
+}
+
+/* Always with a list of processes: with another range the library would tell all that have registered. */
+static void
+notify (const Held *event, pmix_proc_t *targets, gsize n_targets)
+{
+  Notification *notification = g_new0 (Notification, 1);
+  pmix_data_array_t array = { .type = PMIX_PROC, .size = n_targets, .array = targets };
+  pmix_status_t rc;
+
+  dvmd_pmix_info_add (&notification->info, PMIX_EVENT_CUSTOM_RANGE, &array, PMIX_DATA_ARRAY);
+  if (event->details != NULL)
+    dvmd_pmix_info_add_dict (&notification->info, event->details);
+  if (is_for_who_asked (event->status))
+    dvmd_pmix_info_add_flag (&notification->info, PMIX_EVENT_NON_DEFAULT, TRUE);
+  rc = PMIx_Notify_event (event->status, event->has_source ? &event->source : NULL, PMIX_RANGE_CUSTOM,
+                          notification->info.items, notification->info.length, on_notified, notification);
+  if (rc == PMIX_SUCCESS)
+    return;
+  if (rc != PMIX_OPERATION_SUCCEEDED)
+    g_message ("Event %d was not delivered: %s", event->status, PMIx_Error_string (rc));
+  on_notified (rc, notification);
+}
+
+/* ---- now, or when they have connected ---- */
+
+static gboolean
+is_for_now (const Held *event)
+{
+  g_autoptr (GVariant) packed = NULL;
+  pmix_value_t value;
+
+  if (event->details != NULL)
+    packed = g_variant_lookup_value (event->details, PMIX_EVENT_DO_NOT_CACHE, G_VARIANT_TYPE_BYTESTRING);
+  return packed != NULL && dvmd_pmix_unpack_value (packed, &value) && value.type == PMIX_BOOL && value.data.flag;
+}
+
+static void
+hold (DvmdPmixServerJob *job, const Held *event, guint32 rank)
+{
+  DvmdPmixAudience *audience = job->audience;
+  Held *copy;
+
+  if (is_for_now (event))
+    return;
+  copy = g_memdup2 (event, sizeof *event);
+  copy->rank = rank;
+  if (copy->details != NULL)
+    g_variant_ref (copy->details);
+  audience->size += get_size (copy);
+  g_queue_push_tail (&audience->held, copy);
+  while (audience->held.length > MAX_HELD || audience->size > MAX_HELD_SIZE)
+    {
+      Held *oldest = g_queue_pop_head (&audience->held);
+
+      dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, job->job->nspace,
+                    "its processes that have not called PMIx_Init yet miss event %d: there are more than can be kept",
+                    oldest->status);
+      audience->size -= get_size (oldest);
+      held_free (oldest);
+    }
+}
+
+static void
+add_rank (GArray *present, const char *nspace, guint32 rank)
+{
+  pmix_proc_t proc;
+
+  PMIX_LOAD_PROCID (&proc, nspace, rank);
+  g_array_append_val (present, proc);
+}
+
+/* Adds to present those of the job's ranks that have connected. */
+static void
+address_job (DvmdPmixServerJob *job, const Held *event, guint32 rank, GArray *present)
+{
+  DvmdPmixAudience *audience = job->audience;
+  GHashTableIter iter;
+  gpointer key;
+
+  if (rank != DVMD_PMIX_RANK_WILDCARD)
+    {
+      if (g_hash_table_contains (audience->connected, GUINT_TO_POINTER (rank)))
+        add_rank (present, job->job->nspace, rank);
+      else if (dvmd_pmix_job_has_local_rank (job->job, rank))
+        hold (job, event, rank);
+      return;
+    }
+  if (g_hash_table_size (audience->connected) < dvmd_pmix_job_count_on_node (job->job, job->job->my_node))
+    hold (job, event, rank);
+  g_hash_table_iter_init (&iter, audience->connected);
+  while (g_hash_table_iter_next (&iter, &key, NULL))
+    add_rank (present, job->job->nspace, GPOINTER_TO_UINT (key));
+}
+
+static gboolean
+may_lose (DvmdPmixServer *self, const Held *event, guint n)
+{
+  gsize n_details = event->details != NULL ? g_variant_n_children (event->details) : 0;
+
+  self->lost += n * ((n_details + 2) * sizeof (pmix_info_t) + get_size (event));
+  return self->lost <= MAX_LOST;
+}
+
+static void
+notify_all (DvmdPmixServer *self, const Held *event, GArray *present)
+{
+  if (present->len > 0 && !may_lose (self, event, present->len))
+    {
+      add_rank (present, "-", 0);
+      notify (event, (pmix_proc_t *)present->data, present->len);
+      return;
+    }
+  for (guint i = 0; i < present->len; i++)
+    notify (event, &g_array_index (present, pmix_proc_t, i), 1);
+}
+
+void
+dvmd_pmix_server_notify_event (DvmdPmix *pmix, int status, const DvmdPmixProc *source, const DvmdPmixProc *targets,
+                               guint n_targets, GVariant *details)
+{
+  DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
+  g_autoptr (GVariant) owned = details != NULL ? g_variant_ref_sink (details) : NULL;
+  g_autoptr (GArray) present = g_array_new (FALSE, FALSE, sizeof (pmix_proc_t));
+  Held event = { .status = status, .has_source = source != NULL, .details = owned };
+
+  if (!self->running)
+    return;
+  if (source != NULL)
+    PMIX_LOAD_PROCID (&event.source, source->nspace, source->rank);
+  for (guint i = 0; i < n_targets; i++)
+    {
+      DvmdPmixServerJob *job = g_hash_table_lookup (self->jobs, targets[i].nspace);
+
+      if (job != NULL)
+        address_job (job, &event, targets[i].rank, present);
+      else
+        add_rank (present, targets[i].nspace, targets[i].rank);
+    }
+  notify_all (self, &event, present);
+}
+
+void
+dvmd_pmix_server_rank_connected (DvmdPmixServer *self, const pmix_proc_t *proc)
+{
+  DvmdPmixServerJob *job = g_hash_table_lookup (self->jobs, proc->nspace);
+  pmix_proc_t target = *proc;
+
+  if (job == NULL || !g_hash_table_add (job->audience->connected, GUINT_TO_POINTER (proc->rank)))
+    return;
+  for (GList *l = job->audience->held.head; l != NULL; l = l->next)
+    {
+      const Held *event = l->data;
+
+      if (event->rank == DVMD_PMIX_RANK_WILDCARD || event->rank == proc->rank)
+        notify (event, &target, 1);
+    }
+  if (g_hash_table_size (job->audience->connected) < dvmd_pmix_job_count_on_node (job->job, job->job->my_node))
+    return;
+  g_queue_clear_full (&job->audience->held, held_free);
+  job->audience->size = 0;
+}

@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""PMIx_Notify_event: who is told of an event, by range, once each, over jobs, nodes and servers."""
+
+import glob
+import os
+import subprocess
+
+import dvmtest
+from dvmtest import NOTIFIED
+
+CLIENT = os.environ.get('DVM_TEST_PMIX_EVENTS', '')
+RM, LOCAL, NAMESPACE, SESSION, GLOBAL, CUSTOM, PROC_LOCAL = (str(number) for number in range(1, 8))
+# An event of programs, the one that is told behind it, and one of those that libpmix calls events of the system.
+EVENT, LAST, SYSTEM = '-3001', '-3002', '-300'
+# Of one source all come in their order: who has got the last one has got each that was told before, and each copy of it.
+UNTIL_LAST = ['await', LAST]
+
+
+class Case(dvmtest.Case):
+    def nodes(self, n=3, settings=(), **options):
+        return self.dvm(settings=[f'nodes={n}', 'slots=16', 'kill-grace=0.5', *settings], **options)
+
+    def path(self, name):
+        if not hasattr(self, 'folder'):
+            self.folder = self.place()
+        return os.path.join(self.folder, name)
+
+    def touch(self, name):
+        open(self.path(name), 'w').close()
+
+    def wait_for(self, *names):
+        for name in names:
+            dvmtest.wait_until(lambda: os.path.exists(self.path(name)), name)
+
+    def start(self, dvm, *words, np=1, host='node1', **options):
+        job, out, err = dvm.start([CLIENT, *words], np=np, hosts=[host], **options)
+        job.said = out
+        job.errors = err
+        return job
+
+    def end(self, *jobs):
+        """The lines of each, sorted."""
+        found = []
+        for job in jobs:
+            result = job.wait()
+            text = job.said.finish().decode()
+            self.assertEqual(result['state'], NOTIFIED, (result, text))
+            found.append(sorted(text.splitlines()))
+        return found if len(found) > 1 else found[0]
+
+    def listen(self, dvm, name, *words, np=1, host='node1', **options):
+        """A job that has registered for both events when it is returned, and ends with the last one."""
+        ready = [word for rank in range(np) for word in ('rank', str(rank), 'touch', self.path(f'{name}{rank}'))]
+        job = self.start(dvm, 'on', f'{EVENT},{LAST}', *ready, 'all', *words, *UNTIL_LAST, np=np, host=host, **options)
+        self.wait_for(*(f'{name}{rank}' for rank in range(np)))
+        return job
+
+    def heard(self, source, ranks, text='hello'):
+        return sorted(line for rank in ranks for line in (f'{rank}: {EVENT} from {source} text={text}', f'{rank}: {LAST} from {source}'))
+
+    def both(self, *details, scope=GLOBAL):
+        """The words by which both events are told."""
+        return ['tell', EVENT, scope, 'text=hello', *details, 'tell', LAST, scope, *(word for word in details if word.startswith('to='))]
+
+    def told(self, rank=0):
+        return [f'{rank}: tell {EVENT} SUCCESS', f'{rank}: tell {LAST} SUCCESS']
+
+    def tool(self, dvm, *words):
+        pattern = os.path.join(dvm.runtime, '**', 'pmix.node1.tool')
+        dvmtest.wait_until(lambda: glob.glob(pattern, recursive=True), 'the way in for tools')
+        file = sorted(glob.glob(pattern, recursive=True), key=len)[0]
+        return subprocess.Popen([CLIENT, '--tool', file, *words], stdout=subprocess.PIPE, text=True, env={**os.environ, 'PEER_FILE': self.path('peer')})
+
+    def calls(self, dvm):
+        return dvm.call('Statistics', '()')[0]
+
+
+class Ranges(Case):
+    def test_namespace(self):
+        """The others of a job, on one node and on three, and nobody else; the source has its own handlers alone."""
+        for n, host in ((1, 'node1:6'), (3, 'node1:2,node2:2,node3:2')):
+            dvm = self.nodes(n, ['pmix-servers=1'])
+            other = self.listen(dvm, f'other{n}')
+            words = ['fence', 'rank', '3', *self.both(scope=NAMESPACE), 'all']
+            job = self.listen(dvm, f'job{n}', *words, np=6, host=host)
+            self.assertEqual(self.end(job), sorted(self.heard(3, range(6)) + self.told(3)))
+            self.end_last(dvm, other, 'only this')
+
+    def end_last(self, dvm, other, text):
+        """The other job has not heard anything but this."""
+        sender = self.start(dvm, 'tell', EVENT, GLOBAL, f'text={text}', 'tell', LAST, GLOBAL)
+        self.end(sender)
+        self.assertEqual(self.end(other), self.heard(f'{sender.nspace}.0', [0], text))
+
+    def test_global(self):
+        """Every job of the DVM, of any server of each node, and its own: once each."""
+        dvm = self.nodes(3, ['pmix-servers=2'])
+        jobs = [self.listen(dvm, f'on{node}{i}-', np=2, host=f'node{node}:2') for node in (1, 2) for i in range(3)]
+        wide = self.listen(dvm, 'wide', np=6, host='node1:2,node2:2,node3:2')
+        sender = self.listen(dvm, 'sender', 'fence', 'rank', '1', *self.both(), 'all', np=2, host='node1:1,node3:1')
+        self.assertEqual(self.end(sender), sorted(self.heard(1, range(2)) + self.told(1)))
+        for job, np in [(job, 2) for job in jobs] + [(wide, 6)]:
+            self.assertEqual(self.end(job), self.heard(f'{sender.nspace}.1', range(np)))
+
+    def test_undefined(self):
+        """A range that is not said is the whole DVM."""
+        dvm = self.nodes(2)
+        job = self.listen(dvm, 'job', host='node2')
+        sender = self.start(dvm, *self.both(scope='0'))
+        self.end(sender)
+        self.assertEqual(self.end(job), self.heard(f'{sender.nspace}.0', [0]))
+
+    def test_local(self):
+        """All of the node, whatever server they have, and nobody elsewhere; also where handlers of everything are passed by."""
+        for private in ((), ('private',)):
+            dvm = self.nodes(2, ['pmix-servers=3'])
+            near = [self.listen(dvm, f'{len(private)}near{i}') for i in range(3)]
+            far = self.listen(dvm, f'{len(private)}far', host='node2')
+            sender = self.start(dvm, *self.both(*private, scope=LOCAL))
+            self.end(sender)
+            for job in near:
+                self.assertEqual(self.end(job), self.heard(f'{sender.nspace}.0', [0]))
+            self.end_last(dvm, far, 'only this')
+
+    def test_custom(self):
+        """Processes of other jobs, one by one and whole: those that are named, of whatever node and server."""
+        dvm = self.nodes(3, ['elastic=true', 'pmix-servers=2'])
+        job = self.listen(dvm, 'job', np=4, host='node1:2,node2:2')
+        other = self.listen(dvm, 'other')
+        to = [f'to={job.nspace}:{rank}' for rank in (1, 2)]
+        tool = self.tool(dvm, 'name', *self.both(*to, *to, *(f'to={other.nspace}{rank}' for rank in (':0', '', ':0')), scope=CUSTOM), 'tell', LAST, CUSTOM, f'to={job.nspace}:0',
+                         f'to={job.nspace}:3')
+        name, *lines = tool.communicate()[0].splitlines()
+        self.assertEqual(lines, [*self.told(), f'0: tell {LAST} SUCCESS'])
+        self.assertEqual(self.end(other), self.heard(f'{name}.0', [0]))
+        self.assertEqual(self.end(job), sorted(self.heard(f'{name}.0', [1, 2]) + [f'{rank}: {LAST} from {name}.0' for rank in (0, 3)]))
+
+    def test_nobody(self):
+        """For the process itself, and for the DVM: no other is told."""
+        dvm = self.nodes(1, ['pmix-servers=1'])
+        job = self.listen(dvm, 'job')
+        sender = self.start(dvm, 'on', EVENT, 'tell', EVENT, RM, 'tell', EVENT, PROC_LOCAL, 'text=own', 'await', EVENT, '2')
+        self.assertEqual(self.end(sender), sorted([f'0: tell {EVENT} SUCCESS'] * 2 + [f'0: {EVENT} from 0', f'0: {EVENT} from 0 text=own']))
+        self.end_last(dvm, job, 'only this')
+
+
+    def test_session(self):
+        """The jobs that share a session with the source, and no others, which what is for everybody does not reach either."""
+        dvm = self.nodes(1, ['elastic=true'])
+        answer = dvm.call('Allocate', '(sa{sv})', 'new', dvmtest.to_options({'hosts': ['n9:8'], 'share': False}))[0]
+        campaign = ('org.dvm.Campaign', 'State')
+        dvmtest.wait_until(lambda: dvm.connection.call(answer['campaign'], dvmtest.PROPERTIES, 'Get', '(ss)', *campaign)[0] == 'completed',
+                           'the nodes of the session')
+        mine = {'target': [answer['alloc-id']], 'host': 'n9'}
+        near, far = self.listen(dvm, 'near', **mine), self.listen(dvm, 'far')
+        sender = self.start(dvm, *self.both(scope=SESSION), **mine)
+        self.end(sender)
+        self.assertEqual(self.end(near), self.heard(f'{sender.nspace}.0', [0]))
+        self.end(self.start(dvm, 'tell', EVENT, GLOBAL, 'text=walled', **mine))
+        self.end_last(dvm, far, 'only this')
+
+    def test_types(self):
+        """Values of every type arrive as they were, and events of the system as all others."""
+        dvm = self.nodes(2)
+        job = self.start(dvm, 'on', f'{EVENT},{SYSTEM}', 'fence', 'rank', '0', 'tell', SYSTEM, NAMESPACE, 'types', 'tell', EVENT, NAMESPACE, 'all', 'await',
+                         EVENT, np=2, host='node1:1,node2:1')
+        said = [f'{SYSTEM} from 0 number=2.5 large=18446744073709551614 bytes=4', f'{EVENT} from 0']
+        self.assertEqual(self.end(job), sorted([f'{rank}: {line}' for rank in (0, 1) for line in said]
+                                               + [f'0: tell {code} SUCCESS' for code in (SYSTEM, EVENT)]))
+
+    def test_tools(self):
+        """A tool is told as a process is: of what is for all, and by its name."""
+        dvm = self.nodes(2, ['elastic=true'])
+        tool = self.tool(dvm, 'touch', self.path('peer'), 'on', f'{EVENT},{LAST}', 'touch', self.path('ready'), *UNTIL_LAST)
+        self.wait_for('peer', 'ready')
+        with open(self.path('peer'), encoding='utf-8') as file:
+            name = file.read()
+        senders = [self.start(dvm, 'tell', EVENT, *words, host='node2')
+                   for words in ((GLOBAL, 'text=all'), (SESSION, 'text=session'), (CUSTOM, 'text=name', f'to={name}:0'))]
+        for sender in senders:
+            self.end(sender)
+        last = self.start(dvm, 'tell', EVENT, LOCAL, 'text=far', 'tell', EVENT, NAMESPACE, 'text=job', 'tell', LAST, GLOBAL, host='node2')
+        self.end(last)
+        lines = sorted(tool.communicate()[0].splitlines())
+        self.assertEqual(lines, sorted([f'0: {EVENT} from {sender.nspace}.0 text={text}' for sender, text in zip(senders, ('all', 'session', 'name'))]
+                                       + [f'0: {LAST} from {last.nspace}.0']))
+        self.end(self.start(dvm, 'tell', EVENT, CUSTOM, f'to={name}', host='node2'))
+
+
+class Late(Case):
+    """Those that connect, or register a handler, after the event: once each, with its source."""
+
+    def test_handlers(self):
+        dvm = self.nodes(2, ['pmix-servers=1'])
+        told, over = self.path('told'), self.path('over')
+        words = ['file', told, 'on', f'{EVENT},{LAST}', 'await', EVENT, *UNTIL_LAST, 'on', EVENT, 'on', f'{EVENT},-3003', 'on', 'any', 'file', over]
+        job = self.start(dvm, 'fence', 'rank', '0', 'touch', self.path('up'), 'all', *words, np=4, host='node1:2,node2:2')
+        self.wait_for('up')
+        # A job that ends takes nothing of others along.
+        short = self.listen(dvm, 'short', host='node1:1,node2:1', np=2)
+        sender = self.start(dvm, *self.both(), host='node2')
+        self.end(sender)
+        self.end(short)
+        self.touch('told')
+        other = self.start(dvm, 'tell', '-3003', GLOBAL)
+        self.end(other)
+        self.touch('over')
+        lines = [line for line in self.end(job) if '-3003' not in line]
+        self.assertEqual(lines, self.heard(f'{sender.nspace}.0', range(4)))
+
+    def test_connections(self):
+        """Of a job that has begun before, also where others of it have heard already."""
+        dvm = self.nodes(2, ['pmix-servers=1'])
+        words = ['on', f'{EVENT},{LAST}', *UNTIL_LAST]
+        late = self.start(dvm, '--after', self.path('told'), *words, np=4, host='node1:2,node2:2')
+        late.wait_running()
+        early = self.listen(dvm, 'early', host='node2')
+        sender = self.start(dvm, *self.both(), host='node1')
+        self.end(sender)
+        self.assertEqual(self.end(early), self.heard(f'{sender.nspace}.0', [0]))
+        self.touch('told')
+        self.assertEqual(self.end(late), self.heard(f'{sender.nspace}.0', range(4)))
+
+    def test_not_cached(self):
+        """An event that is for those alone who have a handler now."""
+        dvm = self.nodes(1)
+        job = self.start(dvm, 'touch', self.path('up'), 'file', self.path('told'), 'on', f'{EVENT},{LAST}', *UNTIL_LAST)
+        self.wait_for('up')
+        sender = self.start(dvm, 'tell', EVENT, GLOBAL, 'not-cached', 'tell', LAST, GLOBAL)
+        self.end(sender)
+        self.touch('told')
+        self.assertEqual(self.end(job), [f'0: {LAST} from {sender.nspace}.0'])
+
+
+class Refused(Case):
+    def say(self, dvm, *words, **options):
+        return self.end(self.start(dvm, *words, **options))
+
+    def test_bad_input(self):
+        """The server says what is wrong, and goes on."""
+        dvm = self.nodes(1)
+        for words, status in ((['99'], 'BAD-PARAM'), ([CUSTOM], 'BAD-PARAM'), ([GLOBAL, 'to=.:0'], 'BAD-PARAM'), ([GLOBAL, 'bad'], 'BAD-PARAM'),
+                              ([CUSTOM, 'to=dvm-nobody@1'], 'NOT-FOUND'), ([CUSTOM, 'to=.:7'], 'NOT-FOUND'),
+                              ([GLOBAL, f'size={256 * 1024}'], 'OUT-OF-RESOURCE'), ([GLOBAL, f'size={255 * 1024}'], 'SUCCESS')):
+            self.assertEqual(self.say(dvm, 'tell', EVENT, *words), [f'0: tell {EVENT} {status}'])
+        self.assertIn('99 is not a range of an event: use 0 to 7', dvm.log())
+        self.assertIn('pmix.evproc of an event is not a process', dvm.log())
+        self.assertEqual(len(dvm.servers), 1, dvm.log())
+
+    def test_rights(self):
+        """Of processes of others those of the jobs that it may control, and none of the range is told where one may not be."""
+        dvm = self.nodes(2, ['pmix-servers=1'])
+        job = self.listen(dvm, 'job')
+        self.assertEqual(self.say(dvm, 'tell', EVENT, CUSTOM, 'to=.', f'to={job.nspace}'), [f'0: tell {EVENT} NO-PERMISSIONS'])
+        self.assertEqual(self.say(dvm, 'tell', EVENT, CUSTOM, f'to={job.nspace}:0', host='node2'), [f'0: tell {EVENT} NO-PERMISSIONS'])
+        sender = self.start(dvm, *self.both(scope=SESSION))
+        self.end(sender)
+        self.assertEqual(self.end(job), self.heard(f'{sender.nspace}.0', [0]))
+
+
+if __name__ == '__main__':
+    dvmtest.main()

@@ -1,0 +1,389 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+/*
+ * A PMIx client or tool for the tests that tells others of events, and says which it gets: its arguments are done one
+ * after another.
+ *
+ *   --tool FILE                   first: a tool that finds its server by this file
+ *   --after FILE                  first: PMIx_Init when that file is there
+ *   on CODE[,CODE]... | any       registers a handler
+ *   tell CODE RANGE [WORD]...     RANGE: a number; WORD: to=NSPACE[:RANK], text=TEXT, size=BYTES, types, bad, private,
+ *                                 not-cached
+ *   await CODE [N]                until N (1) such events have come
+ *   fence, name                   of its job; says its namespace
+ *   file PATH, touch PATH         until that file is there; makes it, with its namespace
+ *   rank N | all                  what follows is for that rank alone, for all again
+ *   die, leave N, abort N         kills itself, ends without PMIx_Finalize, calls PMIx_Abort
+ *
+ * "@" is the namespace in the file that the environment names as PEER_FILE, "." its own. Each event is a line on its
+ * output, of one that comes from its own job without the namespace: "RANK: CODE from [NSPACE.]RANK KEY=VALUE ..."
+ */
+
+#include <pmix.h>
+#include <pmix_tool.h>
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "pmix-words.h"
+
+#define MAX_INFO   16
+#define MAX_EVENTS 4096
+
+static pmix_proc_t self;
+static bool is_tool;
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static pmix_status_t events[MAX_EVENTS]; /* under mutex */
+static int n_events;                     /* likewise */
+
+static void
+check (pmix_status_t status, const char *what, int code)
+{
+  if (status == PMIX_SUCCESS || status == PMIX_OPERATION_SUCCEEDED)
+    return;
+  fprintf (stderr, "%s.%u: %s: %s\n", self.nspace, self.rank, what, pmix_status_word (status));
+  exit (code);
+}
+
+/* ---- events that come ---- */
+
+static void
+show_proc (const pmix_proc_t *proc)
+{
+  if (strcmp (proc->nspace, self.nspace) == 0)
+    printf ("%d", (int)proc->rank);
+  else
+    printf ("%s.%d", proc->nspace, (int)proc->rank);
+}
+
+static void
+show_info (const pmix_info_t *info)
+{
+  const pmix_value_t *value = &info->value;
+
+  if (PMIX_CHECK_KEY (info, PMIX_EVENT_AFFECTED_PROC) && value->type == PMIX_PROC)
+    {
+      printf (" affected=");
+      show_proc (value->data.proc);
+    }
+  else if (PMIX_CHECK_KEY (info, PMIX_EXIT_CODE) && value->type == PMIX_INT)
+    printf (" exit=%d", value->data.integer);
+  else if (strncmp (info->key, "test.", 5) != 0)
+    return;
+  else if (value->type == PMIX_STRING)
+    printf (" %s=%s", info->key + 5, value->data.string);
+  else if (value->type == PMIX_DOUBLE)
+    printf (" %s=%g", info->key + 5, value->data.dval);
+  else if (value->type == PMIX_UINT64)
+    printf (" %s=%llu", info->key + 5, (unsigned long long)value->data.uint64);
+  else if (value->type == PMIX_BYTE_OBJECT)
+    printf (" %s=%zu", info->key + 5, value->data.bo.size);
+  else
+    printf (" %s:%d", info->key + 5, value->type);
+}
+
+static void
+on_event (size_t registration, pmix_status_t status, const pmix_proc_t *source, pmix_info_t info[], size_t n_info,
+          pmix_info_t *results, size_t n_results, pmix_event_notification_cbfunc_fn_t callback, void *callback_data)
+{
+  pthread_mutex_lock (&mutex);
+  printf ("%u: %d from ", self.rank, status);
+  show_proc (source);
+  for (size_t i = 0; i < n_info; i++)
+    show_info (&info[i]);
+  printf ("\n");
+  fflush (stdout);
+  if (n_events < MAX_EVENTS)
+    events[n_events++] = status;
+  pthread_cond_broadcast (&changed);
+  pthread_mutex_unlock (&mutex);
+  if (callback != NULL)
+    callback (PMIX_SUCCESS, NULL, 0, NULL, NULL, callback_data);
+}
+
+static char **
+register_handler (char **words)
+{
+  pmix_status_t codes[MAX_INFO];
+  size_t n = 0;
+  int id;
+
+  if (strcmp (words[0], "any") != 0)
+    for (char *code = strtok (words[0], ","); code != NULL && n < MAX_INFO; code = strtok (NULL, ","))
+      codes[n++] = atoi (code);
+  id = PMIx_Register_event_handler (n > 0 ? codes : NULL, n, NULL, 0, on_event, NULL, NULL);
+  if (id < 0)
+    check (id, "register", 20);
+  return words + 1;
+}
+
+static int
+count (pmix_status_t status)
+{
+  int n = 0;
+
+  for (int i = 0; i < n_events; i++)
+    n += events[i] == status;
+  return n;
+}
+
+static char **
+await_events (char **words)
+{
+  bool counted = words[1] != NULL && atoi (words[1]) > 0;
+  int n = counted ? atoi (words[1]) : 1;
+
+  pthread_mutex_lock (&mutex);
+  while (count (atoi (words[0])) < n)
+    pthread_cond_wait (&changed, &mutex);
+  pthread_mutex_unlock (&mutex);
+  return words + (counted ? 2 : 1);
+}
+
+/* ---- events that go ---- */
+
+static const char *
+find_nspace (const char *word)
+{
+  static char nspace[PMIX_MAX_NSLEN + 1];
+  FILE *file;
+
+  if (strcmp (word, ".") == 0)
+    return self.nspace;
+  if (strcmp (word, "@") != 0)
+    return word;
+  file = fopen (getenv ("PEER_FILE"), "r");
+  if (file == NULL || fgets (nspace, sizeof nspace, file) == NULL)
+    exit (30);
+  fclose (file);
+  return nspace;
+}
+
+static void
+read_proc (pmix_proc_t *proc, char *word)
+{
+  char *colon = strrchr (word, ':');
+
+  if (colon != NULL)
+    *colon = '\0';
+  PMIX_LOAD_PROCID (proc, find_nspace (word), colon != NULL ? (pmix_rank_t)atoi (colon + 1) : PMIX_RANK_WILDCARD);
+}
+
+static void
+load_types (pmix_info_t *info, size_t *n)
+{
+  static const double number = 2.5;
+  static const uint64_t large = UINT64_MAX - 1;
+  static char bytes[] = { 0, 1, (char)0xff, 0 };
+  pmix_byte_object_t object = { bytes, sizeof bytes };
+
+  PMIX_INFO_LOAD (&info[(*n)++], "test.number", &number, PMIX_DOUBLE);
+  PMIX_INFO_LOAD (&info[(*n)++], "test.large", &large, PMIX_UINT64);
+  PMIX_INFO_LOAD (&info[(*n)++], "test.bytes", &object, PMIX_BYTE_OBJECT);
+}
+
+/* A number where a process has to be: here it is the address of one, which the client's own library follows. */
+static void
+load_bad (pmix_info_t *info)
+{
+  uint64_t address = (uint64_t)(uintptr_t)&self;
+
+  PMIX_INFO_LOAD (info, PMIX_EVENT_AFFECTED_PROC, &address, PMIX_UINT64);
+}
+
+static void
+load_bytes (pmix_info_t *info, size_t size)
+{
+  pmix_byte_object_t object = { calloc (1, size), size };
+
+  PMIX_INFO_LOAD (info, "test.size", &object, PMIX_BYTE_OBJECT);
+  free (object.bytes);
+}
+
+static char **
+read_details (char **words, pmix_info_t *info, size_t *n)
+{
+  pmix_proc_t targets[MAX_INFO];
+  pmix_data_array_t array = { .type = PMIX_PROC, .array = targets };
+
+  for (; *words != NULL && *n < MAX_INFO - 4; words++)
+    if (strncmp (*words, "to=", 3) == 0)
+      read_proc (&targets[array.size++], *words + 3);
+    else if (strncmp (*words, "text=", 5) == 0)
+      PMIX_INFO_LOAD (&info[(*n)++], "test.text", *words + 5, PMIX_STRING);
+    else if (strncmp (*words, "size=", 5) == 0)
+      load_bytes (&info[(*n)++], (size_t)atol (*words + 5));
+    else if (strcmp (*words, "types") == 0)
+      load_types (info, n);
+    else if (strcmp (*words, "bad") == 0)
+      load_bad (&info[(*n)++]);
+    else if (strcmp (*words, "private") == 0)
+      PMIX_INFO_LOAD (&info[(*n)++], PMIX_EVENT_NON_DEFAULT, NULL, PMIX_BOOL);
+    else if (strcmp (*words, "not-cached") == 0)
+      PMIX_INFO_LOAD (&info[(*n)++], PMIX_EVENT_DO_NOT_CACHE, NULL, PMIX_BOOL);
+    else
+      break;
+  if (array.size > 0)
+    PMIX_INFO_LOAD (&info[(*n)++], PMIX_EVENT_CUSTOM_RANGE, &array, PMIX_DATA_ARRAY);
+  return words;
+}
+
+typedef struct
+{
+  bool done;
+  pmix_status_t status;
+} Answer;
+
+static void
+on_told (pmix_status_t status, void *data)
+{
+  Answer *answer = data;
+
+  pthread_mutex_lock (&mutex);
+  *answer = (Answer){ true, status };
+  pthread_cond_broadcast (&changed);
+  pthread_mutex_unlock (&mutex);
+}
+
+static char **
+tell (char **words)
+{
+  pmix_info_t info[MAX_INFO];
+  size_t n = 0;
+  char **rest = read_details (words + 2, info, &n);
+  Answer answer = { false, PMIX_SUCCESS };
+  pmix_status_t rc = PMIx_Notify_event (atoi (words[0]), &self, (pmix_data_range_t)atoi (words[1]), n > 0 ? info : NULL,
+                                        n, on_told, &answer);
+
+  pthread_mutex_lock (&mutex);
+  while (rc == PMIX_SUCCESS && !answer.done)
+    pthread_cond_wait (&changed, &mutex);
+  printf ("%u: tell %s %s\n", self.rank, words[0], pmix_status_word (rc == PMIX_SUCCESS ? answer.status : rc));
+  fflush (stdout);
+  pthread_mutex_unlock (&mutex);
+  return rest;
+}
+
+/* ---- the rest ---- */
+
+static void
+fence (void)
+{
+  pmix_proc_t all;
+
+  PMIX_LOAD_PROCID (&all, self.nspace, PMIX_RANK_WILDCARD);
+  check (PMIx_Fence (&all, 1, NULL, 0), "fence", 21);
+}
+
+static void
+await_file (const char *path)
+{
+  while (access (path, F_OK) != 0)
+    usleep (10000);
+}
+
+static void
+touch (const char *path)
+{
+  char other[4096];
+  FILE *file;
+
+  snprintf (other, sizeof other, "%s.%u.new", path, self.rank);
+  file = fopen (other, "w");
+  if (file == NULL)
+    exit (32);
+  fprintf (file, "%s", self.nspace);
+  fclose (file);
+  rename (other, path);
+}
+
+static void
+end (const char *how, const char *code)
+{
+  if (strcmp (how, "abort") == 0)
+    PMIx_Abort (atoi (code), "as told", NULL, 0);
+  _exit (atoi (code));
+}
+
+static char **
+run_one (char **words)
+{
+  if (strcmp (words[0], "on") == 0)
+    return register_handler (words + 1);
+  if (strcmp (words[0], "tell") == 0)
+    return tell (words + 1);
+  if (strcmp (words[0], "await") == 0)
+    return await_events (words + 1);
+  if (strcmp (words[0], "fence") == 0)
+    fence ();
+  else if (strcmp (words[0], "name") == 0)
+    printf ("%s\n", self.nspace);
+  else if (strcmp (words[0], "die") == 0)
+    raise (SIGKILL);
+  else if (strcmp (words[0], "leave") == 0 || strcmp (words[0], "abort") == 0)
+    end (words[0], words[1]);
+  else if (strcmp (words[0], "file") == 0)
+    await_file (*++words);
+  else if (strcmp (words[0], "touch") == 0)
+    touch (*++words);
+  else
+    exit (33);
+  return words + 1;
+}
+
+/* The words of what another rank is to do are passed over. */
+static char **
+pass_over (char **words)
+{
+  while (*words != NULL && strcmp (*words, "all") != 0 && strcmp (*words, "rank") != 0)
+    words++;
+  return words;
+}
+
+static char **
+start (char **words)
+{
+  pmix_info_t info;
+
+  if (*words != NULL && strcmp (*words, "--after") == 0)
+    {
+      await_file (words[1]);
+      words += 2;
+    }
+  if (*words == NULL || strcmp (*words, "--tool") != 0)
+    {
+      check (PMIx_Init (&self, NULL, 0), "init", 10);
+      return words;
+    }
+  is_tool = true;
+  PMIX_INFO_LOAD (&info, PMIX_TOOL_ATTACHMENT_FILE, words[1], PMIX_STRING);
+  check (PMIx_tool_init (&self, &info, 1), "init", 10);
+  return words + 2;
+}
+
+int
+main (int argc, char **argv)
+{
+  char **words = start (argv + 1);
+
+  while (*words != NULL)
+    {
+      if (strcmp (*words, "rank") == 0 && words[1] != NULL)
+        words = (pmix_rank_t)atoi (words[1]) == self.rank ? words + 2 : pass_over (words + 2);
+      else if (strcmp (*words, "all") == 0)
+        words++;
+      else
+        words = run_one (words);
+    }
+  check (is_tool ? PMIx_tool_finalize () : PMIx_Finalize (NULL, 0), "finalize", 16);
+  return 0;
+}
