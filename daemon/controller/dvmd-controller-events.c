@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Events that processes and tools tell others, by range.
+ * Events that processes and tools tell others, by range, and those that the survivors of a job are told.
  */
 
 #include "config.h"
@@ -291,7 +291,55 @@ handle_event (gpointer service, DvmdCall *call, GVariant *request)
   dvmd_controller_answer (controller, call->id, status, NULL);
 }
 
-/* ---- the service ---- */
+/* ---- survivors ---- */
+
+/* 0: it has ended as it should. */
+static int
+find_status (DvmProcState state)
+{
+  switch (state)
+    {
+    case DVM_PROC_STATE_ABORTED_BY_SIG:
+      return DVMD_PMIX_ERR_PROC_ABORTED_BY_SIG;
+    case DVM_PROC_STATE_TERM_WO_SYNC:
+      return DVMD_PMIX_ERR_PROC_TERM_WO_SYNC;
+    case DVM_PROC_STATE_TERM_NON_ZERO:
+      return DVMD_PMIX_ERR_EXIT_NONZERO_TERM;
+    case DVM_PROC_STATE_KILLED_BY_CMD:
+      return DVMD_PMIX_ERR_PROC_KILLED_BY_CMD;
+    case DVM_PROC_STATE_TERMINATED:
+      return 0;
+    default:
+      return DVMD_PMIX_ERR_PROC_ABORTED;
+    }
+}
+
+/* As shells have it. */
+static int
+get_exit_code (const DvmdProcRow *row)
+{
+  return row->exit_signal != 0 ? 128 + row->exit_signal : row->exit_code;
+}
+
+/* The others of a job that may lose processes. */
+static void
+proc_ended (gpointer service, DvmdJob *job, guint32 rank)
+{
+  const DvmdProcRow *row = dvmd_proc_table_row (dvmd_job_get_procs (job), rank);
+  const char *nspace = dvm_job_get_nspace (dvmd_job_get_record (job));
+  int status = find_status ((DvmProcState)row->state);
+  GVariantBuilder details;
+
+  if (status == 0 || !dvm_job_spec_get_recoverable (dvmd_job_get_spec (job))
+      || dvmd_job_get_state (job) >= DVM_JOB_STATE_UNTERMINATED)
+    return;
+  g_variant_builder_init (&details, G_VARIANT_TYPE_VARDICT);
+  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_AFFECTED_PROC, g_variant_new ("(su)", nspace, rank));
+  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_EXIT_CODE, g_variant_new_int32 (get_exit_code (row)));
+  dvmd_controller_send_to_job (service, job, DVMD_MSG_EVENT,
+                               g_variant_new_parsed ("(%i, '', uint32 0, [(%s, %u)], false, %@a{sv})", status, nspace,
+                                                     DVMD_PMIX_RANK_WILDCARD, g_variant_builder_end (&details)));
+}
 
 /* The service keeps no data: each event goes on at once. */
 static gpointer
@@ -312,4 +360,5 @@ const DvmdService dvmd_events_service = {
   .create = create,
   .free = free_nothing,
   .calls = calls,
+  .proc_ended = proc_ended,
 };

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""PMIx_Notify_event: who is told of an event, by range, once each, over jobs, nodes and servers."""
+"""PMIx_Notify_event: who is told of an event, by range, once each, over jobs, nodes and servers; and the survivors of a job."""
 
 import glob
 import os
@@ -10,6 +10,7 @@ from dvmtest import NOTIFIED
 
 CLIENT = os.environ.get('DVM_TEST_PMIX_EVENTS', '')
 RM, LOCAL, NAMESPACE, SESSION, GLOBAL, CUSTOM, PROC_LOCAL = (str(number) for number in range(1, 8))
+ABORTED_BY_SIG = 54
 # An event of programs, the one that is told behind it, and one of those that libpmix calls events of the system.
 EVENT, LAST, SYSTEM = '-3001', '-3002', '-300'
 # Of one source all come in their order: who has got the last one has got each that was told before, and each copy of it.
@@ -256,6 +257,42 @@ class Refused(Case):
         sender = self.start(dvm, *self.both(scope=SESSION))
         self.end(sender)
         self.assertEqual(self.end(job), self.heard(f'{sender.nspace}.0', [0]))
+
+
+class Survivors(Case):
+    """Those of a job that may lose processes are told of each that ends otherwise than it should."""
+
+    CODES = {'die': (-402, 137), 'leave 0': (-200, 0), 'leave 3': (-404, 3)}
+
+    def test_ends(self):
+        dvm = self.nodes(2)
+        codes = ','.join(str(code) for code, _ in self.CODES.values())
+        words = ['on', codes, 'fence']
+        for rank, how in enumerate(self.CODES):
+            words += ['rank', str(rank + 2), *how.split()]
+        words += ['all', *(word for code, _ in self.CODES.values() for word in ('await', str(code)))]
+        job = self.start(dvm, *words, np=5, host='node1:3,node2:2', map_by='node', recoverable=True)
+        lines = self.end(job)
+        for survivor in (0, 1):
+            for rank, (code, status) in enumerate(self.CODES.values()):
+                self.assertIn(f'{survivor}: {code} from UNDEF.-1 affected={rank + 2} exit={status}', lines)
+        self.assertEqual(len([line for line in lines if line[0] in '01']), 2 * len(self.CODES), lines)
+
+    def test_node(self):
+        """Of a node that is lost, besides, as a whole."""
+        dvm = self.nodes(2, ['heal=false'])
+        job = self.start(dvm, 'on', '-61,-231', 'await', '-61', '2', 'await', '-231', np=4, host='node1:2,node2:2', map_by='node', recoverable=True)
+        dvmtest.wait_until(lambda: job.get('NumRegistered') == 4, 'all to be there')
+        os.kill(next(row['Pid'] for row in dvm.get_nodes() if row['Name'] == 'node2'), 9)
+        self.assertEqual(self.end(job), sorted(f'{rank}: {line}' for rank in (0, 2)
+                                               for line in ('-231 from UNDEF.-1', '-61 from UNDEF.-1 affected=1', '-61 from UNDEF.-1 affected=3')))
+
+    def test_others(self):
+        """A job that may lose none ends, and nobody is told."""
+        dvm = self.nodes(1)
+        job = self.start(dvm, 'on', '-402', 'fence', 'rank', '1', 'die', 'all', 'await', '-402', np=2)
+        self.assertEqual(job.wait()['state'], ABORTED_BY_SIG)
+        self.assertEqual(job.said.finish(), b'')
 
 
 if __name__ == '__main__':

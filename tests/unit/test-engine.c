@@ -370,18 +370,28 @@ submit_recoverable (Fixture *self, int stdin_fd, const char *script)
   return job;
 }
 
+/* All of the job on the first node are, once. */
+static void
+assert_told (Fixture *self, const char *nspace, int status, const char *expected)
+{
+  GVariant *details;
+  g_autofree char *text = NULL;
+
+  g_assert_cmpuint (pmix_fake_count_events (self->fakes[0], nspace, DVMD_PMIX_RANK_WILDCARD, status, &details), ==, 1);
+  text = g_variant_print (details, TRUE);
+  g_assert_cmpstr (text, ==, expected);
+}
+
 static void
 assert_node_down (Fixture *self, const char *nspace, const char *name, guint rank)
 {
-  GArray *events = pmix_fake_get_events (self->fakes[0]);
-  g_autofree char *details = NULL;
-  g_autofree char *expected = g_strdup_printf ("{'pmix.hname': <'%s'>, 'pmix.evaffected': <[('%s', uint32 %u)]>}", name,
-                                               nspace, rank);
+  g_autofree char *node = g_strdup_printf ("{'pmix.hname': <'%s'>, 'pmix.evaffected': <[('%s', uint32 %u)]>}", name,
+                                           nspace, rank);
+  g_autofree char *process = g_strdup_printf ("{'pmix.evproc': <('%s', uint32 %u)>}", nspace, rank);
 
-  wait_until (events->len == 1);
-  g_assert_cmpint (g_array_index (events, int, 0), ==, DVMD_PMIX_EVENT_NODE_DOWN);
-  details = g_variant_print (pmix_fake_get_details (self->fakes[0]), TRUE);
-  g_assert_cmpstr (details, ==, expected);
+  wait_until (pmix_fake_get_events (self->fakes[0])->len == 2);
+  assert_told (self, nspace, DVMD_PMIX_EVENT_NODE_DOWN, node);
+  assert_told (self, nspace, DVMD_PMIX_ERR_LOST_CONNECTION, process);
 }
 
 /* A job that may lose ranks goes on: the others are told, and what needs a rank that is gone is answered. */
