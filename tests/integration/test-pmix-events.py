@@ -72,8 +72,12 @@ class Case(dvmtest.Case):
         file = sorted(glob.glob(pattern, recursive=True), key=len)[0]
         return subprocess.Popen([CLIENT, '--tool', file, *words], stdout=subprocess.PIPE, text=True, env={**os.environ, 'PEER_FILE': self.path('peer')})
 
-    def calls(self, dvm):
-        return dvm.call('Statistics', '()')[0]
+    def say(self, tool):
+        """Its lines, when it has ended."""
+        try:
+            return tool.communicate(timeout=dvmtest.LIMIT)[0].splitlines()
+        finally:
+            tool.kill()
 
 
 class Ranges(Case):
@@ -131,7 +135,7 @@ class Ranges(Case):
         to = [f'to={job.nspace}:{rank}' for rank in (1, 2)]
         tool = self.tool(dvm, 'name', *self.both(*to, *to, *(f'to={other.nspace}{rank}' for rank in (':0', '', ':0')), scope=CUSTOM), 'tell', LAST, CUSTOM, f'to={job.nspace}:0',
                          f'to={job.nspace}:3')
-        name, *lines = tool.communicate()[0].splitlines()
+        name, *lines = self.say(tool)
         self.assertEqual(lines, [*self.told(), f'0: tell {LAST} SUCCESS'])
         self.assertEqual(self.end(other), self.heard(f'{name}.0', [0]))
         self.assertEqual(self.end(job), sorted(self.heard(f'{name}.0', [1, 2]) + [f'{rank}: {LAST} from {name}.0' for rank in (0, 3)]))
@@ -182,7 +186,7 @@ class Ranges(Case):
             self.end(sender)
         last = self.start(dvm, 'tell', EVENT, LOCAL, 'text=far', 'tell', EVENT, NAMESPACE, 'text=job', 'tell', LAST, GLOBAL, host='node2')
         self.end(last)
-        lines = sorted(tool.communicate()[0].splitlines())
+        lines = sorted(self.say(tool))
         self.assertEqual(lines, sorted([f'0: {EVENT} from {sender.nspace}.0 text={text}' for sender, text in zip(senders, ('all', 'session', 'name'))]
                                        + [f'0: {LAST} from {last.nspace}.0']))
         self.end(self.start(dvm, 'tell', EVENT, CUSTOM, f'to={name}', host='node2'))
@@ -225,16 +229,19 @@ class Late(Case):
     def test_not_cached(self):
         """An event that is for those alone who have a handler now."""
         dvm = self.nodes(1)
-        job = self.start(dvm, 'touch', self.path('up'), 'file', self.path('told'), 'on', f'{EVENT},{LAST}', *UNTIL_LAST)
+        words = ['on', f'{EVENT},{LAST}', *UNTIL_LAST]
+        late = self.start(dvm, '--after', self.path('told'), *words)
+        late.wait_running()
+        job = self.start(dvm, 'touch', self.path('up'), 'file', self.path('told'), *words)
         self.wait_for('up')
         sender = self.start(dvm, 'tell', EVENT, GLOBAL, 'not-cached', 'tell', LAST, GLOBAL)
         self.end(sender)
         self.touch('told')
-        self.assertEqual(self.end(job), [f'0: {LAST} from {sender.nspace}.0'])
+        self.assertEqual(self.end(job, late), [[f'0: {LAST} from {sender.nspace}.0']] * 2)
 
 
 class Refused(Case):
-    def say(self, dvm, *words, **options):
+    def answer(self, dvm, *words, **options):
         return self.end(self.start(dvm, *words, **options))
 
     def test_bad_input(self):
@@ -243,7 +250,7 @@ class Refused(Case):
         for words, status in ((['99'], 'BAD-PARAM'), ([CUSTOM], 'BAD-PARAM'), ([GLOBAL, 'to=.:0'], 'BAD-PARAM'), ([GLOBAL, 'bad'], 'BAD-PARAM'),
                               ([CUSTOM, 'to=dvm-nobody@1'], 'NOT-FOUND'), ([CUSTOM, 'to=.:7'], 'NOT-FOUND'),
                               ([GLOBAL, f'size={256 * 1024}'], 'OUT-OF-RESOURCE'), ([GLOBAL, f'size={255 * 1024}'], 'SUCCESS')):
-            self.assertEqual(self.say(dvm, 'tell', EVENT, *words), [f'0: tell {EVENT} {status}'])
+            self.assertEqual(self.answer(dvm, 'tell', EVENT, *words), [f'0: tell {EVENT} {status}'])
         self.assertIn('99 is not a range of an event: use 0 to 7', dvm.log())
         self.assertIn('pmix.evproc of an event is not a process', dvm.log())
         self.assertEqual(len(dvm.servers), 1, dvm.log())
@@ -252,8 +259,8 @@ class Refused(Case):
         """Of processes of others those of the jobs that it may control, and none of the range is told where one may not be."""
         dvm = self.nodes(2, ['pmix-servers=1'])
         job = self.listen(dvm, 'job')
-        self.assertEqual(self.say(dvm, 'tell', EVENT, CUSTOM, 'to=.', f'to={job.nspace}'), [f'0: tell {EVENT} NO-PERMISSIONS'])
-        self.assertEqual(self.say(dvm, 'tell', EVENT, CUSTOM, f'to={job.nspace}:0', host='node2'), [f'0: tell {EVENT} NO-PERMISSIONS'])
+        self.assertEqual(self.answer(dvm, 'tell', EVENT, CUSTOM, 'to=.', f'to={job.nspace}'), [f'0: tell {EVENT} NO-PERMISSIONS'])
+        self.assertEqual(self.answer(dvm, 'tell', EVENT, CUSTOM, f'to={job.nspace}:0', host='node2'), [f'0: tell {EVENT} NO-PERMISSIONS'])
         sender = self.start(dvm, *self.both(scope=SESSION))
         self.end(sender)
         self.assertEqual(self.end(job), self.heard(f'{sender.nspace}.0', [0]))
