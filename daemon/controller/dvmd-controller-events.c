@@ -16,6 +16,10 @@
 #include "dvmd-log.h"
 #include "dvmd-rights.h"
 
+/* The agent of what goes to all of them; the controller has no processes. */
+#define ALL_AGENTS 0
+#define NO_AGENT   G_MAXUINT
+
 typedef struct
 {
   DvmdController *controller; /* unowned */
@@ -26,9 +30,8 @@ typedef struct
   guint32 range;
   GVariant *procs; /* of a range of processes: a(su) */
   GVariant *details;
-  GVariantBuilder targets;
-  GHashTable *agents; /* set of ranks */
-  gboolean tools;     /* those of these agents are told, too */
+  GHashTable *targets; /* agent -> GVariantBuilder of a(su): whom it is to tell */
+  guint tools;         /* whose tools are told, too */
 } Event;
 
 static DvmdCore *
@@ -78,54 +81,104 @@ reaches (const Event *self, DvmdJob *job)
              && dvmd_core_has_right (get_core (self), self->requester, DVMD_RIGHT_JOB, NULL, job));
 }
 
-static void
-add_target (Event *self, const char *nspace, guint32 rank)
+static GVariantBuilder *
+get_targets (Event *self, guint agent)
 {
-  g_variant_builder_add (&self->targets, "(su)", nspace, rank);
+  GVariantBuilder *targets = g_hash_table_lookup (self->targets, GUINT_TO_POINTER (agent));
+
+  if (targets == NULL)
+    {
+      targets = g_variant_builder_new (G_VARIANT_TYPE ("a(su)"));
+      g_hash_table_insert (self->targets, GUINT_TO_POINTER (agent), targets);
+    }
+  return targets;
 }
 
 static void
-add_jobs (Event *self)
+add_target (Event *self, guint agent, const char *nspace, guint32 rank)
+{
+  g_variant_builder_add (get_targets (self, agent), "(su)", nspace, rank);
+}
+
+static void
+add_tools (Event *self, guint agent)
+{
+  get_targets (self, agent);
+  self->tools = agent;
+}
+
+/*
+ * The way of an event is that of the job's launch, which it must not overtake: agents know nothing of a job before. A
+ * job whose launch is yet to be sent is told nothing.
+ */
+static void
+add_job (Event *self, DvmdJob *job)
+{
+  const char *nspace = dvm_job_get_nspace (dvmd_job_get_record (job));
+  g_autoptr (GArray) nodes = NULL;
+
+  if (dvmd_controller_is_broadcast (self->controller, job))
+    {
+      add_target (self, ALL_AGENTS, nspace, DVMD_PMIX_RANK_WILDCARD);
+      return;
+    }
+  nodes = dvmd_map_get_nodes (dvmd_job_get_map (job));
+  for (guint i = 0; i < nodes->len; i++)
+    add_target (self, g_array_index (nodes, guint, i), nspace, DVMD_PMIX_RANK_WILDCARD);
+}
+
+static void
+add_job_on_node (Event *self, DvmdJob *job, guint node)
+{
+  const char *nspace = dvm_job_get_nspace (dvmd_job_get_record (job));
+  gboolean broadcast = dvmd_controller_is_broadcast (self->controller, job);
+  g_autoptr (GArray) ranks = dvmd_map_expand_node (dvmd_job_get_map (job), node);
+
+  for (guint i = 0; i < ranks->len; i++)
+    add_target (self, broadcast ? ALL_AGENTS : node, nspace, g_array_index (ranks, DvmdMapRank, i).rank);
+}
+
+/* node: those that are there, ALL_AGENTS: everywhere */
+static void
+add_jobs (Event *self, guint node)
 {
   for (DvmdJob *job = dvmd_core_next_job (get_core (self), NULL, FALSE); job != NULL;
        job = dvmd_core_next_job (get_core (self), job, FALSE))
-    if (dvmd_job_get_map (job) != NULL && reaches (self, job))
-      add_target (self, dvm_job_get_nspace (dvmd_job_get_record (job)), DVMD_PMIX_RANK_WILDCARD);
-  self->tools = self->range != DVMD_PMIX_RANGE_SESSION || share_session (self->job, NULL);
+    {
+      if (!dvmd_job_is_launched (job) || !reaches (self, job))
+        continue;
+      if (node == ALL_AGENTS)
+        add_job (self, job);
+      else
+        add_job_on_node (self, job, node);
+    }
+  if (self->range != DVMD_PMIX_RANGE_SESSION || share_session (self->job, NULL))
+    add_tools (self, node);
 }
 
 /* ---- a range of processes ---- */
-
-static void
-add_agent (Event *self, guint agent)
-{
-  g_hash_table_add (self->agents, GUINT_TO_POINTER (agent));
-}
 
 static gboolean
 add_proc_of_job (Event *self, DvmdJob *job, guint32 rank, GError **error)
 {
   const char *nspace = dvm_job_get_nspace (dvmd_job_get_record (job));
   DvmdProcTable *procs = dvmd_job_get_procs (job);
-  g_autoptr (GArray) nodes = NULL;
 
   if (!dvmd_core_may (get_core (self), self->requester, DVMD_RIGHT_JOB, NULL, job, error))
     return FALSE;
   if (dvmd_job_get_ended (job) || (procs != NULL && rank != DVMD_PMIX_RANK_WILDCARD && rank >= procs->n_rows))
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "Job %s has no such process, or has ended", nspace);
-  else if (procs == NULL || dvmd_job_get_map (job) == NULL)
+  else if (!dvmd_job_is_launched (job))
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY, "Job %s has no processes yet", nspace);
   else
     {
-      add_target (self, nspace, rank);
-      if (rank != DVMD_PMIX_RANK_WILDCARD)
-        {
-          add_agent (self, dvmd_proc_table_row (procs, rank)->node);
-          return TRUE;
-        }
-      nodes = dvmd_map_get_nodes (dvmd_job_get_map (job));
-      for (guint i = 0; i < nodes->len; i++)
-        add_agent (self, g_array_index (nodes, guint, i));
+      if (rank == DVMD_PMIX_RANK_WILDCARD)
+        add_job (self, job);
+      else
+        add_target (self,
+                    dvmd_controller_is_broadcast (self->controller, job) ? ALL_AGENTS
+                                                                         : dvmd_proc_table_row (procs, rank)->node,
+                    nspace, rank);
       return TRUE;
     }
   return FALSE;
@@ -146,8 +199,7 @@ add_proc (Event *self, const char *nspace, guint32 rank, GError **error)
       g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no job and no tool %s", nspace);
       return FALSE;
     }
-  add_target (self, nspace, rank);
-  add_agent (self, agent);
+  add_target (self, agent, nspace, rank);
   return TRUE;
 }
 
@@ -185,24 +237,25 @@ add_procs (Event *self, GError **error)
 
 /* ---- what is done ---- */
 
-/* (transfer full) */
-static GVariant *
-describe (Event *self)
-{
-  return g_variant_ref_sink (g_variant_new ("(isua(su)b@a{sv})", self->status, self->call->nspace, self->call->rank,
-                                            &self->targets, self->tools, self->details));
-}
-
 static void
 send_to_agents (Event *self)
 {
-  g_autoptr (GVariant) body = describe (self);
   GHashTableIter iter;
-  gpointer agent;
+  gpointer key;
+  gpointer targets;
 
-  g_hash_table_iter_init (&iter, self->agents);
-  while (g_hash_table_iter_next (&iter, &agent, NULL))
-    dvmd_controller_send (self->controller, GPOINTER_TO_UINT (agent), DVMD_MSG_EVENT, body);
+  g_hash_table_iter_init (&iter, self->targets);
+  while (g_hash_table_iter_next (&iter, &key, &targets))
+    {
+      guint agent = GPOINTER_TO_UINT (key);
+      GVariant *body = g_variant_new ("(isua(su)b@a{sv})", self->status, self->call->nspace, self->call->rank, targets,
+                                      self->tools == agent, self->details);
+
+      if (agent == ALL_AGENTS)
+        dvmd_controller_broadcast (self->controller, DVMD_MSG_EVENT, body);
+      else
+        dvmd_controller_send (self->controller, agent, DVMD_MSG_EVENT, body);
+    }
 }
 
 static gboolean
@@ -219,33 +272,27 @@ check_procs (const Event *self, GError **error)
 }
 
 static gboolean
-tell (Event *self, GError **error)
+add_range (Event *self, GError **error)
 {
   if (!check_procs (self, error))
     return FALSE;
   switch (self->range)
     {
     case DVMD_PMIX_RANGE_NAMESPACE:
-      add_target (self, self->call->nspace, DVMD_PMIX_RANK_WILDCARD);
+      /* The only one of a tool is itself. */
       if (self->job != NULL)
-        dvmd_controller_send_to_job (self->controller, self->job, DVMD_MSG_EVENT, describe (self));
+        add_job (self, self->job);
       return TRUE;
     case DVMD_PMIX_RANGE_UNDEF:
     case DVMD_PMIX_RANGE_SESSION:
     case DVMD_PMIX_RANGE_GLOBAL:
-      add_jobs (self);
-      dvmd_controller_broadcast (self->controller, DVMD_MSG_EVENT, describe (self));
+      add_jobs (self, ALL_AGENTS);
       return TRUE;
     case DVMD_PMIX_RANGE_LOCAL:
-      add_jobs (self);
-      add_agent (self, self->call->agent);
-      send_to_agents (self);
+      add_jobs (self, self->call->agent);
       return TRUE;
     case DVMD_PMIX_RANGE_CUSTOM:
-      if (!add_procs (self, error))
-        return FALSE;
-      send_to_agents (self);
-      return TRUE;
+      return add_procs (self, error);
     case DVMD_PMIX_RANGE_RM:
       dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, self->call->nspace, self->call->rank,
                      "tells the DVM of event %d, which nothing comes of", self->status);
@@ -260,11 +307,17 @@ tell (Event *self, GError **error)
 }
 
 static void
+free_targets (gpointer targets)
+{
+  g_variant_builder_unref (targets);
+}
+
+static void
 handle_event (gpointer service, DvmdCall *call, GVariant *request)
 {
   DvmdController *controller = service;
   g_autoptr (DvmdRequester) requester = dvmd_call_new_requester (call);
-  g_autoptr (GHashTable) agents = g_hash_table_new (NULL, NULL);
+  g_autoptr (GHashTable) targets = g_hash_table_new_full (NULL, NULL, NULL, free_targets);
   g_autoptr (GVariant) procs = NULL;
   g_autoptr (GVariant) details = NULL;
   g_autoptr (GError) error = NULL;
@@ -273,21 +326,22 @@ handle_event (gpointer service, DvmdCall *call, GVariant *request)
     .call = call,
     .requester = requester,
     .job = dvmd_core_find_job (dvmd_controller_get_core (controller), call->nspace),
-    .agents = agents,
+    .targets = targets,
+    .tools = NO_AGENT,
   };
   int status = DVMD_PMIX_SUCCESS;
 
   g_variant_get (request, "(iu@a(su)@a{sv})", &event.status, &event.range, &procs, &details);
   event.procs = procs;
   event.details = details;
-  g_variant_builder_init (&event.targets, G_VARIANT_TYPE ("a(su)"));
-  if (!tell (&event, &error))
+  if (add_range (&event, &error))
+    send_to_agents (&event);
+  else
     {
       /* PMIx hands on a number alone. */
       g_message ("%s cannot tell of event %d: %s", requester->name, event.status, error->message);
       status = dvmd_pmix_status_from_error (error);
     }
-  g_variant_builder_clear (&event.targets);
   dvmd_controller_answer (controller, call->id, status, NULL);
 }
 

@@ -15,6 +15,8 @@ G_BEGIN_DECLS
 DvmdMap *dvmd_controller_map (gpointer user_data, DvmdJob *job, const DvmdPlaces *places, GError **error);
 void dvmd_controller_send_launch (gpointer user_data, DvmdJob *job);
 void dvmd_controller_kill (gpointer user_data, DvmdJob *job);
+/* Whether what concerns the job goes to all agents at once, since its launch; else to each of its own. */
+gboolean dvmd_controller_is_broadcast (DvmdController *self, DvmdJob *job);
 /* To every agent that has processes of the job; perhaps to others, which pass over it. */
 void dvmd_controller_send_to_job (DvmdController *self, DvmdJob *job, DvmdMessageKind kind, GVariant *body);
 /* The environments that agents may have, by digest. */

@@ -28,17 +28,23 @@ typedef struct
   guint64 environment_bytes;
 } Launches;
 
+gboolean
+dvmd_controller_is_broadcast (DvmdController *self, DvmdJob *job)
+{
+  Launches *launches = dvmd_services_get (self, &dvmd_launch_service);
+
+  return g_hash_table_contains (launches->broadcast, GUINT_TO_POINTER (dvmd_job_get_id (job)));
+}
+
 void
 dvmd_controller_send_to_job (DvmdController *self, DvmdJob *job, DvmdMessageKind kind, GVariant *body)
 {
-  Launches *launches = dvmd_services_get (self, &dvmd_launch_service);
   g_autoptr (GVariant) sunk = g_variant_ref_sink (body);
   g_autoptr (GArray) agents = NULL;
 
   if (dvmd_job_get_map (job) == NULL)
     return;
-  if (g_hash_table_contains (launches->broadcast, GUINT_TO_POINTER (dvmd_job_get_id (job)))
-      && !dvmd_message_kind_is_bulk (kind))
+  if (dvmd_controller_is_broadcast (self, job) && !dvmd_message_kind_is_bulk (kind))
     {
       dvmd_controller_broadcast (self, kind, sunk);
       return;

@@ -140,6 +140,21 @@ class Ranges(Case):
         self.assertEqual(self.end(other), self.heard(f'{name}.0', [0]))
         self.assertEqual(self.end(job), sorted(self.heard(f'{name}.0', [1, 2]) + [f'{rank}: {LAST} from {name}.0' for rank in (0, 3)]))
 
+    def test_way(self):
+        """Single processes of a job whose launch went to all agents at once are told on the same way, others by their agent alone."""
+        dvm = self.nodes(8, ['elastic=true'])
+        wide = self.listen(dvm, 'wide', np=16, host=','.join(f'node{i}:2' for i in range(1, 9)))
+        near, far = self.listen(dvm, 'near'), self.listen(dvm, 'far', 'await', EVENT, 'touch', self.path('told'), host='node4')
+        before = dvm.get('Statistics')['broadcasts']
+        self.say(self.tool(dvm, 'tell', EVENT, LOCAL, 'text=near', 'tell', EVENT, CUSTOM, 'text=one', f'to={wide.nspace}:9', 'tell', EVENT, CUSTOM, 'text=narrow',
+                           f'to={far.nspace}'))
+        self.wait_for('told')
+        self.assertEqual(dvm.get('Statistics')['broadcasts'] - before, 2)
+        self.end(self.start(dvm, 'tell', LAST, GLOBAL))
+        heard = [[line.split('text=')[-1] for line in self.end(job) if 'text=' in line] for job in (near, far)]
+        self.assertEqual(heard, [['near'], ['narrow']])
+        self.assertEqual([(line.split(':')[0], line.split('text=')[-1]) for line in self.end(wide) if 'text=' in line], [('0', 'near'), ('1', 'near'), ('9', 'one')])
+
     def test_nobody(self):
         """For the process itself, and for the DVM: no other is told."""
         dvm = self.nodes(1, ['pmix-servers=1'])
