@@ -81,6 +81,20 @@ check_info (const pmix_info_t *info, GError **error)
   return TRUE;
 }
 
+/*
+ * The library's server (4.2.2) believes the event that a group has been made, whoever tells it: the group is then one,
+ * for collectives, too. There are no groups here, and nothing of theirs is told.
+ */
+static gboolean
+check_status (pmix_status_t status, GError **error)
+{
+  if (status > PMIX_GROUP_INVITED || status < PMIX_GROUP_MEMBER_FAILED)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+               "Event %d is one of groups, which this server does not have: use an event of your own", status);
+  return FALSE;
+}
+
 static gboolean
 add_target (GVariantBuilder *targets, const pmix_proc_t *proc, GError **error)
 {
@@ -130,6 +144,8 @@ read_event (const Upcall *upcall, GError **error)
   g_auto (GVariantBuilder) details = G_VARIANT_BUILDER_INIT (G_VARIANT_TYPE_VARDICT);
   gsize size = 0;
 
+  if (!check_status (upcall->status, error))
+    return NULL;
   for (gsize i = 0; i < upcall->n_info; i++)
     {
       const pmix_info_t *info = &upcall->info[i];
@@ -188,11 +204,15 @@ upcall_run (DvmdPmixItem *item, gpointer owner)
   Upcall *self = (Upcall *)item;
   g_autoptr (DvmdPmixServer) server = g_object_ref (owner);
   g_autoptr (GError) error = NULL;
-  GVariant *request = read_event (self, &error);
 
   dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, self->proc.nspace, self->proc.rank, "event %d for range %u",
                  self->status, self->range);
-  dvmd_pmix_server_call (server, &self->call, DVMD_CALL_EVENT, &self->proc, request, error);
+  if (!dvmd_pmix_server_refuse_stranger (server, &self->proc, &self->call))
+    {
+      GVariant *request = read_event (self, &error);
+
+      dvmd_pmix_server_call (server, &self->call, DVMD_CALL_EVENT, &self->proc, request, error);
+    }
   upcall_free (item);
 }
 

@@ -10,7 +10,7 @@
  *   --after FILE                  first: PMIx_Init when that file is there
  *   on CODE[,CODE]... | any       registers a handler
  *   tell CODE RANGE [WORD]...     RANGE: a number; WORD: to=NSPACE[:RANK], text=TEXT, size=BYTES, types, bad, private,
- *                                 not-cached
+ *                                 not-cached, group
  *   await CODE [N]                until N (1) such events have come
  *   fence, name                   of its job; says its namespace
  *   file PATH, touch PATH         until that file is there; makes it, with its namespace
@@ -228,6 +228,8 @@ read_details (char **words, pmix_info_t *info, size_t *n)
       load_bad (&info[(*n)++]);
     else if (strcmp (*words, "private") == 0)
       PMIX_INFO_LOAD (&info[(*n)++], PMIX_EVENT_NON_DEFAULT, NULL, PMIX_BOOL);
+    else if (strcmp (*words, "group") == 0)
+      PMIX_INFO_LOAD (&info[(*n)++], PMIX_GROUP_ID, "group", PMIX_STRING);
     else if (strcmp (*words, "not-cached") == 0)
       PMIX_INFO_LOAD (&info[(*n)++], PMIX_EVENT_DO_NOT_CACHE, NULL, PMIX_BOOL);
     else
