@@ -27,10 +27,17 @@ typedef struct
   pmix_proc_t proc;
   pmix_status_t status;
   pmix_data_range_t range;
-  const pmix_info_t *info; /* the library's, until it is called back */
+  const pmix_info_t *info; /* the library's, until it is called back; or the copy */
   gsize n_info;
+  pmix_info_t *copy; /* (nullable): the library has told the clients of this server, and waits for no answer */
   DvmdPmixCall call;
 } Upcall;
+
+/* Behind what comes from a client. */
+#define OF_CLIENT "pmix.srvr.internal.notify"
+
+/* On PMIx's thread: the library has called the function that stands before its own. */
+static gboolean intercepted;
 
 typedef enum
 {
@@ -150,6 +157,8 @@ read_event (const Upcall *upcall, GError **error)
     {
       const pmix_info_t *info = &upcall->info[i];
 
+      if (PMIX_CHECK_KEY (info, OF_CLIENT))
+        continue;
       if (!check_info (info, error))
         return NULL;
       if (PMIX_CHECK_KEY (info, PMIX_EVENT_CUSTOM_RANGE) ? !add_targets (&targets, info, &size, error)
@@ -186,8 +195,11 @@ hand_over (pmix_status_t status, void *data)
 static void
 answer_event (const DvmdPmixCall *call, int status, GVariant *unused)
 {
-  Answer *answer = g_new (Answer, 1);
+  Answer *answer;
 
+  if (call->callback.done == NULL)
+    return;
+  answer = g_new (Answer, 1);
   *answer = (Answer){ call->callback.done, call->callback_data, status };
   dvmd_pmix_server_run_on_thread (hand_over, answer);
 }
@@ -195,7 +207,10 @@ answer_event (const DvmdPmixCall *call, int status, GVariant *unused)
 static void
 upcall_free (DvmdPmixItem *item)
 {
-  g_free (item);
+  Upcall *self = (Upcall *)item;
+
+  PMIX_INFO_FREE (self->copy, self->n_info);
+  g_free (self);
 }
 
 static void
@@ -207,6 +222,8 @@ upcall_run (DvmdPmixItem *item, gpointer owner)
 
   dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, self->proc.nspace, self->proc.rank, "event %d for range %u",
                  self->status, self->range);
+  if (self->copy != NULL)
+    dvmd_pmix_server_note_told (server, &self->proc);
   if (!dvmd_pmix_server_refuse_stranger (server, &self->proc, &self->call))
     {
       GVariant *request = read_event (self, &error);
@@ -216,9 +233,9 @@ upcall_run (DvmdPmixItem *item, gpointer owner)
   upcall_free (item);
 }
 
-pmix_status_t
-dvmd_pmix_upcall_event (pmix_status_t status, const pmix_proc_t *source, pmix_data_range_t range,
-                        const pmix_info_t info[], size_t n_info, pmix_op_cbfunc_t callback, void *callback_data)
+static Upcall *
+upcall_new (pmix_status_t status, const pmix_proc_t *source, pmix_data_range_t range, const pmix_info_t info[],
+            size_t n_info)
 {
   Upcall *self = g_new0 (Upcall, 1);
 
@@ -229,8 +246,49 @@ dvmd_pmix_upcall_event (pmix_status_t status, const pmix_proc_t *source, pmix_da
   self->range = range;
   self->info = info;
   self->n_info = n_info;
-  self->call = (DvmdPmixCall){ .answer = answer_event, .callback.done = callback, .callback_data = callback_data };
+  self->call.answer = answer_event;
   self->call.nspace = self->proc.nspace;
+  return self;
+}
+
+pmix_status_t
+dvmd_pmix_upcall_event (pmix_status_t status, const pmix_proc_t *source, pmix_data_range_t range,
+                        const pmix_info_t info[], size_t n_info, pmix_op_cbfunc_t callback, void *callback_data)
+{
+  Upcall *self = upcall_new (status, source, range, info, n_info);
+
+  intercepted = TRUE;
+  self->call.callback.done = callback;
+  self->call.callback_data = callback_data;
   dvmd_pmix_upcalls_post (&self->item);
   return PMIX_SUCCESS;
+}
+
+gboolean
+dvmd_pmix_event_is_of_client (const pmix_info_t info[], size_t n_info)
+{
+  return n_info > 0 && PMIX_CHECK_KEY (&info[n_info - 1], OF_CLIENT);
+}
+
+/*
+ * libpmix 4.2 waits for a host that says PMIX_OPERATION_IN_PROGRESS, later ones for one that says PMIX_SUCCESS, and
+ * either calls back into memory that is freed with the other word. So it need not wait, and what comes of the event is
+ * in the log alone.
+ */
+pmix_status_t
+dvmd_pmix_upcall_told_event (pmix_status_t status, const pmix_proc_t *source, pmix_data_range_t range,
+                             pmix_info_t info[], size_t n_info, pmix_op_cbfunc_t callback, void *callback_data)
+{
+  Upcall *self;
+
+  /* A handler of ours has had the latter. */
+  if (intercepted || !dvmd_pmix_event_is_of_client (info, n_info) || status == PMIX_READY_FOR_DEBUG)
+    return PMIX_OPERATION_SUCCEEDED;
+  self = upcall_new (status, source, range, NULL, n_info);
+  PMIX_INFO_CREATE (self->copy, n_info);
+  for (gsize i = 0; i < n_info; i++)
+    PMIX_INFO_XFER (&self->copy[i], &info[i]);
+  self->info = self->copy;
+  dvmd_pmix_upcalls_post (&self->item);
+  return PMIX_OPERATION_SUCCEEDED;
 }

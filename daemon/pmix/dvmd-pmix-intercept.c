@@ -14,6 +14,7 @@
 #define G_LOG_DOMAIN "dvmd-pmix"
 
 #include <dlfcn.h>
+#include <string.h>
 
 #include "dvmd-pmix-events.h"
 
@@ -25,13 +26,50 @@ pmix_status_t pmix_server_notify_client_of_event (pmix_status_t status, const pm
                                                   pmix_data_range_t range, const pmix_info_t info[], size_t n_info,
                                                   pmix_op_cbfunc_t callback, void *callback_data);
 
-/* The server itself puts this behind what comes from one of its clients, and drops what has it already. */
-#define OF_CLIENT "pmix.srvr.internal.notify"
+/* Versions of the library whose function is this one; events of clients of others go the way of
+ * dvmd_pmix_upcall_told_event(). */
+#define FIRST_VERSION 4
+#define LAST_VERSION  6
 
 static NotifyClients
 find_next (void)
 {
-  return (NotifyClients)dlsym (RTLD_NEXT, "pmix_server_notify_client_of_event");
+  static gsize next;
+
+  if (g_once_init_enter (&next))
+    g_once_init_leave (&next, (gsize)dlsym (RTLD_NEXT, "pmix_server_notify_client_of_event"));
+  return (NotifyClients)next;
+}
+
+/* PMIx_Get_version() is a text with the number somewhere, as in "OpenPMIx 4.2.2 (PMIx Standard: 4.1, ...)". */
+static gboolean
+is_known_version (void)
+{
+  static gsize answer;
+
+  if (g_once_init_enter (&answer))
+    {
+      const char *version = PMIx_Get_version ();
+      guint64 major = g_ascii_strtoull (version + strcspn (version, "0123456789"), NULL, 10);
+
+      g_once_init_leave (&answer, major >= FIRST_VERSION && major <= LAST_VERSION ? TRUE : 2);
+    }
+  return answer == TRUE;
+}
+
+/*
+ * For a handler of ours, and for no client. The library calls back for an event of that range only if it need not keep
+ * it.
+ */
+static pmix_status_t
+tell_server (NotifyClients next, pmix_status_t status, const pmix_proc_t *source, const pmix_info_t *mark,
+             pmix_op_cbfunc_t callback, void *callback_data)
+{
+  pmix_info_t directives[2] = { 0 };
+
+  PMIX_INFO_LOAD (&directives[0], PMIX_EVENT_DO_NOT_CACHE, NULL, PMIX_BOOL);
+  directives[1] = *mark;
+  return next (status, source, PMIX_RANGE_RM, directives, G_N_ELEMENTS (directives), callback, callback_data);
 }
 
 __attribute__ ((visibility ("default"))) pmix_status_t
@@ -39,12 +77,11 @@ pmix_server_notify_client_of_event (pmix_status_t status, const pmix_proc_t *sou
                                     const pmix_info_t info[], size_t n_info, pmix_op_cbfunc_t callback,
                                     void *callback_data)
 {
-  const pmix_info_t *last = n_info > 0 ? &info[n_info - 1] : NULL;
+  NotifyClients next = find_next ();
 
-  if (last == NULL || !PMIX_CHECK_KEY (last, OF_CLIENT))
-    return find_next () (status, source, range, info, n_info, callback, callback_data);
-  /* For a handler of ours, and for no client. */
+  if (!dvmd_pmix_event_is_of_client (info, n_info) || !is_known_version ())
+    return next (status, source, range, info, n_info, callback, callback_data);
   if (status == PMIX_READY_FOR_DEBUG)
-    return find_next () (status, source, PMIX_RANGE_RM, last, 1, callback, callback_data);
+    return tell_server (next, status, source, &info[n_info - 1], callback, callback_data);
   return dvmd_pmix_upcall_event (status, source, range, info, n_info - 1, callback, callback_data);
 }

@@ -217,6 +217,31 @@ notify_all (DvmdPmixServer *self, const Held *event, GArray *present)
     notify (event, &g_array_index (present, pmix_proc_t, i), 1);
 }
 
+static char *
+name_proc (const pmix_proc_t *proc)
+{
+  return g_strdup_printf ("%s.%u", proc->nspace, proc->rank);
+}
+
+void
+dvmd_pmix_server_note_told (DvmdPmixServer *self, const pmix_proc_t *source)
+{
+  if (g_hash_table_size (self->told) == 0)
+    g_message ("The PMIx library %s tells its clients of events by itself: those of this server get what others of it "
+               "tell also if it is not for them, and nothing of the range of a node reaches those of other servers",
+               PMIx_Get_version ());
+  g_hash_table_add (self->told, name_proc (source));
+}
+
+/* Whether the library has told the clients of this server already. */
+static gboolean
+was_told (DvmdPmixServer *self, const Held *event)
+{
+  g_autofree char *name = event->has_source ? name_proc (&event->source) : NULL;
+
+  return name != NULL && g_hash_table_contains (self->told, name);
+}
+
 void
 dvmd_pmix_server_notify_event (DvmdPmix *pmix, int status, const DvmdPmixProc *source, const DvmdPmixProc *targets,
                                guint n_targets, GVariant *details)
@@ -230,6 +255,8 @@ dvmd_pmix_server_notify_event (DvmdPmix *pmix, int status, const DvmdPmixProc *s
     return;
   if (source != NULL)
     PMIX_LOAD_PROCID (&event.source, source->nspace, source->rank);
+  if (was_told (self, &event))
+    return;
   for (guint i = 0; i < n_targets; i++)
     {
       DvmdPmixServerJob *job = g_hash_table_lookup (self->jobs, targets[i].nspace);

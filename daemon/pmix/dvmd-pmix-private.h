@@ -41,6 +41,7 @@ struct _DvmdPmixServer
   GHashTable *calls;    /* guint64 -> DvmdPmixCall: that the agent has not answered */
   GHashTable *tasks;    /* GTasks that wait for the library */
   guint64 last_token;
+  GHashTable *told;   /* set of "nspace.rank" of clients: the library has told others of what they tell */
   gsize lost;         /* bytes that the library may have lost with events that it has told */
   int library_thread; /* gettid(2) of the one that answered last */
   gboolean running;

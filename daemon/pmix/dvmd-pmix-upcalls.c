@@ -503,14 +503,6 @@ register_events (pmix_status_t *codes, size_t n_codes, const pmix_info_t info[],
   return PMIX_OPERATION_SUCCEEDED;
 }
 
-/* An event of a client has come by dvmd_pmix_upcall_event() before. */
-static pmix_status_t
-notify_event (pmix_status_t code, const pmix_proc_t *source, pmix_data_range_t range, pmix_info_t info[], size_t n_info,
-              pmix_op_cbfunc_t callback, void *callback_data)
-{
-  return PMIX_OPERATION_SUCCEEDED;
-}
-
 static pmix_status_t
 deregister_events (pmix_status_t *codes, size_t n_codes, pmix_op_cbfunc_t callback, void *callback_data)
 {
@@ -572,7 +564,7 @@ static pmix_server_module_t module = {
   .push_stdin = push_stdin,
   .register_events = register_events,
   .deregister_events = deregister_events,
-  .notify_event = notify_event,
+  .notify_event = dvmd_pmix_upcall_told_event,
 };
 
 pmix_server_module_t *

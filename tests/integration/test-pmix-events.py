@@ -13,6 +13,7 @@ RM, LOCAL, NAMESPACE, SESSION, GLOBAL, CUSTOM, PROC_LOCAL = (str(number) for num
 ABORTED_BY_SIG = 54
 # An event of programs, the one that is told behind it, and one of those that libpmix calls events of the system.
 EVENT, LAST, SYSTEM = '-3001', '-3002', '-300'
+READY = '-58'  # PMIX_READY_FOR_DEBUG
 # Of one source all come in their order: who has got the last one has got each that was told before, and each copy of it.
 UNTIL_LAST = ['await', LAST]
 
@@ -163,7 +164,6 @@ class Ranges(Case):
         self.assertEqual(self.end(sender), sorted([f'0: tell {EVENT} SUCCESS'] * 2 + [f'0: {EVENT} from 0', f'0: {EVENT} from 0 text=own']))
         self.end_last(dvm, job, 'only this')
 
-
     def test_session(self):
         """The jobs that share a session with the source, and no others, which what is for everybody does not reach either."""
         dvm = self.nodes(1, ['elastic=true'])
@@ -205,6 +205,15 @@ class Ranges(Case):
         self.assertEqual(lines, sorted([f'0: {EVENT} from {sender.nspace}.0 text={text}' for sender, text in zip(senders, ('all', 'session', 'name'))]
                                        + [f'0: {LAST} from {last.nspace}.0']))
         self.end(self.start(dvm, 'tell', EVENT, CUSTOM, f'to={name}', host='node2'))
+
+
+    def test_ready(self):
+        """That a process is ready for a debugger is for the DVM alone, which answers."""
+        dvm = self.nodes(1)
+        job = self.listen(dvm, 'job', 'on', READY)
+        sender = self.start(dvm, 'on', READY, 'tell', READY, GLOBAL, 'tell', READY, RM)
+        self.assertEqual([line for line in self.end(sender) if 'tell' in line], [f'0: tell {READY} SUCCESS'] * 2)
+        self.end_last(dvm, job, 'only this')
 
 
 class Late(Case):

@@ -88,6 +88,18 @@ on_call (DvmdPmixHost *host, guint64 token, DvmdCallKind kind, const char *nspac
 {
   TestHost *self = TEST_HOST (host);
 
+  if (kind == DVMD_CALL_EVENT)
+    {
+      DvmdPmixProc source = { nspace, rank };
+      DvmdPmixProc target = { nspace, DVMD_PMIX_RANK_WILDCARD };
+      int status;
+
+      self->n_events++;
+      g_variant_get_child (request, 0, "i", &status);
+      dvmd_pmix_notify_event (self->pmix, status, &source, &target, 1, NULL);
+      dvmd_pmix_complete_call (self->pmix, token, DVMD_PMIX_SUCCESS, NULL);
+      return;
+    }
   if (kind != DVMD_CALL_ALLOCATE)
     {
       dvmd_pmix_complete_call (self->pmix, token, DVMD_PMIX_ERR_NOT_SUPPORTED, NULL);

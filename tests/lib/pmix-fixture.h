@@ -30,6 +30,7 @@ struct _TestHost
   GBytes *fence_data;
   guint64 modex_token;
   guint32 modex_rank;
+  guint n_events;      /* that clients have told, which go back to the job */
   guint n_tools;       /* the first is "tool-1" */
   char *tool_claim;    /* (nullable): what the last one called itself */
   guint n_allocations; /* of the last one: */

@@ -355,6 +355,31 @@ test_event (gconstpointer data)
   pmix_fixture_deregister (fixture, "event-1");
 }
 
+/*
+ * This program has no function before the library's own: events of its clients come by the way of the standard, and
+ * those that the library has told are not told again.
+ */
+static void
+test_told_event (gconstpointer data)
+{
+  PmixFixture *fixture = (PmixFixture *)data;
+  const char *client = g_test_get_filename (G_TEST_BUILT, "..", "lib", "pmix-events", NULL);
+  g_auto (GStrv) words = g_strsplit (
+      "on -3001,-3002 fence rank 0 tell -3001 3 tell -3001 3 tell -3002 3 all await -3002", " ", -1);
+  g_autofree const char **argv = g_new0 (const char *, g_strv_length (words) + 2);
+  g_autoptr (PmixRun) run = NULL;
+
+  argv[0] = client;
+  memcpy (argv + 1, words, g_strv_length (words) * sizeof *argv);
+  fixture->host->n_events = 0;
+  g_test_expect_message ("dvmd-pmix", G_LOG_LEVEL_MESSAGE, "The PMIx library * tells its clients of events by itself*");
+  run = pmix_fixture_run (fixture, "told-1", 2, argv);
+  g_test_assert_expected_messages ();
+  g_assert_cmpuint (fixture->host->n_events, ==, 3);
+  g_assert_cmpstr (pmix_run_get_output (run, 1), ==, "1: -3001 from 0\n1: -3001 from 0\n1: -3002 from 0\n");
+  pmix_fixture_deregister (fixture, "told-1");
+}
+
 /* The one that survivors of a lost node get, with the ranks that went with it. */
 static void
 test_node_down (gconstpointer data)
@@ -448,6 +473,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/pmix/remote-fails", fixture, test_remote_fails);
   g_test_add_data_func ("/pmix/at-once", fixture, test_at_once);
   g_test_add_data_func ("/pmix/event", fixture, test_event);
+  g_test_add_data_func ("/pmix/told-event", fixture, test_told_event);
   g_test_add_data_func ("/pmix/node-down", fixture, test_node_down);
   g_test_add_data_func ("/pmix/errors", fixture, test_errors);
   g_test_add_data_func ("/pmix/deregister-at-once", fixture, test_deregister_at_once);
