@@ -10,6 +10,7 @@
 
 #include "dvmd-agent-host.h"
 #include "dvmd-agent-job.h"
+#include "dvmd-log.h"
 
 typedef struct
 {
@@ -46,13 +47,24 @@ is_alive (DvmdAgent *self, const DvmdAgentJob *job, const DvmdPmixProc *target)
   return FALSE;
 }
 
+/* As many as a PMIx server keeps for processes that are yet to connect. */
+#define MAX_EARLY 512
+
 static void
 keep (DvmdAgentJob *job, GVariant *body)
 {
   if (job->early_events == NULL)
     job->early_events = g_ptr_array_new_with_free_func ((GDestroyNotify)g_variant_unref);
-  if (!g_ptr_array_find (job->early_events, body, NULL))
-    g_ptr_array_add (job->early_events, g_variant_ref (body));
+  if (g_ptr_array_find (job->early_events, body, NULL))
+    return;
+  if (job->early_events->len >= MAX_EARLY)
+    {
+      dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, job->local->nspace,
+                    "an event is lost, the oldest of more than %d that its processes could not be told of yet",
+                    MAX_EARLY);
+      g_ptr_array_remove_index (job->early_events, 0);
+    }
+  g_ptr_array_add (job->early_events, g_variant_ref (body));
 }
 
 /* only (nullable): this job alone is meant, which has been told nothing of the event yet */

@@ -15,11 +15,21 @@
 #include "dvm.h"
 #include "dvmd-log.h"
 #include "dvmd-pmix-calls.h"
+#include "dvmd-pmix-private.h"
 #include "dvmd-pmix-read.h"
 #include "dvmd-pmix-upcalls.h"
 
+/*
+ * What the clients of one job, or a tool, may tell by way of this server: so many events at once, and from then on so
+ * many a second. An event counts as many as it has KiB. Each may go to every process of the DVM, and where one does not
+ * take them they wait.
+ */
+#define BURST 1024
+#define RATE  128
 /* Bytes of an event: it may go to every process of the DVM, and each server keeps some hundreds. */
 #define MAX_EVENT (256 * 1024)
+
+#define LOOK_INTERVAL (100 * G_TIME_SPAN_MILLISECOND)
 
 typedef struct
 {
@@ -173,6 +183,62 @@ read_event (const Upcall *upcall, GError **error)
   return g_variant_new ("(iua(su)a{sv})", upcall->status, (guint32)upcall->range, &targets, &details);
 }
 
+/* ---- not too many ---- */
+
+typedef struct
+{
+  double left;
+  gint64 since;    /* monotonic, µs */
+  gboolean logged; /* that some were refused since there was no limit */
+} Allowance;
+
+static gboolean
+refill (gpointer nspace, gpointer allowance, gpointer unused)
+{
+  Allowance *self = allowance;
+  gint64 now = g_get_monotonic_time ();
+
+  self->left = MIN (BURST, self->left + (double)(now - self->since) * RATE / G_USEC_PER_SEC);
+  self->since = now;
+  return self->left >= BURST;
+}
+
+/* Who has all of it left is not kept. */
+static Allowance *
+find_allowance (GHashTable *allowances, const char *nspace)
+{
+  Allowance *allowance;
+
+  g_hash_table_foreach_remove (allowances, refill, NULL);
+  allowance = g_hash_table_lookup (allowances, nspace);
+  if (allowance == NULL)
+    {
+      allowance = g_new0 (Allowance, 1);
+      allowance->left = BURST;
+      allowance->since = g_get_monotonic_time ();
+      g_hash_table_insert (allowances, g_strdup (nspace), allowance);
+    }
+  return allowance;
+}
+
+static gboolean
+take (DvmdPmixServer *server, const Upcall *upcall, double n)
+{
+  Allowance *allowance = find_allowance (server->allowances, upcall->proc.nspace);
+
+  if (allowance->left >= n)
+    {
+      allowance->left -= n;
+      return TRUE;
+    }
+  if (!allowance->logged)
+    g_message ("%s.%u tells of too many events: its processes on this node may tell of %d at once, and of %d a second "
+               "then, each counted as many times as it has KiB; the others are refused",
+               upcall->proc.nspace, upcall->proc.rank, BURST, RATE);
+  allowance->logged = TRUE;
+  return FALSE;
+}
+
 /* ---- the answer ---- */
 
 typedef struct
@@ -213,23 +279,54 @@ upcall_free (DvmdPmixItem *item)
   g_free (self);
 }
 
+/* The kernel takes 10 ms and more to list the connections of a machine: of events that come together one is looked at.
+ */
+static gboolean
+refuse_stranger (DvmdPmixServer *server, const Upcall *upcall)
+{
+  gint64 now = g_get_monotonic_time ();
+
+  if (server->no_strangers != 0 && now - server->no_strangers < LOOK_INTERVAL)
+    return FALSE;
+  if (dvmd_pmix_server_refuse_stranger (server, &upcall->proc, &upcall->call))
+    return TRUE;
+  server->no_strangers = g_get_monotonic_time ();
+  return FALSE;
+}
+
+static void
+tell (DvmdPmixServer *server, const Upcall *upcall)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) request = NULL;
+
+  if (!take (server, upcall, 1))
+    {
+      upcall->call.answer (&upcall->call, PMIX_ERR_OUT_OF_RESOURCE, NULL);
+      return;
+    }
+  if (refuse_stranger (server, upcall))
+    return;
+  request = read_event (upcall, &error);
+  if (request != NULL)
+    g_variant_ref_sink (request);
+  if (request == NULL || take (server, upcall, (double)g_variant_get_size (request) / 1024))
+    dvmd_pmix_server_call (server, &upcall->call, DVMD_CALL_EVENT, &upcall->proc, request, error);
+  else
+    upcall->call.answer (&upcall->call, PMIX_ERR_OUT_OF_RESOURCE, NULL);
+}
+
 static void
 upcall_run (DvmdPmixItem *item, gpointer owner)
 {
   Upcall *self = (Upcall *)item;
   g_autoptr (DvmdPmixServer) server = g_object_ref (owner);
-  g_autoptr (GError) error = NULL;
 
   dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, self->proc.nspace, self->proc.rank, "event %d for range %u",
                  self->status, self->range);
   if (self->copy != NULL)
     dvmd_pmix_server_note_told (server, &self->proc);
-  if (!dvmd_pmix_server_refuse_stranger (server, &self->proc, &self->call))
-    {
-      GVariant *request = read_event (self, &error);
-
-      dvmd_pmix_server_call (server, &self->call, DVMD_CALL_EVENT, &self->proc, request, error);
-    }
+  tell (server, self);
   upcall_free (item);
 }
 

@@ -40,6 +40,8 @@ DvmdPmixAudience *dvmd_pmix_audience_new (void);
 void dvmd_pmix_audience_free (DvmdPmixAudience *self);
 /* The rank, or a tool with its environment, has called PMIx_Init: it is told what it has missed. */
 void dvmd_pmix_server_rank_connected (DvmdPmixServer *self, const pmix_proc_t *proc);
+/* It has finalized, or its connection is lost: the library would keep events for it that nobody takes. */
+void dvmd_pmix_server_rank_left (DvmdPmixServer *self, const pmix_proc_t *proc);
 void dvmd_pmix_server_notify_event (DvmdPmix *pmix, int status, const DvmdPmixProc *source, const DvmdPmixProc *targets,
                                     guint n_targets, GVariant *details);
 

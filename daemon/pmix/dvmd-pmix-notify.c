@@ -15,12 +15,15 @@
 
 #include "dvmd-pmix-events.h"
 
+#include <string.h>
+
 #include "dvmd-log.h"
 #include "dvmd-pmix-private.h"
 #include "dvmd-pmix-read.h"
 
-/* As many as libpmix itself keeps, and so many bytes of a job's. */
+/* As many as libpmix itself keeps, and as long, and so many bytes of a job's. */
 #define MAX_HELD      512
+#define MAX_HELD_TIME (120 * G_TIME_SPAN_SECOND)
 #define MAX_HELD_SIZE (4 * 1024 * 1024)
 /* Bytes that the library may lose that way; then it gets one range for all, which no process uses up. */
 #define MAX_LOST (32 * 1024 * 1024)
@@ -31,12 +34,14 @@ typedef struct
   gboolean has_source;
   pmix_proc_t source;
   guint32 rank;      /* whom it waits for, or DVMD_PMIX_RANK_WILDCARD */
+  gint64 since;      /* monotonic, µs */
   GVariant *details; /* (nullable) */
 } Held;
 
 struct _DvmdPmixAudience
 {
-  GHashTable *connected; /* set of ranks */
+  GHashTable *connected; /* rank -> how often: a tool may have the environment of one */
+  GHashTable *left;      /* set of ranks that were connected, and are not any more */
   GQueue held;           /* Held */
   gsize size;            /* bytes of their details */
 };
@@ -62,6 +67,7 @@ dvmd_pmix_audience_new (void)
   DvmdPmixAudience *self = g_new0 (DvmdPmixAudience, 1);
 
   self->connected = g_hash_table_new (NULL, NULL);
+  self->left = g_hash_table_new (NULL, NULL);
   g_queue_init (&self->held);
   return self;
 }
@@ -70,6 +76,7 @@ void
 dvmd_pmix_audience_free (DvmdPmixAudience *self)
 {
   g_hash_table_unref (self->connected);
+  g_hash_table_unref (self->left);
   g_queue_clear_full (&self->held, held_free);
   g_free (self);
 }
@@ -131,10 +138,33 @@ is_for_now (const Held *event)
 {
   g_autoptr (GVariant) packed = NULL;
   pmix_value_t value;
+  gboolean now;
 
   if (event->details != NULL)
     packed = g_variant_lookup_value (event->details, PMIX_EVENT_DO_NOT_CACHE, G_VARIANT_TYPE_BYTESTRING);
-  return packed != NULL && dvmd_pmix_unpack_value (packed, &value) && value.type == PMIX_BOOL && value.data.flag;
+  if (packed == NULL || !dvmd_pmix_unpack_value (packed, &value))
+    return FALSE;
+  now = value.type == PMIX_BOOL && value.data.flag;
+  PMIX_VALUE_DESTRUCT (&value);
+  return now;
+}
+
+static void
+drop_oldest (DvmdPmixAudience *self)
+{
+  Held *oldest = g_queue_pop_head (&self->held);
+
+  self->size -= get_size (oldest);
+  held_free (oldest);
+}
+
+static void
+drop_old (DvmdPmixAudience *self)
+{
+  gint64 now = g_get_monotonic_time ();
+
+  while (self->held.length > 0 && now - ((const Held *)self->held.head->data)->since > MAX_HELD_TIME)
+    drop_oldest (self);
 }
 
 static void
@@ -147,24 +177,23 @@ hold (DvmdPmixServerJob *job, const Held *event, guint32 rank)
     return;
   copy = g_memdup2 (event, sizeof *event);
   copy->rank = rank;
+  copy->since = g_get_monotonic_time ();
   if (copy->details != NULL)
     g_variant_ref (copy->details);
+  drop_old (audience);
   audience->size += get_size (copy);
   g_queue_push_tail (&audience->held, copy);
   while (audience->held.length > MAX_HELD || audience->size > MAX_HELD_SIZE)
     {
-      Held *oldest = g_queue_pop_head (&audience->held);
-
       dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, job->job->nspace,
                     "its processes that have not called PMIx_Init yet miss event %d: there are more than can be kept",
-                    oldest->status);
-      audience->size -= get_size (oldest);
-      held_free (oldest);
+                    ((const Held *)audience->held.head->data)->status);
+      drop_oldest (audience);
     }
 }
 
 static void
-add_rank (GArray *present, const char *nspace, guint32 rank)
+add_proc (GArray *present, const char *nspace, guint32 rank)
 {
   pmix_proc_t proc;
 
@@ -172,7 +201,22 @@ add_rank (GArray *present, const char *nspace, guint32 rank)
   g_array_append_val (present, proc);
 }
 
-/* Adds to present those of the job's ranks that have connected. */
+/* The library tells the source nothing, and would keep for good what is for that alone. */
+static void
+add_rank (GArray *present, const Held *event, const char *nspace, guint32 rank)
+{
+  if (!event->has_source || event->source.rank != rank || strcmp (event->source.nspace, nspace) != 0)
+    add_proc (present, nspace, rank);
+}
+
+static gboolean
+is_complete (const DvmdPmixServerJob *job)
+{
+  return g_hash_table_size (job->audience->connected) + g_hash_table_size (job->audience->left)
+         >= dvmd_pmix_job_count_on_node (job->job, job->job->my_node);
+}
+
+/* Adds to present those of the job's ranks that are connected. */
 static void
 address_job (DvmdPmixServerJob *job, const Held *event, guint32 rank, GArray *present)
 {
@@ -183,16 +227,24 @@ address_job (DvmdPmixServerJob *job, const Held *event, guint32 rank, GArray *pr
   if (rank != DVMD_PMIX_RANK_WILDCARD)
     {
       if (g_hash_table_contains (audience->connected, GUINT_TO_POINTER (rank)))
-        add_rank (present, job->job->nspace, rank);
-      else if (dvmd_pmix_job_has_local_rank (job->job, rank))
+        add_rank (present, event, job->job->nspace, rank);
+      else if (dvmd_pmix_job_has_local_rank (job->job, rank)
+               && !g_hash_table_contains (audience->left, GUINT_TO_POINTER (rank)))
         hold (job, event, rank);
       return;
     }
-  if (g_hash_table_size (audience->connected) < dvmd_pmix_job_count_on_node (job->job, job->job->my_node))
+  if (!is_complete (job))
     hold (job, event, rank);
   g_hash_table_iter_init (&iter, audience->connected);
   while (g_hash_table_iter_next (&iter, &key, NULL))
-    add_rank (present, job->job->nspace, GPOINTER_TO_UINT (key));
+    add_rank (present, event, job->job->nspace, GPOINTER_TO_UINT (key));
+}
+
+/* Of the loss of a node there is an event for each of its processes, and the library may lose all of them. */
+static gboolean
+is_of_many (const Held *event)
+{
+  return event->status == PMIX_ERR_LOST_CONNECTION && !event->has_source;
 }
 
 static gboolean
@@ -207,9 +259,9 @@ may_lose (DvmdPmixServer *self, const Held *event, guint n)
 static void
 notify_all (DvmdPmixServer *self, const Held *event, GArray *present)
 {
-  if (present->len > 0 && !may_lose (self, event, present->len))
+  if (present->len > 0 && (is_of_many (event) || !may_lose (self, event, present->len)))
     {
-      add_rank (present, "-", 0);
+      add_proc (present, "-", 0);
       notify (event, (pmix_proc_t *)present->data, present->len);
       return;
     }
@@ -264,7 +316,7 @@ dvmd_pmix_server_notify_event (DvmdPmix *pmix, int status, const DvmdPmixProc *s
       if (job != NULL)
         address_job (job, &event, targets[i].rank, present);
       else
-        add_rank (present, targets[i].nspace, targets[i].rank);
+        add_rank (present, &event, targets[i].nspace, targets[i].rank);
     }
   notify_all (self, &event, present);
 }
@@ -273,19 +325,45 @@ void
 dvmd_pmix_server_rank_connected (DvmdPmixServer *self, const pmix_proc_t *proc)
 {
   DvmdPmixServerJob *job = g_hash_table_lookup (self->jobs, proc->nspace);
-  pmix_proc_t target = *proc;
+  gpointer rank = GUINT_TO_POINTER (proc->rank);
+  guint n_before;
 
-  if (job == NULL || !g_hash_table_add (job->audience->connected, GUINT_TO_POINTER (proc->rank)))
+  if (job == NULL)
     return;
+  n_before = GPOINTER_TO_UINT (g_hash_table_lookup (job->audience->connected, rank));
+  g_hash_table_insert (job->audience->connected, rank, GUINT_TO_POINTER (n_before + 1));
+  /* One that was connected before has been told what there was. */
+  if (n_before > 0 || g_hash_table_remove (job->audience->left, rank))
+    return;
+  drop_old (job->audience);
   for (GList *l = job->audience->held.head; l != NULL; l = l->next)
     {
       const Held *event = l->data;
+      g_autoptr (GArray) present = g_array_new (FALSE, FALSE, sizeof (pmix_proc_t));
 
-      if (event->rank == DVMD_PMIX_RANK_WILDCARD || event->rank == proc->rank)
-        notify (event, &target, 1);
+      if (event->rank != DVMD_PMIX_RANK_WILDCARD && event->rank != proc->rank)
+        continue;
+      add_proc (present, proc->nspace, proc->rank);
+      notify_all (self, event, present);
     }
-  if (g_hash_table_size (job->audience->connected) < dvmd_pmix_job_count_on_node (job->job, job->job->my_node))
+  if (!is_complete (job))
     return;
   g_queue_clear_full (&job->audience->held, held_free);
   job->audience->size = 0;
+}
+
+void
+dvmd_pmix_server_rank_left (DvmdPmixServer *self, const pmix_proc_t *proc)
+{
+  DvmdPmixServerJob *job = g_hash_table_lookup (self->jobs, proc->nspace);
+  gpointer rank = GUINT_TO_POINTER (proc->rank);
+  guint n = job != NULL ? GPOINTER_TO_UINT (g_hash_table_lookup (job->audience->connected, rank)) : 0;
+
+  if (n > 1)
+    g_hash_table_insert (job->audience->connected, rank, GUINT_TO_POINTER (n - 1));
+  else if (n == 1)
+    {
+      g_hash_table_remove (job->audience->connected, rank);
+      g_hash_table_add (job->audience->left, rank);
+    }
 }

@@ -608,6 +608,7 @@ dvmd_pmix_server_finalize (GObject *object)
   g_clear_pointer (&self->relay, dvmd_pmix_relay_free);
   g_clear_pointer (&self->calls, g_hash_table_unref);
   g_clear_pointer (&self->told, g_hash_table_unref);
+  g_clear_pointer (&self->allowances, g_hash_table_unref);
   g_clear_pointer (&self->tasks, g_hash_table_unref);
   g_free (self->nspace);
   g_free (self->node_name);
@@ -627,6 +628,7 @@ dvmd_pmix_server_init (DvmdPmixServer *self)
   self->unknown = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   self->tokens = g_hash_table_new_full (g_int64_hash, g_int64_equal, NULL, dvmd_pmix_request_free);
   self->calls = dvmd_pmix_calls_new ();
+  self->allowances = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   self->told = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   self->tasks = g_hash_table_new_full (NULL, NULL, g_object_unref, NULL);
 }

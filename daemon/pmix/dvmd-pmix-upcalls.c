@@ -165,6 +165,7 @@ on_finalized (DvmdPmixServer *server, gpointer upcall)
   const Upcall *self = upcall;
 
   dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, self->proc.nspace, self->proc.rank, "finalized");
+  dvmd_pmix_server_rank_left (server, &self->proc);
   dvmd_pmix_host_finalized (dvmd_pmix_server_get_host (server), self->proc.nspace, self->proc.rank);
 }
 
@@ -183,6 +184,7 @@ on_lost (DvmdPmixServer *server, gpointer upcall)
   const Upcall *self = upcall;
 
   dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, self->proc.nspace, self->proc.rank, "connection lost");
+  dvmd_pmix_server_rank_left (server, &self->proc);
   dvmd_pmix_host_lost (dvmd_pmix_server_get_host (server), self->proc.nspace, self->proc.rank);
 }
 

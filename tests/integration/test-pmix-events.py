@@ -4,6 +4,7 @@
 import glob
 import os
 import subprocess
+import time
 
 import dvmtest
 from dvmtest import NOTIFIED
@@ -264,6 +265,25 @@ class Late(Case):
         self.assertEqual(self.end(job, late), [[f'0: {LAST} from {sender.nspace}.0']] * 2)
 
 
+    def test_room(self):
+        """What is for the source alone, or for a process that has finalized, takes no place of what others have yet to take."""
+        dvm = self.nodes(1, ['pmix-servers=1', 'elastic=true'], env={'PMIX_MCA_pmix_max_events': '8'})
+        late = self.start(dvm, 'on', '-3003', 'touch', self.path('up'), 'await', '-3003', 'touch', self.path('heard'), 'file', self.path('told'), 'on', EVENT, 'await', EVENT, '2')
+        done = self.start(dvm, '--end', self.path('told'), 'fence')
+        self.wait_for('up', 'told.finalized')
+        own = ['tell', '-3003', NAMESPACE] * 8
+        sender = self.start(dvm, *own, 'tell', EVENT, GLOBAL, 'text=hello', *own, 'touch', self.path('sent'), 'file', self.path('told'))
+        self.wait_for('sent')
+        # To what has finalized, and then to who says that all have come.
+        vain = ['tell', '-3003', CUSTOM, f'to={done.nspace}'] * 8
+        name = self.say(self.tool(dvm, 'name', *vain, 'tell', EVENT, CUSTOM, 'text=tool', f'to={late.nspace}', *vain, 'tell', '-3003', CUSTOM, f'to={late.nspace}'))[0]
+        self.wait_for('heard')
+        self.touch('told')
+        lines = [line for line in self.end(late) if EVENT in line]
+        self.assertEqual(lines, sorted([f'0: {EVENT} from {sender.nspace}.0 text=hello', f'0: {EVENT} from {name}.0 text=tool']))
+        self.end(done, sender)
+
+
 class Refused(Case):
     def answer(self, dvm, *words, **options):
         return self.end(self.start(dvm, *words, **options))
@@ -288,6 +308,22 @@ class Refused(Case):
         self.assertEqual(self.answer(dvm, 'tell', EVENT, CUSTOM, 'to=.', f'to={job.nspace}'), [f'0: tell {EVENT} NO-PERMISSIONS'])
         self.assertEqual(self.answer(dvm, 'tell', EVENT, CUSTOM, f'to={job.nspace}:0', host='node2'), [f'0: tell {EVENT} NO-PERMISSIONS'])
         sender = self.start(dvm, *self.both(scope=SESSION))
+        self.end(sender)
+        self.assertEqual(self.end(job), self.heard(f'{sender.nspace}.0', [0]))
+
+
+class Floods(Case):
+    def test_flood(self):
+        """Of very many events those that are too many are refused; others are told, by others and later on."""
+        dvm = self.nodes(2, ['pmix-servers=1'])
+        job = self.listen(dvm, 'job', host='node2')
+        for n, weight, word in ((5000, 1, 'text=flood'), (40, 200, f'size={200 * 1024}')):
+            begun = time.monotonic()
+            flood = self.start(dvm, 'flood', str(n), '-3003', GLOBAL, word)
+            refused = int(self.end(flood)[0].split()[-1])
+            self.assertLessEqual((n - refused) * weight, 1024 + 128 * (time.monotonic() - begun))
+            self.assertEqual(dvm.log().count(f'{flood.nspace}.0 tells of too many events'), 1 if refused else 0)
+        sender = self.start(dvm, *self.both())
         self.end(sender)
         self.assertEqual(self.end(job), self.heard(f'{sender.nspace}.0', [0]))
 

@@ -8,9 +8,11 @@
  *
  *   --tool FILE                   first: a tool that finds its server by this file
  *   --after FILE                  first: PMIx_Init when that file is there
+ *   --end FILE                    first: after PMIx_Finalize makes FILE.finalized, and ends when FILE is there
  *   on CODE[,CODE]... | any       registers a handler
  *   tell CODE RANGE [WORD]...     RANGE: a number; WORD: to=NSPACE[:RANK], text=TEXT, size=BYTES, types, bad, private,
  *                                 not-cached, group
+ *   flood N CODE RANGE [WORD]...  N times, and says how many were refused
  *   await CODE [N]                until N (1) such events have come
  *   fence, name                   of its job; says its namespace
  *   file PATH, touch PATH         until that file is there; makes it, with its namespace
@@ -39,6 +41,7 @@
 
 static pmix_proc_t self;
 static bool is_tool;
+static const char *end_file; /* (nullable) */
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -275,6 +278,46 @@ tell (char **words)
   return rest;
 }
 
+typedef struct
+{
+  int n_answered; /* under mutex, as those below */
+  int n_refused;
+} Answers;
+
+static void
+on_flood_told (pmix_status_t status, void *data)
+{
+  Answers *answers = data;
+
+  pthread_mutex_lock (&mutex);
+  answers->n_answered++;
+  answers->n_refused += status == PMIX_ERR_OUT_OF_RESOURCE;
+  pthread_cond_broadcast (&changed);
+  pthread_mutex_unlock (&mutex);
+}
+
+static char **
+flood (char **words)
+{
+  pmix_info_t info[MAX_INFO];
+  size_t n_info = 0;
+  char **rest = read_details (words + 3, info, &n_info);
+  Answers answers = { 0, 0 };
+  int n = atoi (words[0]);
+
+  for (int i = 0; i < n; i++)
+    check (PMIx_Notify_event (atoi (words[1]), &self, (pmix_data_range_t)atoi (words[2]), n_info > 0 ? info : NULL,
+                              n_info, on_flood_told, &answers),
+           "tell", 22);
+  pthread_mutex_lock (&mutex);
+  while (answers.n_answered < n)
+    pthread_cond_wait (&changed, &mutex);
+  printf ("%u: refused %d\n", self.rank, answers.n_refused);
+  fflush (stdout);
+  pthread_mutex_unlock (&mutex);
+  return rest;
+}
+
 /* ---- the rest ---- */
 
 static void
@@ -323,6 +366,8 @@ run_one (char **words)
     return register_handler (words + 1);
   if (strcmp (words[0], "tell") == 0)
     return tell (words + 1);
+  if (strcmp (words[0], "flood") == 0)
+    return flood (words + 1);
   if (strcmp (words[0], "await") == 0)
     return await_events (words + 1);
   if (strcmp (words[0], "fence") == 0)
@@ -351,6 +396,16 @@ pass_over (char **words)
   return words;
 }
 
+static void
+stay (void)
+{
+  char path[4096];
+
+  snprintf (path, sizeof path, "%s.finalized", end_file);
+  touch (path);
+  await_file (end_file);
+}
+
 static char **
 start (char **words)
 {
@@ -359,6 +414,11 @@ start (char **words)
   if (*words != NULL && strcmp (*words, "--after") == 0)
     {
       await_file (words[1]);
+      words += 2;
+    }
+  if (*words != NULL && strcmp (*words, "--end") == 0)
+    {
+      end_file = words[1];
       words += 2;
     }
   if (*words == NULL || strcmp (*words, "--tool") != 0)
@@ -387,5 +447,7 @@ main (int argc, char **argv)
         words = run_one (words);
     }
   check (is_tool ? PMIx_tool_finalize () : PMIx_Finalize (NULL, 0), "finalize", 16);
+  if (end_file != NULL)
+    stay ();
   return 0;
 }
