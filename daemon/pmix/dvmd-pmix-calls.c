@@ -15,6 +15,8 @@
 #include "dvmd-pmix-tools.h"
 #include "dvmd-pmix-upcalls.h"
 
+#define LOOK_INTERVAL (100 * G_TIME_SPAN_MILLISECOND)
+
 /* ---- the way to the main context ---- */
 
 static void
@@ -88,6 +90,18 @@ dvmd_pmix_server_refuse_stranger (DvmdPmixServer *self, const pmix_proc_t *proc,
   call->answer (call, PMIX_ERR_NO_PERMISSIONS, NULL);
   dvmd_pmix_server_expel_strangers (self);
   return TRUE;
+}
+
+/* The kernel takes 10 ms and more to list the connections of a machine. */
+gboolean
+dvmd_pmix_server_refuse_stranger_at_times (DvmdPmixServer *self, const pmix_proc_t *proc, const DvmdPmixCall *call)
+{
+  if (self->no_strangers != 0 && g_get_monotonic_time () - self->no_strangers < LOOK_INTERVAL)
+    return FALSE;
+  if (dvmd_pmix_server_refuse_stranger (self, proc, call))
+    return TRUE;
+  self->no_strangers = g_get_monotonic_time ();
+  return FALSE;
 }
 
 void

@@ -47,6 +47,9 @@ struct _DvmdPmixUpcall
   gsize n_directives;
   const pmix_byte_object_t *bytes; /* (nullable) */
   pmix_iof_channel_t channels;
+  pmix_status_t status; /* of an event, as its range */
+  pmix_data_range_t range;
+  pmix_info_t *copy; /* (nullable): of the data, which are the library's no more; run frees it */
   DvmdPmixCall call; /* which is answered by its callback "done" unless it says otherwise */
 };
 
@@ -64,6 +67,9 @@ void dvmd_pmix_server_call (DvmdPmixServer *self, const DvmdPmixCall *call, Dvmd
                             GVariant *request, const GError *error);
 /* TRUE: proc may be somebody who is not ours, and has been refused. */
 gboolean dvmd_pmix_server_refuse_stranger (DvmdPmixServer *self, const pmix_proc_t *proc, const DvmdPmixCall *call);
+/* The same for calls that come in great numbers: of those that come together one is looked at. */
+gboolean dvmd_pmix_server_refuse_stranger_at_times (DvmdPmixServer *self, const pmix_proc_t *proc,
+                                                    const DvmdPmixCall *call);
 void dvmd_pmix_server_complete_call (DvmdPmix *pmix, guint64 token, int status, GVariant *answer);
 void dvmd_pmix_server_complete_connect (DvmdPmix *pmix, guint64 token, int status);
 /* nspace (nullable): the calls of that job, whose clients have gone; NULL: all, because the agent answers no more. */

@@ -15,12 +15,12 @@
 #include "dvm.h"
 #include "dvmd-log.h"
 #include "dvmd-pmix-calls.h"
-#include "dvmd-pmix-private.h"
+#include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-read.h"
 #include "dvmd-pmix-upcalls.h"
 
 /*
- * What the clients of one job, or a tool, may tell by way of this server: so many events at once, and from then on so
+ * The clients of one job, or a tool, may tell of so many events at once by way of this server, and from then on of so
  * many a second. An event counts as many as it has KiB. Each may go to every process of the DVM, and where one does not
  * take them they wait.
  */
@@ -29,25 +29,8 @@
 /* Bytes of an event: it may go to every process of the DVM, and each server keeps some hundreds. */
 #define MAX_EVENT (256 * 1024)
 
-#define LOOK_INTERVAL (100 * G_TIME_SPAN_MILLISECOND)
-
-typedef struct
-{
-  DvmdPmixItem item;
-  pmix_proc_t proc;
-  pmix_status_t status;
-  pmix_data_range_t range;
-  const pmix_info_t *info; /* the library's, until it is called back; or the copy */
-  gsize n_info;
-  pmix_info_t *copy; /* (nullable): the library has told the clients of this server, and waits for no answer */
-  DvmdPmixCall call;
-} Upcall;
-
 /* Behind what comes from a client. */
 #define OF_CLIENT "pmix.srvr.internal.notify"
-
-/* On PMIx's thread: the library has called the function that stands before its own. */
-static gboolean intercepted;
 
 typedef enum
 {
@@ -155,7 +138,7 @@ add_detail (GVariantBuilder *details, const pmix_info_t *info, gsize *size, GErr
 
 /* (nullable): floating, with the error set */
 static GVariant *
-read_event (const Upcall *upcall, GError **error)
+read_event (const DvmdPmixUpcall *upcall, GError **error)
 {
   g_auto (GVariantBuilder) targets = G_VARIANT_BUILDER_INIT (G_VARIANT_TYPE ("a(su)"));
   g_auto (GVariantBuilder) details = G_VARIANT_BUILDER_INIT (G_VARIANT_TYPE_VARDICT);
@@ -163,9 +146,9 @@ read_event (const Upcall *upcall, GError **error)
 
   if (!check_status (upcall->status, error))
     return NULL;
-  for (gsize i = 0; i < upcall->n_info; i++)
+  for (gsize i = 0; i < upcall->n_data; i++)
     {
-      const pmix_info_t *info = &upcall->info[i];
+      const pmix_info_t *info = &upcall->data[i];
 
       if (PMIX_CHECK_KEY (info, OF_CLIENT))
         continue;
@@ -203,7 +186,7 @@ refill (gpointer nspace, gpointer allowance, gpointer unused)
   return self->left >= BURST;
 }
 
-/* Who has all of it left is not kept. */
+/* Those that have all of it left are not kept. */
 static Allowance *
 find_allowance (GHashTable *allowances, const char *nspace)
 {
@@ -222,9 +205,9 @@ find_allowance (GHashTable *allowances, const char *nspace)
 }
 
 static gboolean
-take (DvmdPmixServer *server, const Upcall *upcall, double n)
+take (DvmdPmixServer *server, const DvmdPmixUpcall *upcall, double n)
 {
-  Allowance *allowance = find_allowance (server->allowances, upcall->proc.nspace);
+  Allowance *allowance = find_allowance (dvmd_pmix_server_get_allowances (server), upcall->proc.nspace);
 
   if (allowance->left >= n)
     {
@@ -271,31 +254,7 @@ answer_event (const DvmdPmixCall *call, int status, GVariant *unused)
 }
 
 static void
-upcall_free (DvmdPmixItem *item)
-{
-  Upcall *self = (Upcall *)item;
-
-  PMIX_INFO_FREE (self->copy, self->n_info);
-  g_free (self);
-}
-
-/* The kernel takes 10 ms and more to list the connections of a machine: of events that come together one is looked at.
- */
-static gboolean
-refuse_stranger (DvmdPmixServer *server, const Upcall *upcall)
-{
-  gint64 now = g_get_monotonic_time ();
-
-  if (server->no_strangers != 0 && now - server->no_strangers < LOOK_INTERVAL)
-    return FALSE;
-  if (dvmd_pmix_server_refuse_stranger (server, &upcall->proc, &upcall->call))
-    return TRUE;
-  server->no_strangers = g_get_monotonic_time ();
-  return FALSE;
-}
-
-static void
-tell (DvmdPmixServer *server, const Upcall *upcall)
+tell (DvmdPmixServer *server, const DvmdPmixUpcall *upcall)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (GVariant) request = NULL;
@@ -305,7 +264,7 @@ tell (DvmdPmixServer *server, const Upcall *upcall)
       upcall->call.answer (&upcall->call, PMIX_ERR_OUT_OF_RESOURCE, NULL);
       return;
     }
-  if (refuse_stranger (server, upcall))
+  if (dvmd_pmix_server_refuse_stranger_at_times (server, &upcall->proc, &upcall->call))
     return;
   request = read_event (upcall, &error);
   if (request != NULL)
@@ -317,47 +276,31 @@ tell (DvmdPmixServer *server, const Upcall *upcall)
 }
 
 static void
-upcall_run (DvmdPmixItem *item, gpointer owner)
+run (DvmdPmixServer *server, const DvmdPmixUpcall *self)
 {
-  Upcall *self = (Upcall *)item;
-  g_autoptr (DvmdPmixServer) server = g_object_ref (owner);
+  pmix_info_t *copy = self->copy;
 
   dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, self->proc.nspace, self->proc.rank, "event %d for range %u",
                  self->status, self->range);
-  if (self->copy != NULL)
+  if (copy != NULL)
     dvmd_pmix_server_note_told (server, &self->proc);
   tell (server, self);
-  upcall_free (item);
-}
-
-static Upcall *
-upcall_new (pmix_status_t status, const pmix_proc_t *source, pmix_data_range_t range, const pmix_info_t info[],
-            size_t n_info)
-{
-  Upcall *self = g_new0 (Upcall, 1);
-
-  self->item.run = upcall_run;
-  self->item.free = upcall_free;
-  self->proc = *source;
-  self->status = status;
-  self->range = range;
-  self->info = info;
-  self->n_info = n_info;
-  self->call.answer = answer_event;
-  self->call.nspace = self->proc.nspace;
-  return self;
+  PMIX_INFO_FREE (copy, self->n_data);
 }
 
 pmix_status_t
 dvmd_pmix_upcall_event (pmix_status_t status, const pmix_proc_t *source, pmix_data_range_t range,
                         const pmix_info_t info[], size_t n_info, pmix_op_cbfunc_t callback, void *callback_data)
 {
-  Upcall *self = upcall_new (status, source, range, info, n_info);
+  DvmdPmixUpcall upcall = { .run = run, .proc = *source, .status = status, .range = range };
 
-  intercepted = TRUE;
-  self->call.callback.done = callback;
-  self->call.callback_data = callback_data;
-  dvmd_pmix_upcalls_post (&self->item);
+  dvmd_pmix_upcalls_note_intercepted ();
+  upcall.data = info;
+  upcall.n_data = n_info;
+  upcall.call.answer = answer_event;
+  upcall.call.callback.done = callback;
+  upcall.call.callback_data = callback_data;
+  dvmd_pmix_upcall_post (&upcall);
   return PMIX_SUCCESS;
 }
 
@@ -369,23 +312,25 @@ dvmd_pmix_event_is_of_client (const pmix_info_t info[], size_t n_info)
 
 /*
  * libpmix 4.2 waits for a host that says PMIX_OPERATION_IN_PROGRESS, later ones for one that says PMIX_SUCCESS, and
- * either calls back into memory that is freed with the other word. So it need not wait, and what comes of the event is
- * in the log alone.
+ * either calls back into memory that is freed with the other word. So it need not wait, and the log alone has what
+ * comes of the event.
  */
 pmix_status_t
 dvmd_pmix_upcall_told_event (pmix_status_t status, const pmix_proc_t *source, pmix_data_range_t range,
                              pmix_info_t info[], size_t n_info, pmix_op_cbfunc_t callback, void *callback_data)
 {
-  Upcall *self;
+  DvmdPmixUpcall upcall = { .run = run, .proc = *source, .status = status, .range = range };
 
   /* A handler of ours has had the latter. */
-  if (intercepted || !dvmd_pmix_event_is_of_client (info, n_info) || status == PMIX_READY_FOR_DEBUG)
+  if (dvmd_pmix_upcalls_are_intercepted () || !dvmd_pmix_event_is_of_client (info, n_info)
+      || status == PMIX_READY_FOR_DEBUG)
     return PMIX_OPERATION_SUCCEEDED;
-  self = upcall_new (status, source, range, NULL, n_info);
-  PMIX_INFO_CREATE (self->copy, n_info);
+  PMIX_INFO_CREATE (upcall.copy, n_info);
   for (gsize i = 0; i < n_info; i++)
-    PMIX_INFO_XFER (&self->copy[i], &info[i]);
-  self->info = self->copy;
-  dvmd_pmix_upcalls_post (&self->item);
+    PMIX_INFO_XFER (&upcall.copy[i], &info[i]);
+  upcall.data = upcall.copy;
+  upcall.n_data = n_info;
+  upcall.call.answer = answer_event;
+  dvmd_pmix_upcall_post (&upcall);
   return PMIX_OPERATION_SUCCEEDED;
 }

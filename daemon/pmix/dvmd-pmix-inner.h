@@ -14,6 +14,12 @@ G_BEGIN_DECLS
 
 DvmdPmixHost *dvmd_pmix_server_get_host (DvmdPmixServer *self);
 gboolean dvmd_pmix_server_is_running (DvmdPmixServer *self);
+/* As the library knows it. */
+void dvmd_pmix_server_get_proc (DvmdPmixServer *self, pmix_proc_t *proc);
+/* (nullable) */
+DvmdTopology *dvmd_pmix_server_get_topology (DvmdPmixServer *self);
+/* nspace -> how many events its processes may tell of (dvmd-pmix-events.c) */
+GHashTable *dvmd_pmix_server_get_allowances (DvmdPmixServer *self);
 /* The job is registered here. */
 gboolean dvmd_pmix_server_has_job (DvmdPmixServer *self, const char *nspace);
 

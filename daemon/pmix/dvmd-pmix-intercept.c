@@ -34,27 +34,27 @@ pmix_status_t pmix_server_notify_client_of_event (pmix_status_t status, const pm
 static NotifyClients
 find_next (void)
 {
-  static gsize next;
+  static gsize next_once;
 
-  if (g_once_init_enter (&next))
-    g_once_init_leave (&next, (gsize)dlsym (RTLD_NEXT, "pmix_server_notify_client_of_event"));
-  return (NotifyClients)next;
+  if (g_once_init_enter (&next_once))
+    g_once_init_leave (&next_once, (gsize)dlsym (RTLD_NEXT, "pmix_server_notify_client_of_event"));
+  return (NotifyClients)next_once;
 }
 
 /* PMIx_Get_version() is a text with the number somewhere, as in "OpenPMIx 4.2.2 (PMIx Standard: 4.1, ...)". */
 static gboolean
 is_known_version (void)
 {
-  static gsize answer;
+  static gsize answer_once;
 
-  if (g_once_init_enter (&answer))
+  if (g_once_init_enter (&answer_once))
     {
       const char *version = PMIx_Get_version ();
       guint64 major = g_ascii_strtoull (version + strcspn (version, "0123456789"), NULL, 10);
 
-      g_once_init_leave (&answer, major >= FIRST_VERSION && major <= LAST_VERSION ? TRUE : 2);
+      g_once_init_leave (&answer_once, major >= FIRST_VERSION && major <= LAST_VERSION ? TRUE : 2);
     }
-  return answer == TRUE;
+  return answer_once == TRUE;
 }
 
 /*

@@ -42,7 +42,7 @@ struct _DvmdPmixServer
   GHashTable *tasks;    /* GTasks that wait for the library */
   guint64 last_token;
   GHashTable *allowances; /* nspace -> how many events it may tell of (dvmd-pmix-events.c) */
-  gint64 no_strangers;    /* monotonic, µs: when none were connected (dvmd-pmix-events.c) */
+  gint64 no_strangers;    /* monotonic, µs: when none were connected (dvmd-pmix-calls.c) */
   GHashTable *told;       /* set of "nspace.rank" of clients: the library has told others of what they tell */
   gsize lost;             /* bytes that the library may have lost with events that it has told */
   int library_thread;     /* gettid(2) of the one that answered last */

@@ -14,7 +14,7 @@
 #include "dvm.h"
 #include "dvmd-pmix-calls.h"
 #include "dvmd-pmix-info.h"
-#include "dvmd-pmix-private.h"
+#include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-read.h"
 #include "dvmd-pmix-spawn-keys.h"
 
@@ -81,7 +81,8 @@ get_debug_keys (DvmdPmixServer *server)
 static GVariant *
 get_topology (DvmdPmixServer *server)
 {
-  char *xml = server->topology != NULL ? dvmd_topology_dup_xml (server->topology, NULL) : NULL;
+  DvmdTopology *topology = dvmd_pmix_server_get_topology (server);
+  char *xml = topology != NULL ? dvmd_topology_dup_xml (topology, NULL) : NULL;
 
   return xml != NULL ? g_variant_new_take_string (xml) : NULL;
 }
@@ -331,7 +332,7 @@ dvmd_pmix_server_query (DvmdPmixServer *self, const pmix_query_t *queries, gsize
   g_array_set_clear_func (asked->items, item_clear);
   asked->callback = callback;
   asked->callback_data = callback_data;
-  PMIX_LOAD_PROCID (&server, self->nspace, self->rank);
+  dvmd_pmix_server_get_proc (self, &server);
   g_variant_builder_init (&builder, G_VARIANT_TYPE ("a(sa{sv})"));
   for (gsize i = 0; i < n_queries; i++)
     add_query (self, asked, &queries[i], &builder);

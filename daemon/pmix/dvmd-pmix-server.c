@@ -103,6 +103,24 @@ dvmd_pmix_server_get_host (DvmdPmixServer *self)
   return self->host;
 }
 
+void
+dvmd_pmix_server_get_proc (DvmdPmixServer *self, pmix_proc_t *proc)
+{
+  PMIX_LOAD_PROCID (proc, self->nspace, self->rank);
+}
+
+DvmdTopology *
+dvmd_pmix_server_get_topology (DvmdPmixServer *self)
+{
+  return self->topology;
+}
+
+GHashTable *
+dvmd_pmix_server_get_allowances (DvmdPmixServer *self)
+{
+  return self->allowances;
+}
+
 gboolean
 dvmd_pmix_server_is_running (DvmdPmixServer *self)
 {

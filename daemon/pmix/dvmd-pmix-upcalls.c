@@ -569,6 +569,20 @@ static pmix_server_module_t module = {
   .notify_event = dvmd_pmix_upcall_told_event,
 };
 
+static gboolean intercepted;
+
+void
+dvmd_pmix_upcalls_note_intercepted (void)
+{
+  intercepted = TRUE;
+}
+
+gboolean
+dvmd_pmix_upcalls_are_intercepted (void)
+{
+  return intercepted;
+}
+
 pmix_server_module_t *
 dvmd_pmix_upcalls_set_queue (DvmdPmixQueue *queue, const char *nspace)
 {

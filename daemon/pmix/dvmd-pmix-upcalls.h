@@ -17,4 +17,8 @@ gboolean dvmd_pmix_upcalls_is_own (const char *nspace);
 /* From PMIx's thread: to be run on the main context. */
 void dvmd_pmix_upcalls_post (DvmdPmixItem *item);
 
+/* On PMIx's thread: the library calls the function for events that stands before its own (dvmd-pmix-intercept.c). */
+void dvmd_pmix_upcalls_note_intercepted (void);
+gboolean dvmd_pmix_upcalls_are_intercepted (void);
+
 G_END_DECLS
