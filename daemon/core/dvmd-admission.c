@@ -308,9 +308,9 @@ judge_not_given (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, 
 {
   if (must_fit (job) && claims_of (job)->need > candidates->total)
     return refuse_size (job, candidates, error);
-  if (candidates->n_free < candidates->total)
-    return DVMD_ADMIT_WAIT;
-  return make_plan (self, job, candidates, DVMD_PLACES_OVERSUBSCRIBE, error) ? DVMD_ADMIT : DVMD_ADMIT_NEVER;
+  if (candidates->n_free == candidates->total && make_plan (self, job, candidates, DVMD_PLACES_OVERSUBSCRIBE, NULL))
+    return DVMD_ADMIT;
+  return make_plan (self, job, candidates, DVMD_PLACES_OVERSUBSCRIBE_ALL, error) ? DVMD_ADMIT_WAIT : DVMD_ADMIT_NEVER;
 }
 
 static DvmdAdmit

@@ -574,6 +574,39 @@ test_waits_for_cpus (void)
   check_nodes (job, "1");
 }
 
+/* A mapper that finds no place for a job of two programs, whoever is there. */
+static DvmdMap *
+map_one_program (gpointer data, DvmdJob *job, const DvmdPlaces *places, GError **error)
+{
+  if (dvm_job_spec_get_n_apps (dvmd_job_get_spec (job)) == 1)
+    return map_if_alone (data, job, places, error);
+  g_set_error_literal (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "there is no such device");
+  return NULL;
+}
+
+/* Where nobody has given slots a job that cannot have its place is told so while another one runs, and does not wait.
+ */
+static void
+test_slots_not_given (void)
+{
+  const guint slots[] = { 0, 0 };
+  g_auto (Dvm) dvm = { 0 };
+  DvmdJob *first;
+  DvmdJob *job;
+
+  dvm_init (&dvm, 2, slots, NULL);
+  dvm.effects.placement.map = map_one_program;
+  first = start (&dvm, "1", NULL, NULL);
+  check_nodes (first, "1");
+  check_failed (start (&dvm, "1; 1", NULL, NULL), "no such device");
+  check_failed (start (&dvm, "1000; 1000", NULL, NULL), "no such device");
+  /* One that is larger than the slots waits for all of them. */
+  job = start (&dvm, "1000", NULL, NULL);
+  assert_state (job, DVM_JOB_STATE_ALLOCATE);
+  run_to_end (&dvm.world, first);
+  assert_state (job, DVM_JOB_STATE_SEND_LAUNCH_MSG);
+}
+
 static void
 test_beside_refused (void)
 {
@@ -766,6 +799,7 @@ main (int argc, char **argv)
   g_test_add_func ("/admission/beside", test_beside);
   g_test_add_func ("/admission/beside-goes-on", test_beside_goes_on);
   g_test_add_func ("/admission/waits-for-cpus", test_waits_for_cpus);
+  g_test_add_func ("/admission/slots-not-given", test_slots_not_given);
   g_test_add_func ("/admission/beside-refused", test_beside_refused);
   g_test_add_func ("/admission/random", test_random);
   return g_test_run ();
