@@ -170,14 +170,25 @@ _dvm_client_call (DvmClient *self, const DvmCall *call, GTask *task, GAsyncReady
 }
 
 GVariant *
+_dvm_client_call_take (GObject *connection, GAsyncResult *result, GUnixFDList **fds, GError **error)
+{
+  GError *local = NULL;
+  GVariant *reply = g_dbus_connection_call_with_unix_fd_list_finish (G_DBUS_CONNECTION (connection), fds, result,
+                                                                     &local);
+
+  if (reply == NULL)
+    g_propagate_error (error, _dvm_client_clean_error (local));
+  return reply;
+}
+
+GVariant *
 _dvm_client_call_finish (GObject *connection, GAsyncResult *result, GTask *task, GUnixFDList **fds)
 {
   GError *error = NULL;
-  GVariant *reply = g_dbus_connection_call_with_unix_fd_list_finish (G_DBUS_CONNECTION (connection), fds, result,
-                                                                     &error);
+  GVariant *reply = _dvm_client_call_take (connection, result, fds, &error);
 
   if (reply == NULL)
-    g_task_return_error (task, _dvm_client_clean_error (error));
+    g_task_return_error (task, error);
   return reply;
 }
 

@@ -93,18 +93,36 @@ begin_devices (List *list)
   return TRUE;
 }
 
+/* A job may be forgotten behind its processes: these are known, and their devices are not any more. */
+static void
+end_without_devices (GTask *task, GError *error)
+{
+  List *list = g_task_get_task_data (task);
+
+  if (!list->devices || !g_error_matches (error, DVM_ERROR, DVM_ERROR_NOT_FOUND))
+    {
+      g_task_return_error (task, error);
+      return;
+    }
+  g_error_free (error);
+  for (guint i = 0; i < list->rows->len; i++)
+    _dvm_proc_set_devices (list->rows->pdata[i], "");
+  g_task_return_pointer (task, g_ptr_array_ref (list->rows), (GDestroyNotify)g_ptr_array_unref);
+}
+
 static void
 on_page (GObject *source, GAsyncResult *result, gpointer user_data)
 {
   GTask *task = user_data;
   List *list = g_task_get_task_data (task);
-  g_autoptr (GVariant) reply = _dvm_client_call_finish (source, result, task, NULL);
+  GError *error = NULL;
+  g_autoptr (GVariant) reply = _dvm_client_call_take (source, result, NULL, &error);
   g_autoptr (GVariant) rows = NULL;
   const char *rest;
-  GError *error = NULL;
 
   if (reply == NULL)
     {
+      end_without_devices (task, error);
       g_object_unref (task);
       return;
     }
@@ -483,7 +501,8 @@ dvm_client_list_procs_async (DvmClient *self, DvmJob *job, const char *ranks, GC
  *
  * Ends dvm_client_list_procs_async().
  *
- * Returns: (transfer container) (element-type DvmProc): the processes, in the order of their ranks
+ * Returns: (transfer container) (element-type DvmProc): the processes, in the order of their ranks; without devices
+ *   when the job was forgotten before these were asked for; %DVM_ERROR_NOT_FOUND if it is not known
  * Since: 0.1
  */
 GPtrArray *
@@ -504,7 +523,8 @@ dvm_client_list_procs_finish (DvmClient *self, GAsyncResult *result, GError **er
  *
  * Lists the processes of a job.
  *
- * Returns: (transfer container) (element-type DvmProc): the processes, in the order of their ranks
+ * Returns: (transfer container) (element-type DvmProc): the processes, in the order of their ranks; without devices
+ *   when the job was forgotten before these were asked for; %DVM_ERROR_NOT_FOUND if it is not known
  * Since: 0.1
  */
 GPtrArray *

@@ -101,6 +101,8 @@ typedef struct
 
 /* Takes task over: done gets it as user_data. */
 void _dvm_client_call (DvmClient *self, const DvmCall *call, GTask *task, GAsyncReadyCallback done);
+/* (transfer full): NULL on error, which is one of DVM_ERROR. fds (nullable) */
+GVariant *_dvm_client_call_take (GObject *connection, GAsyncResult *result, GUnixFDList **fds, GError **error);
 /* (transfer full): NULL when task has been given the error. fds (nullable) */
 GVariant *_dvm_client_call_finish (GObject *connection, GAsyncResult *result, GTask *task, GUnixFDList **fds);
 /* The callback of a call that answers with nothing: the task gets TRUE. */

@@ -206,6 +206,9 @@ job_call (GDBusConnection *connection, const char *sender, const char *path, con
     wait_for_job (self, invocation, path, parameters);
   else if (strcmp (method, "Attach") == 0)
     attach (invocation, parameters);
+  else if (strcmp (path, strcmp (method, "ListDevices") == 0 ? "/org/dvm/jobs/3" : "/org/dvm/jobs/4") == 0
+           && g_str_has_prefix (method, "List"))
+    g_dbus_method_invocation_return_dbus_error (invocation, "org.dvm.Error.NotFound", "The job is forgotten");
   else if (strcmp (method, "ListProcs") == 0)
     {
       g_variant_get (parameters, "(&s@a{sv})", &ranks, NULL);

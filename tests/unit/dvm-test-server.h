@@ -18,7 +18,8 @@ G_BEGIN_DECLS
  *   "leave"    the connection is closed instead of an answer
  *   others     Wait answers at once: NON_ZERO_TERM with exit code 3
  *
- * Job 1 to 4 can be asked for; Wait of job 4 never answers.
+ * Job 1 to 4 can be asked for; Wait of job 4 never answers, and its processes are not known any more; job 3 is
+ * forgotten between its processes and their devices.
  */
 
 typedef struct _DvmTestServer DvmTestServer;

@@ -314,6 +314,23 @@ test_find (Fixture *fixture, gconstpointer data)
     }
 }
 
+/* A job is forgotten between the calls for its processes and for their devices, or before both. */
+static void
+check_forgotten (DvmClient *client)
+{
+  g_autoptr (DvmJob) job = dvm_client_find_job (client, "3", NULL, NULL);
+  g_autoptr (DvmJob) gone = dvm_client_find_job (client, "4", NULL, NULL);
+  g_autoptr (GPtrArray) procs = NULL;
+  g_autoptr (GError) error = NULL;
+
+  procs = dvm_client_list_procs (client, job, NULL, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpuint (procs->len, ==, 2);
+  g_assert_cmpstr (dvm_proc_get_devices (procs->pdata[1]), ==, "");
+  g_assert_null (dvm_client_list_procs (client, gone, NULL, NULL, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND);
+}
+
 static void
 test_lists (Fixture *fixture, gconstpointer data)
 {
@@ -356,6 +373,7 @@ test_lists (Fixture *fixture, gconstpointer data)
   g_assert_cmpint (dvm_proc_get_pid (procs->pdata[1]), ==, 43);
   g_assert_cmpstr (dvm_proc_get_devices (procs->pdata[0]), ==, "");
   g_assert_cmpstr (dvm_proc_get_devices (procs->pdata[1]), ==, "nvml0");
+  check_forgotten (fixture->client);
   dvm_test_server_set_stuck (fixture->server, TRUE);
   g_assert_null (dvm_client_list_jobs (fixture->client, FALSE, NULL, &error));
   g_assert_error (error, DVM_ERROR, DVM_ERROR_FAILED);
