@@ -216,8 +216,9 @@ dvm_cli_display_is_given (DvmCli *cli)
   return dvm_cli_old_compose (cli->args, "display", NULL, &text, NULL) && text != NULL;
 }
 
-gboolean
-dvm_cli_display_parse (DvmCli *cli, DvmCliDisplay *display, GError **error)
+static gboolean
+parse (DvmCli *cli, DvmCliDisplay *display,
+       gboolean (*check) (const DvmCli *cli, const DvmCliDisplay *display, GError **error), GError **error)
 {
   g_autofree char *text = NULL;
 
@@ -226,8 +227,38 @@ dvm_cli_display_parse (DvmCli *cli, DvmCliDisplay *display, GError **error)
     return FALSE;
   if (asks_for_report (cli->args))
     display->what |= DVM_CLI_DISPLAY_BINDINGS;
-  if (check_whole (cli, display, error))
+  if (check (cli, display, error))
     return TRUE;
   dvm_cli_display_clear (display);
   return FALSE;
+}
+
+gboolean
+dvm_cli_display_parse (DvmCli *cli, DvmCliDisplay *display, GError **error)
+{
+  return parse (cli, display, check_whole, error);
+}
+
+/* The JSON of a map has all that these two words show. */
+static gboolean
+check_of_map (const DvmCli *cli, const DvmCliDisplay *self, GError **error)
+{
+  const DvmCli plain = { 0 };
+
+  if (self->parseable)
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
+                 _ ("option --display: 'parseable' is for jobs that run; --json prints a map for programs"));
+  else if ((self->what & ~(guint)(DVM_CLI_DISPLAY_MAP | DVM_CLI_DISPLAY_BINDINGS)) != 0)
+    g_set_error (
+        error, DVM_CLI_USAGE_ERROR, 0,
+        _ ("option --display: 'dvm-cli map' shows map and bindings; the other words are those of 'dvm-cli run'"));
+  else
+    return check_whole (&plain, self, error);
+  return FALSE;
+}
+
+gboolean
+dvm_cli_display_parse_of_map (DvmCli *cli, DvmCliDisplay *display, GError **error)
+{
+  return parse (cli, display, check_of_map, error);
 }

@@ -31,6 +31,8 @@ typedef struct
 
 /* Reads "map,bindings:physical" with what other spellings add to it. */
 gboolean dvm_cli_display_parse (DvmCli *cli, DvmCliDisplay *display, GError **error);
+/* The same where nothing runs: map and bindings alone. */
+gboolean dvm_cli_display_parse_of_map (DvmCli *cli, DvmCliDisplay *display, GError **error);
 /* The same of a text (nullable) that no option gives. */
 gboolean dvm_cli_display_read (const char *text, DvmCliDisplay *display, GError **error);
 /* Whether somebody has said what is to be shown. */

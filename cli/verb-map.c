@@ -11,6 +11,7 @@
 
 #include "dvm-cli-connect.h"
 #include "dvm-cli-daemon.h"
+#include "dvm-cli-display.h"
 #include "dvm-cli-map.h"
 #include "dvm-cli-old.h"
 #include "dvm-cli-output.h"
@@ -22,6 +23,8 @@ static const DvmCliOption options[] = {
     N_ ("nodes that are only described: 'package:2 core:8 pu:2', or a file of lstopo; once for each kind") },
   { "nodes", 0, NULL, DVM_CLI_ARG_COUNT, N_ ("N"), "100000", N_ ("how many of these nodes there are") },
   { "slots", 0, NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, N_ ("slots of each of them, such as 16 or 16,16,6") },
+  { "display", 0, NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL,
+    N_ ("what to show: map (ranks, the default), bindings (their cpus), or both") },
   { NULL },
 };
 
@@ -84,8 +87,21 @@ describe_question (DvmCli *cli, GError **error)
   return g_variant_ref_sink (g_variant_dict_end (&dict));
 }
 
+/* The words of --display choose among the tables; pictures and JSON have all of it. */
 static gboolean
-show (DvmCli *cli, DvmClient *client, GError **error)
+print (DvmCli *cli, DvmClient *client, guint what, GVariant *map, GVariant *question, GError **error)
+{
+  gboolean is_table = !cli->json && !dvm_cli_args_has (cli->args, "picture") && !dvm_cli_args_has (cli->args, "svg");
+
+  if (!is_table || (what & DVM_CLI_DISPLAY_BINDINGS) == 0)
+    return dvm_cli_show_map (cli, client, map, question, error);
+  return ((what & DVM_CLI_DISPLAY_MAP) == 0 || dvm_cli_print_map (cli, map, error))
+         && dvm_cli_print_bindings (cli, map, error);
+}
+
+/* what: bits of DvmCliDisplayWhat */
+static gboolean
+show (DvmCli *cli, DvmClient *client, guint what, GError **error)
 {
   g_autoptr (DvmJobSpec) spec = dvm_cli_spec_new (cli, NULL, error);
   g_autoptr (GVariant) question = spec != NULL ? describe_question (cli, error) : NULL;
@@ -94,11 +110,11 @@ show (DvmCli *cli, DvmClient *client, GError **error)
   if (question == NULL || !dvm_cli_spec_find_sessions (spec, cli->args, client, NULL, error))
     return FALSE;
   map = dvm_client_map_with_options (client, spec, question, NULL, error);
-  return map != NULL && dvm_cli_show_map (cli, client, map, question, error);
+  return map != NULL && print (cli, client, what, map, question, error);
 }
 
 static gboolean
-show_embedded (DvmCli *cli, GError **error)
+show_embedded (DvmCli *cli, guint what, GError **error)
 {
   int fd;
   const char *none = NULL;
@@ -107,22 +123,22 @@ show_embedded (DvmCli *cli, GError **error)
 
   if (!is_described (cli))
     dvm_cli_tell (cli, _ ("no DVM is running: a private one is asked"));
-  return client != NULL && dvm_client_connect (client, NULL, error) && show (cli, client, error);
+  return client != NULL && dvm_client_connect (client, NULL, error) && show (cli, client, what, error);
 }
 
 static gboolean
-show_map (DvmCli *cli, GError **error)
+show_map (DvmCli *cli, guint what, GError **error)
 {
   g_autoptr (DvmClient) client = dvm_cli_client_new (cli);
   g_autoptr (GError) local_error = NULL;
 
   /* Machines that one does not have are no matter of the DVM that one has. */
   if (is_described (cli) && !dvm_cli_is_chosen (cli))
-    return show_embedded (cli, error);
+    return show_embedded (cli, what, error);
   if (dvm_client_connect (client, NULL, &local_error))
-    return show (cli, client, error);
+    return show (cli, client, what, error);
   if (!dvm_cli_is_chosen (cli) && g_error_matches (local_error, DVM_ERROR, DVM_ERROR_NOT_FOUND))
-    return show_embedded (cli, error);
+    return show_embedded (cli, what, error);
   g_propagate_error (error, g_steal_pointer (&local_error));
   dvm_cli_explain_connect (cli, error);
   return FALSE;
@@ -131,9 +147,11 @@ show_map (DvmCli *cli, GError **error)
 static int
 map_verb (DvmCli *cli, GError **error)
 {
-  if (!dvm_cli_check_picture (cli, error))
+  g_auto (DvmCliDisplay) display = { 0 };
+
+  if (!dvm_cli_check_picture (cli, error) || !dvm_cli_display_parse_of_map (cli, &display, error))
     return DVM_CLI_EXIT_USAGE;
-  return show_map (cli, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
+  return show_map (cli, display.what, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
 }
 
 const DvmCliVerb dvm_cli_verb_map = {
@@ -141,7 +159,7 @@ const DvmCliVerb dvm_cli_verb_map = {
   .synopsis = "[OPTION...] PROGRAM [ARGUMENT...] [: [OPTION...] PROGRAM [ARGUMENT...]]...",
   .summary = N_ ("show where the processes of a job would go; nothing is started"),
   .options = { dvm_cli_app_options, dvm_cli_job_options, options, dvm_cli_picture_options, dvm_cli_old_app_options,
-               dvm_cli_old_options },
+               dvm_cli_old_options, dvm_cli_old_display_options },
   .min_words = 1,
   .max_words = G_MAXUINT,
   .flags = DVM_CLI_PARSE_STOP_AT_WORD,

@@ -174,8 +174,6 @@ def test_old_spellings():
             json.dump({"apps": [{"argv": list(SHOW), "np": 5}], "map-by": "slot", "personality": "plain"}, file)
         result = here.cli("run", "--file", here.path + "/job.json", "--bynode")
         equal((result.returncode, dvm.in_order(result.stdout)), (0, "12341"), result.stderr)
-        result = here.cli("map", "--display-map", "true")
-        equal(result.returncode, 2)
         result = here.cli("run", "--donotlaunch", "-N", "1", "true")
         equal((result.returncode, len(result.stdout.splitlines())), (0, 5), result.stderr)
 
@@ -204,6 +202,30 @@ def test_old_spellings_on_machines():
             found = rows(old)
             equal(found, rows(today), old)
             equal([(names.index(row["node"]), row["cpuset"] or "") for row in found], expected, old)
+
+
+def test_display_of_map():
+    """map takes --display map and bindings, and the spellings of before, as run does; its JSON has both"""
+    with place() as here:
+        def shown(*args, status=0):
+            result = here.cli("map", "-q", "--topology", "core:4 pu:1", "-n", "2", *args, "true")
+            equal(result.returncode, status, f"{args}: {result.stderr}")
+            return result.stdout if status == 0 else result.stderr
+        plain = shown()
+        bindings = "RANK  NODE  BOUND TO CPUS\n   0  head  0\n   1  head  1\n"
+        for args, expected in (
+            (("--display-map",), plain),
+            (("--display", "map"), plain),
+            (("--report-bindings",), bindings),
+            (("--display", "bind:physical"), bindings),
+            (("--bind-to", "core:report"), bindings),
+            (("--display-map", "--report-bindings"), plain + bindings),
+        ):
+            equal(shown(*args), expected, f"{args}")
+        equal(json.loads(shown("--json", "--report-bindings", "--display-map")), json.loads(shown("--json")))
+        equal(shown("--picture", "--report-bindings"), shown("--picture"))
+        contains(shown("--display-topo", status=2), "'dvm-cli map' shows map and bindings")
+        contains(shown("--display", "map:parseable", status=2), "--json prints a map for programs")
 
 
 def test_hosts():
