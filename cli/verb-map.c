@@ -34,6 +34,12 @@ is_described (DvmCli *cli)
   return dvm_cli_args_has (cli->args, "topology");
 }
 
+static gboolean
+is_file (const char *text)
+{
+  return g_str_has_suffix (text, ".xml") || strchr (text, '/') != NULL;
+}
+
 /* A description, or the file that has one. */
 static gboolean
 add_topology (GStrvBuilder *topologies, const char *text, GError **error)
@@ -41,7 +47,7 @@ add_topology (GStrvBuilder *topologies, const char *text, GError **error)
   g_autofree char *content = NULL;
   gsize length;
 
-  if (!g_str_has_suffix (text, ".xml") && strchr (text, '/') == NULL)
+  if (!is_file (text))
     {
       g_strv_builder_add (topologies, text);
       return TRUE;
@@ -53,7 +59,7 @@ add_topology (GStrvBuilder *topologies, const char *text, GError **error)
     }
   if (!g_file_get_contents (text, &content, &length, error))
     return FALSE;
-  if (!g_utf8_validate (content, (gssize)length, NULL) || content[strspn (content, " \t\r\n")] == '\0')
+  if (!g_utf8_validate (content, (gssize)length, NULL) || content[strspn (content, " \t\r\n")] != '<')
     {
       g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("%s is not the XML of a machine, as 'lstopo FILE.xml' writes it"),
                    text);
@@ -87,6 +93,20 @@ describe_question (DvmCli *cli, GError **error)
   return g_variant_ref_sink (g_variant_dict_end (&dict));
 }
 
+/* (transfer full): the DVM has got what is in files, and not their names: "topology[1]: ..." */
+static GError *
+name_file (DvmCli *cli, GError *given)
+{
+  g_autoptr (GError) error = given;
+  g_autofree const char **texts = dvm_cli_args_get_all (cli->args, "topology");
+  const char *rest = g_str_has_prefix (error->message, "topology[") ? strchr (error->message, ']') : NULL;
+  guint64 index = rest != NULL ? g_ascii_strtoull (error->message + strlen ("topology["), NULL, 10) : 0;
+
+  if (rest == NULL || index >= g_strv_length ((char **)texts))
+    return g_steal_pointer (&error);
+  return g_error_new (DVM_CLI_USAGE_ERROR, 0, "%s%s", is_file (texts[index]) ? texts[index] : "topology", rest + 1);
+}
+
 /* The words of --display choose among the tables; pictures and JSON have all of it. */
 static gboolean
 print (DvmCli *cli, DvmClient *client, guint what, GVariant *map, GVariant *question, GError **error)
@@ -106,10 +126,13 @@ show (DvmCli *cli, DvmClient *client, guint what, GError **error)
   g_autoptr (DvmJobSpec) spec = dvm_cli_spec_new (cli, NULL, error);
   g_autoptr (GVariant) question = spec != NULL ? describe_question (cli, error) : NULL;
   g_autoptr (GVariant) map = NULL;
+  g_autoptr (GError) local = NULL;
 
   if (question == NULL || !dvm_cli_spec_find_sessions (spec, cli->args, client, NULL, error))
     return FALSE;
-  map = dvm_client_map_with_options (client, spec, question, NULL, error);
+  map = dvm_client_map_with_options (client, spec, question, NULL, &local);
+  if (map == NULL)
+    g_propagate_error (error, name_file (cli, g_steal_pointer (&local)));
   return map != NULL && print (cli, client, what, map, question, error);
 }
 

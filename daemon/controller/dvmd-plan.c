@@ -170,17 +170,15 @@ check_text (const char *text, GError **error)
   guint64 n = is_xml (text) ? count_in_xml (text) : count_in_levels (text, &children);
 
   if (n > MOST_HWTHREADS)
-    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "topology: a node has %d hardware threads at most",
-                 MOST_HWTHREADS);
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "a node has %d hardware threads at most", MOST_HWTHREADS);
   else if (children > MOST_CHILDREN)
-    g_set_error (
-        error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-        "topology: an object is made of %d others at most: describe packages and what is in them, such as “package:8 "
-        "core:64 pu:2”",
-        MOST_CHILDREN);
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                 "an object is made of %d others at most: describe packages and what is in them, such as “package:8 "
+                 "core:64 pu:2”",
+                 MOST_CHILDREN);
   else if (n == 0)
     g_set_error_literal (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                         "topology: the XML describes no hardware thread (type PU) on which a process could run: write "
+                         "the XML describes no hardware thread (type PU) on which a process could run: write "
                          "it with “lstopo FILE.xml”, without filters");
   else
     return TRUE;
@@ -194,7 +192,7 @@ read_topology (const char *text, GError **error)
   DvmdTopology *topology = NULL;
 
   if (strlen (text) > MOST_XML)
-    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "topology: a description has %d bytes at most", MOST_XML);
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "a description has %d bytes at most", MOST_XML);
   else if (!check_text (text, error))
     return NULL;
   else if (is_xml (text))
@@ -202,7 +200,7 @@ read_topology (const char *text, GError **error)
   else
     topology = dvmd_topology_new_from_synthetic (text, &local);
   if (local != NULL)
-    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "topology: %s", local->message);
+    g_set_error_literal (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, local->message);
   return topology;
 }
 
@@ -227,7 +225,10 @@ read_topologies (DvmdPlan *self, const char *const *texts, GError **error)
       const char *signature;
 
       if (topology == NULL)
-        return FALSE;
+        {
+          g_prefix_error (error, "topology[%zu]: ", i);
+          return FALSE;
+        }
       g_ptr_array_add (self->topologies, topology);
       signature = dvmd_topology_get_signature (topology);
       if (!g_hash_table_contains (self->maps, signature))

@@ -172,10 +172,16 @@ def test_map():
         equal([row["note"] for row in rows], ["not bound: more processes than cpus"] * 3)
         with open(os.path.join(here.path, "none.xml"), "w") as file:
             file.write('<?xml version="1.0"?><topology version="2.0"><object type="Machine" os_index="0" cpuset="0x1"/></topology>')
-        contains(here.cli("map", "--topology", os.path.join(here.path, "none.xml"), "x").stderr, "describes no hardware thread")
-        with open(os.path.join(here.path, "empty.xml"), "w") as file:
-            file.write("\n")
-        contains(here.cli("map", "--topology", os.path.join(here.path, "empty.xml"), "x").stderr, "empty.xml is not the XML of a machine")
+        none = os.path.join(here.path, "none.xml")
+        contains(here.cli("map", "--topology", none, "x").stderr, f"{none}: the XML describes no hardware thread")
+        for content, mention in (("\n", " is not the XML of a machine"), ("core:2 pu:1", " is not the XML of a machine"),
+                                 ('<topology><object type="PU">', ": hwloc could not load the topology")):
+            wrong = os.path.join(here.path, "wrong.xml")
+            with open(wrong, "w") as file:
+                file.write(content)
+            for before in ((), ("--topology", "core:2 pu:1")):
+                contains(here.cli("map", *before, "--topology", wrong, "x").stderr, wrong + mention)
+        contains(here.cli("map", "--topology", "pu:1", "--topology", "pu:x", "--topology", none, "x").stderr, "topology: “pu:x” does not")
         for words in (["package:2,core"], ["pu:2", "--slots", "a"], ["pu:2", "--slots", ""], ["pu:2", "--nodes", "1000000"],
                       ["pu:4097"], ["pu:513"], ["numa:1(memory=1GB) core:64 pu:65"], ["core:4096 pu:1"], ["<topology>"], ["pu:2", "--bind-to", "crate"]):
             result = here.cli("map", "--topology", *words, "x")
