@@ -178,7 +178,8 @@ test_qualifiers (gconstpointer mappers)
     { GPUS, "ppr:1:device=nvml9", NULL, 0, "“ppr” gives the job no process: none of its nodes has a device=nvml9" },
     { GPUS, "ppr:1:device=nvml9", NULL, 1, "none of the job's 1 nodes has a device “nvml9” that no other job" },
     { GPUS, "ppr:1:device=gpu:PE=3", NULL, 1, "the 3 cores of a process (PE=3) are near no device “gpu”" },
-    { GPUS, "ppr:2:device=gpu", "core", 8, "2 of each application on each device “gpu” of the job's 1 nodes" },
+    { GPUS, "ppr:2:device=gpu", "core", 8,
+      "2 of each application on each device “gpu” of the job's 1 nodes, with cpus of its own near it" },
     { GPUS, "device=gpu:pe=3", NULL, 0,
       "the 3 cores of a process (PE=3) are near no device “gpu” of the job's 1 nodes" },
     { GPUS, "device=gpu:pe=2", NULL, 4, "each has 2 cores of its own near its device “gpu”, and after those that" },
@@ -197,6 +198,43 @@ set_wishes (OfflineJob *job, const char *map_by, guint32 np)
     job->app_wishes = g_array_new (FALSE, FALSE, sizeof (DvmdMapWishes));
   g_array_append_val (job->app_wishes, wishes);
   g_array_append_val (job->app_np, np);
+}
+
+/* Devices that several programs share are used evenly. */
+static void
+test_shared (gconstpointer mappers)
+{
+  static const struct
+  {
+    const char *machines;
+    const char *map_by;
+    const char *bind_to; /* (nullable) */
+    guint32 np[3];
+    const char *expected;
+  } cases[] = {
+    { GPUS, "device=gpu:shared", "none", { 2, 2 }, "0:0:-:nvml0 1:0:-:nvml1 2:0:-:nvml2 3:0:-:nvml3" },
+    { GPUS,
+      "device=gpu:shared",
+      "none",
+      { 3, 2, 2 },
+      "0:0:-:nvml0 1:0:-:nvml1 2:0:-:nvml2 3:0:-:nvml0 4:0:-:nvml3 5:0:-:nvml1 6:0:-:nvml2" },
+    { GPUS "|" GPUS, "device=block:shared:span", "none", { 1, 2 }, "0:0:-:nvme0n1 1:0:-:nvme0n1 2:1:-:nvme0n1" },
+    { GPUS, "device=block:shared", NULL, { 1, 1 }, "0:0:0:nvme0n1 1:0:1:nvme0n1" },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_auto (OfflineJob) job = { 0 };
+      g_autofree char *placed = NULL;
+
+      offline_job_init (&job, (GPtrArray *)mappers);
+      add_nodes (&job, cases[i].machines);
+      for (guint k = 0; k < G_N_ELEMENTS (cases[i].np) && cases[i].np[k] > 0; k++)
+        g_array_append_val (job.app_np, cases[i].np[k]);
+      job.wishes = (DvmdMapWishes){ .map_by = cases[i].map_by, .bind_to = cases[i].bind_to, .binds = TRUE };
+      placed = place (&job);
+      g_assert_cmpstr (placed, ==, cases[i].expected);
+    }
 }
 
 /* Programs of one job have no device together, and none that another job has. */
@@ -388,6 +426,7 @@ main (int argc, char **argv)
   mappers = dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER);
   g_test_add_data_func ("/devices/classes", mappers, test_classes);
   g_test_add_data_func ("/devices/qualifiers", mappers, test_qualifiers);
+  g_test_add_data_func ("/devices/shared", mappers, test_shared);
   g_test_add_data_func ("/devices/others", mappers, test_others);
   g_test_add_data_func ("/devices/travel", mappers, test_travel);
   g_test_add_data_func ("/devices/random", mappers, test_random);

@@ -153,11 +153,43 @@ test_list (gconstpointer mappers)
     { "pe-list=1,2:HWTCPUS", "l2cache", NULL, 1, "bind-to: “l2cache” contradicts map-by “pe-list”" },
     { "pe-list=1-3,2:ORDERED", NULL, NULL, 1, "map-by: pe-list: cpu 2 is named twice" },
     { "pe-list=3,4", NULL, NULL, 1, "are of several packages" },
-    { "pe-list=0:ORDERED", NULL, NULL, 2, "one of the cpus 0 of node n2.cluster has a process of another job" },
+    { "pe-list=0:ORDERED", NULL, NULL, 2,
+      "one of the cpus 0 of node n2.cluster has a process of another job, or program" },
   };
 
   check_cases (mappers, right, G_N_ELEMENTS (right), TRUE);
   check_cases (mappers, wrong, G_N_ELEMENTS (wrong), FALSE);
+}
+
+/* A program without a number has the cpus of the list that the others leave. */
+static void
+test_list_of_programs (gconstpointer mappers)
+{
+  static const struct
+  {
+    guint n_nodes;
+    guint32 np[2];
+    const char *expected;
+  } cases[] = {
+    { 1, { 0, 1 }, "0:0:0 1:0:1 2:0:2" },
+    { 1, { 1, 0 }, "0:0:0 1:0:1 2:0:2" },
+    { 2, { 0, 1 }, "0:0:0 1:0:1 2:0:2 3:1:0" },
+    { 1, { 0, 3 }, "1 processes have no place" },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_auto (OfflineJob) job = { 0 };
+      g_autofree char *placed = NULL;
+
+      offline_job_init (&job, (GPtrArray *)mappers);
+      for (guint k = 0; k < cases[i].n_nodes; k++)
+        offline_job_add_node (&job, "n", "package:1 core:4 pu:1", 4);
+      g_array_append_val (job.app_np, cases[i].np[0]);
+      placed = offline_job_place (&job, "pe-list=0-2:ORDERED", NULL, NULL, cases[i].np[1]);
+      if (strstr (placed, cases[i].expected) == NULL)
+        g_error ("%u and %u are \"%s\", not \"%s\"", cases[i].np[0], cases[i].np[1], placed, cases[i].expected);
+    }
 }
 
 /* Without a number there are as many processes as have their cpus, or slots. */
@@ -217,6 +249,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/files/rankfile", mappers, test_rankfile);
   g_test_add_data_func ("/files/sequence", mappers, test_sequence);
   g_test_add_data_func ("/files/list", mappers, test_list);
+  g_test_add_data_func ("/files/list-of-programs", mappers, test_list_of_programs);
   g_test_add_data_func ("/files/number", mappers, test_number);
   g_test_add_data_func ("/files/cpus-of-each", mappers, test_cpus_of_each);
   return g_test_run ();

@@ -276,6 +276,10 @@ test_cases (gconstpointer mappers)
     { "gpus.xml", "ppr:2:device=gpu", "core", 4, "0:0:2 1:0:3 2:0:4 3:0:5" },
     { "gpus.xml", "device=gpu:SHARED", "core", 5, "0:0:2 1:0:3 2:0:4 3:0:5 4:0:6" },
     { "gpus.xml", "device=gpu", "numa:limit=1", 2, "0:0:2-3 1:0:4-5" },
+    /* One that has fewer cpus near than the object is refused, and not passed over for the sake of a limit. */
+    { MACHINE " | 0-1 2", "device=network", "numa:limit=1", 2,
+      "node n: bind-to: a numa has cpus that are not near the device, which are 2: bind to something in them, such as "
+      "core" },
     /* The one with fewer cpus near has the choice. */
     { MACHINE " | 0-3 0-1", "device=network:PE=2", NULL, 2, "0:0:2-3 1:0:0-1" },
     { MACHINE " | 0-7 0-3 0-1", "device=network:PE=2", NULL, 3, "0:0:4-5 1:0:2-3 2:0:0-1" },

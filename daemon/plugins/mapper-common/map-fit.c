@@ -24,8 +24,11 @@ limit_of_object (DvmdMapRoom *room, DvmdObjectKind kind, guint32 place, const Dv
 
   if (request->bind_to > DVMD_BIND_TO_CORE
       || (request->bind_to == DVMD_BIND_TO_CORE && request->cpus == DVMD_CPUS_HWTHREAD))
-    return request->bind_limit
-           * dvmd_map_room_count_inside (room, kind, place, dvmd_map_words_kind_of (request->bind_to));
+    {
+      n = dvmd_map_room_count_inside (room, kind, place, dvmd_map_words_kind_of (request->bind_to));
+      /* An object that is larger than what is near a device is refused where the process is bound. */
+      return request->bind_limit * MAX (n, kind == DVMD_OBJECT_DEVICE);
+    }
   return request->bind_limit * dvmd_map_room_get_objects (room, kind, &n)[place].n_cpus / MAX (request->pe, 1);
 }
 
@@ -180,10 +183,13 @@ make_fit (DvmdMapRoom *room, DvmdMapTopology *topology, DvmdObjectKind kind, gui
     self->objects = dvmd_map_room_get_objects (room, kind, &self->n);
   else if (kind == DVMD_OBJECT_NODE)
     self->n = 1;
-  self->most = g_new (guint32, 3 * (gsize)self->n + 1);
+  self->most = g_new0 (guint32, 4 * (gsize)self->n + 1);
   self->shares = self->most + self->n;
   if (kind == DVMD_OBJECT_DEVICE)
-    self->near = self->shares + self->n;
+    {
+      self->near = self->shares + self->n;
+      self->used = self->near + self->n;
+    }
   self->patterns = g_hash_table_new_full (NULL, NULL, NULL, pattern_free);
   return self;
 }
@@ -217,17 +223,55 @@ dvmd_map_fit_free (DvmdMapFit *self)
   g_free (self);
 }
 
+static guint32
+used_of (const DvmdMapFit *self, guint32 place)
+{
+  return self->used != NULL ? self->used[place] : 0;
+}
+
+static gboolean
+is_open (const DvmdMapFit *self, guint32 place, guint32 n_rounds)
+{
+  guint32 used = used_of (self, place);
+
+  return used <= n_rounds && self->shares[place] > n_rounds - used;
+}
+
 guint32
 dvmd_map_fit_count_open (DvmdMapFit *self, guint32 n_rounds)
 {
   guint32 n = 0;
 
   for (guint32 i = 0; i < self->n; i++)
-    n += self->shares[i] > n_rounds;
+    n += is_open (self, i, n_rounds);
   return n;
 }
 
+guint32
+dvmd_map_fit_get_level (DvmdMapFit *self)
+{
+  guint32 level = 0;
+
+  for (guint32 i = 0; i < self->n; i++)
+    level = MAX (level, used_of (self, i));
+  return level;
+}
+
 /* ---- how many on each object ---- */
+
+/* How many rounds pass before another object takes more, or one takes no more. */
+static guint32
+count_like_rounds (const DvmdMapFit *self, guint32 n_rounds)
+{
+  guint32 rounds = ANY;
+
+  for (guint32 i = 0; i < self->n; i++)
+    if (is_open (self, i, n_rounds) && self->shares[i] != ANY)
+      rounds = MIN (rounds, self->shares[i] - (n_rounds - used_of (self, i)));
+    else if (self->shares[i] > 0 && used_of (self, i) > n_rounds)
+      rounds = MIN (rounds, used_of (self, i) - n_rounds);
+  return rounds;
+}
 
 /* Whole rounds over those that take more, then one each for the first of them. */
 static void
@@ -238,15 +282,14 @@ deal_evenly (DvmdMapFit *self, guint32 *of_object, guint32 n)
   while (n > 0)
     {
       guint32 n_open = dvmd_map_fit_count_open (self, n_rounds);
-      guint32 rounds = n_open > 0 ? MAX (n / n_open, 1) : 0;
+      guint32 rounds = count_like_rounds (self, n_rounds);
 
-      g_return_if_fail (n_open > 0);
+      g_return_if_fail (n_open > 0 || rounds != ANY);
 
-      for (guint32 i = 0; i < self->n; i++)
-        if (self->shares[i] > n_rounds)
-          rounds = MIN (rounds, self->shares[i] - n_rounds);
+      if (n_open > 0)
+        rounds = MIN (rounds, MAX (n / n_open, 1));
       for (guint32 i = 0; i < self->n && n > 0; i++)
-        if (self->shares[i] > n_rounds)
+        if (is_open (self, i, n_rounds))
           {
             of_object[i] += rounds;
             n -= rounds;
@@ -328,6 +371,8 @@ take_away (DvmdMapFit *self, const DvmdMapPattern *pattern)
       rest->most[i] = self->most[i] == ANY ? ANY : self->most[i] - pattern->of_object[i];
       if (rest->near != NULL)
         use_near (rest, rest->near, i, pattern->of_object[i]);
+      if (rest->used != NULL)
+        rest->used[i] = self->used[i] + pattern->of_object[i];
     }
   find_shares (rest);
   return rest;

@@ -42,6 +42,7 @@ struct _DvmdMapFit
   const DvmdMapObject *objects;
   guint32 *most;        /* per object, by itself; G_MAXUINT32: any number */
   guint32 *near;        /* (nullable): per device, of all devices whose cpus are near it: these are the same cpus */
+  guint32 *used;        /* (nullable): per device, what applications before have on it */
   guint32 *shares;      /* per object: what it takes of one application, together with the others */
   guint64 total;        /* of one application */
   guint64 whole;        /* what the total was before the first application */
@@ -52,8 +53,10 @@ struct _DvmdMapFit
 DvmdMapFit *dvmd_map_fit_new (DvmdMapRoom *room, DvmdMapTopology *topology, DvmdObjectKind kind, guint32 quota,
                               const DvmdMapRequest *request);
 void dvmd_map_fit_free (DvmdMapFit *self);
-/* How many objects take one more after so many rounds, in which each that can has got one. */
+/* How many objects take one more after so many rounds, in which each that can has got one: those before count. */
 guint32 dvmd_map_fit_count_open (DvmdMapFit *self, guint32 n_rounds);
+/* After so many rounds no object waits for its first one. */
+guint32 dvmd_map_fit_get_level (DvmdMapFit *self);
 /* (transfer none): fits is where a new fit is put */
 const DvmdMapPattern *dvmd_map_fit_get_pattern (DvmdMapFit *self, guint32 n, GPtrArray *fits);
 /* (transfer full): the objects that get a process in that round, as segments */

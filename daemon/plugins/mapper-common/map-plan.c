@@ -210,7 +210,10 @@ dvmd_map_plan_deal_objects (DvmdMapPlan *self, guint app)
       for (guint node = 0; node < self->request->n_nodes && np > 0; node++)
         {
           if (self->fit[node] != last)
-            n_open = dvmd_map_fit_count_open (self->fit[node], round);
+            {
+              n_open = dvmd_map_fit_count_open (self->fit[node], round);
+              progress = progress || round < dvmd_map_fit_get_level (self->fit[node]);
+            }
           last = self->fit[node];
           if (n_open == 0 || self->room[node] == 0)
             continue;

@@ -100,18 +100,38 @@ dvmd_pe_list_check (DvmdMapper *mapper, const DvmdMapRequest *request, GError **
   return segments != NULL;
 }
 
-/* One process for each cpu. */
+/* How many cpus of the nodes of a program the others there leave, of n_cpus on each */
+static guint64
+count_free (const DvmdMapRequest *request, const guint32 *app_np, guint app, guint32 n_cpus)
+{
+  guint64 n_free = 0;
+  guint64 taken = 0;
+
+  for (guint node = 0; node < request->n_nodes; node++)
+    n_free += dvmd_map_plan_app_limit (request, app, node) > 0 ? n_cpus : 0;
+  for (guint other = 0; other < request->n_apps; other++)
+    for (guint node = 0; node < request->n_nodes; node++)
+      if (dvmd_map_plan_app_limit (request, app, node) > 0 && dvmd_map_plan_app_limit (request, other, node) > 0)
+        {
+          taken += app_np[other];
+          break;
+        }
+  return n_free - MIN (n_free, taken);
+}
+
+/* One process for each cpu, as far as other programs leave some; one that has none is refused when it is placed. */
 static gboolean
 dvmd_pe_list_count (DvmdMapper *mapper, const DvmdMapRequest *request, guint32 *app_np)
 {
   g_autoptr (GArray) ranges = dvmd_cpu_list_parse (request->value, PLACE, NULL);
   g_autoptr (GArray) segments = NULL;
+  gboolean share = (request->bind_flags & DVMD_BIND_OVERLOAD) != 0 || request->n_nodes == 0;
   guint32 n_cpus = 0;
 
   segments = ranges != NULL ? list_segments (ranges, &n_cpus, NULL) : NULL;
   for (guint app = 0; segments != NULL && app < request->n_apps; app++)
     if (app_np[app] == 0)
-      app_np[app] = n_cpus;
+      app_np[app] = share ? n_cpus : (guint32)CLAMP (count_free (request, app_np, app, n_cpus), 1, n_cpus);
   return segments != NULL;
 }
 
@@ -156,7 +176,8 @@ check_free (const DvmdMapRequest *request, const DvmdMapNode *node, const DvmdCp
   if ((request->bind_flags & DVMD_BIND_OVERLOAD) != 0 || dvmd_cpu_ledger_take (&ledger, node, 0, cpus))
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-               PLACE ": one of the cpus %s of node %s has a process of another job", request->value, node->name);
+               PLACE ": one of the cpus %s of node %s has a process of another job, or program", request->value,
+               node->name);
   return FALSE;
 }
 

@@ -107,8 +107,10 @@ set_error (DvmdMapPlan *plan, const DvmdMapRequest *request, const Wish *wish, g
   if (dvmd_map_plan_refuse_objects (plan, error))
     return;
   if (wish->kind == DVMD_OBJECT_DEVICE)
-    object = g_strdup_printf ("device “%s” of the job's %u nodes", dvmd_map_words_name_device (request),
-                              request->n_nodes);
+    object = g_strdup_printf (request->bind_to > DVMD_BIND_TO_NONE
+                                  ? "device “%s” of the job's %u nodes, with cpus of its own near it"
+                                  : "device “%s” of the job's %u nodes",
+                              dvmd_map_words_name_device (request), request->n_nodes);
   else if (wish->kind != DVMD_OBJECT_NODE)
     object = g_strdup_printf ("%s of the job's %u nodes", dvmd_map_words_name_kind (wish->kind), request->n_nodes);
   else
