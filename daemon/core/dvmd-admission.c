@@ -107,23 +107,43 @@ default_np (const guint32 *np, DvmdCandidates *candidates, guint app)
   return n_free > others ? n_free - others : 1;
 }
 
+/* Two that have no number would share the slots of a node, and nobody has said how. */
+static gboolean
+check_apart (const guint32 *np, DvmdCandidates *candidates, guint app, GError **error)
+{
+  for (guint other = 0; other < app; other++)
+    if (np[other] == 0 && dvmd_candidates_overlap (candidates, app, other))
+      {
+        g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+                     "“np” is missing for the applications %u and %u of the job, and they have a node in common: give "
+                     "one of them a number, or let each have hosts of its own",
+                     other, app);
+        return FALSE;
+      }
+  return TRUE;
+}
+
 /* The job's mapper may know a better number of processes than the slots that are left. */
-static void
-count_open (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates)
+static gboolean
+count_open (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GError **error)
 {
   g_autoptr (DvmdPlaces) places = dvmd_candidates_make_places (candidates, DVMD_PLACES_ALL);
   guint32 *np = (guint32 *)claims_of (job)->app_np->data;
 
   if (self->count (job, places, np, self->user_data))
-    return;
+    return TRUE;
+  for (guint i = 0; i < candidates->n_apps; i++)
+    if (np[i] == 0 && !check_apart (np, candidates, i, error))
+      return FALSE;
   for (guint i = 0; i < candidates->n_apps; i++)
     if (np[i] == 0)
       np[i] = default_np (np, candidates, i);
+  return TRUE;
 }
 
 /* The processes that the job wants. */
-static void
-resolve_np (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates)
+static gboolean
+resolve_np (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GError **error)
 {
   Claims *claims = claims_of (job);
   gboolean open = FALSE;
@@ -138,11 +158,12 @@ resolve_np (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates)
       open = open || np == 0;
       g_array_append_val (claims->app_np, np);
     }
-  if (open)
-    count_open (self, job, candidates);
+  if (open && !count_open (self, job, candidates, error))
+    return FALSE;
   for (guint i = 0; i < candidates->n_apps; i++)
     need += g_array_index (claims->app_np, guint, i);
   claims->need = MIN (need, G_MAXINT);
+  return TRUE;
 }
 
 static gboolean
@@ -444,16 +465,14 @@ judge_nodes (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GErr
   if (candidates->n_missing > 0)
     return DVMD_ADMIT_WAIT;
   if (candidates->nodes->len == 0 && candidates->n_drained > 0)
-    {
-      resolve_np (self, job, candidates);
-      return judge_drained (job, candidates, error);
-    }
+    return resolve_np (self, job, candidates, error) ? judge_drained (job, candidates, error) : DVMD_ADMIT_NEVER;
   if (candidates->nodes->len == 0)
     {
       set_reason (job, error, _dvm_reason_new (find_no_nodes (self, job)));
       return DVMD_ADMIT_NEVER;
     }
-  resolve_np (self, job, candidates);
+  if (!resolve_np (self, job, candidates, error))
+    return DVMD_ADMIT_NEVER;
   if (candidates->beside != NULL)
     return judge_beside (self, job, candidates, error);
   return check_most (job, candidates, error) ? judge_slots (self, job, candidates, error) : DVMD_ADMIT_NEVER;

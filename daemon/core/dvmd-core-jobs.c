@@ -10,6 +10,7 @@
 
 #include "dvmd-core-jobs.h"
 
+#include "dvm-job-spec-private.h"
 #include "dvm-records-private.h"
 #include "dvmd-campaign-registry.h"
 #include "dvmd-candidates.h"
@@ -36,6 +37,7 @@ check_placement (DvmdCore *self, DvmJobSpec *spec, GError **error)
 {
   gboolean counts = FALSE;
   guint n_open = 0;
+  guint n_anywhere = 0;
 
   if (dvmd_core_get_effects (self)->placement.check != NULL
       && !dvmd_core_get_effects (self)->placement.check (dvmd_core_get_user_data (self), spec, &counts, error))
@@ -44,13 +46,19 @@ check_placement (DvmdCore *self, DvmJobSpec *spec, GError **error)
   if (counts)
     return TRUE;
   for (guint i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
-    if (dvm_app_spec_get_np (dvm_job_spec_get_app (spec, i)) == 0)
-      n_open++;
-  if (n_open <= 1)
+    {
+      DvmAppSpec *app = dvm_job_spec_get_app (spec, i);
+      gboolean is_open = dvm_app_spec_get_np (app) == 0;
+
+      n_open += is_open;
+      n_anywhere += is_open && _dvm_app_spec_get_choice (app) == NULL;
+    }
+  /* Each takes the slots of its own hosts. Whether it is alone there is known when the job has its nodes. */
+  if (n_open <= 1 || n_anywhere == 0)
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
                "“np” is missing for %u applications of the job: one of them at most may go without, it takes what is "
-               "left",
+               "left, or each has hosts of its own",
                n_open);
   return FALSE;
 }

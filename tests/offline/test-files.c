@@ -114,6 +114,10 @@ test_sequence (gconstpointer mappers)
     { "seq:file=/x", NULL, "n1\nn1\nn2", 2, "0:0:0,8 1:0:1,9" },
     { "seq:file=/x", "package", "n1\nn1\nn2", 2, "0:0:0-3,8-11 1:0:0-3,8-11" },
     { "seq:file=/x", "core", "n1 2,3\nn1 1", 2, "0:0:2-3,10-11 1:0:1,9" },
+    /* Without a file the hosts of the job are the sequence. */
+    { "seq", NULL, NULL, 0, "0:0:0,8 1:1:1,9" },
+    { "seq", NULL, NULL, 1, "0:0:0,8" },
+    { "seq", "none", NULL, 3, "0:0:- 1:1:- 2:0:-" },
   };
   static const Case wrong[] = {
     { "seq:file=/x", NULL, "n1\n", 2, "where has 1 lines, each for one process, and the job has 2 processes" },
@@ -122,7 +126,7 @@ test_sequence (gconstpointer mappers)
     { "seq:file=/x", NULL, "n1 0,x", 1, "where:1: “0,x” is no list of cpus" },
     { "seq:file=/x", "package", "n1 0", 1, "bind-to: “package” contradicts “seq” at where:1, which names the cpus 0" },
     { "seq:file=/x", "core", "n1\nn1 0", 2, "where:1: no cpus are named here, but at where:2" },
-    { "seq", NULL, NULL, 1, "“seq” is without its file" },
+    { "seq:file=/x", NULL, NULL, 1, "“seq” is without its file" },
   };
 
   check_cases (mappers, right, G_N_ELEMENTS (right), TRUE);
@@ -206,6 +210,28 @@ test_number (gconstpointer mappers)
   check_cases (mappers, right, G_N_ELEMENTS (right), TRUE);
 }
 
+/* A program without a number has what the nodes have room for that are its own, whatever others have elsewhere. */
+static void
+test_number_of_programs (gconstpointer mappers)
+{
+  static const guint32 limits[] = { G_MAXUINT32, 0, 0, G_MAXUINT32 };
+
+  for (guint32 np = 0; np <= 2; np++)
+    {
+      g_auto (OfflineJob) job = { 0 };
+      g_autofree char *placed = NULL;
+
+      offline_job_init (&job, (GPtrArray *)mappers);
+      for (guint k = 0; k < 2; k++)
+        offline_job_add_node (&job, "n", "package:1 core:4 pu:1", 4);
+      job.app_limits = g_array_new (FALSE, FALSE, sizeof (guint32));
+      g_array_append_vals (job.app_limits, limits, G_N_ELEMENTS (limits));
+      g_array_append_val (job.app_np, np);
+      placed = offline_job_place (&job, "slot:PE=2", NULL, NULL, 0);
+      g_assert_cmpstr (placed, ==, np == 1 ? "0:0:0-1 1:1:0-1 2:1:2-3" : "0:0:0-1 1:0:2-3 2:1:0-1 3:1:2-3");
+    }
+}
+
 /* A number of cpus that the job has said is heeded or refused, one as well as two. */
 static void
 test_cpus_of_each (gconstpointer mappers)
@@ -251,6 +277,7 @@ main (int argc, char **argv)
   g_test_add_data_func ("/files/list", mappers, test_list);
   g_test_add_data_func ("/files/list-of-programs", mappers, test_list_of_programs);
   g_test_add_data_func ("/files/number", mappers, test_number);
+  g_test_add_data_func ("/files/number-of-programs", mappers, test_number_of_programs);
   g_test_add_data_func ("/files/cpus-of-each", mappers, test_cpus_of_each);
   return g_test_run ();
 }

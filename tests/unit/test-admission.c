@@ -186,6 +186,10 @@ test_hosts (void)
     { "1 node3; 2", NULL, "3 1 1" },
     { "0 node3:1; 3", NULL, "3 1 1 2" },
     { "0 node3; 0 node2:1,node1:1", "ppr:1:node", "3 2 1" },
+    /* Each of several programs without a number has the slots of its own hosts. */
+    { "0 node3; 0 node2:1,node1:1", NULL, "3 3 2 1" },
+    { "0 node3; 1 node2; 0 node1", NULL, "3 3 2 1 1" },
+    { "0 node3; 0 node2", "seq", "3 2" },
     { "0", "ppr:2:node", "1 1 2 2 3 3" },
     { "3", "ppr:1:node", "1 2 3" },
   };
@@ -223,6 +227,7 @@ test_refused (void)
     { "2 node2:1", NULL, "have 1 slots" },
     { "3 node1; 1 node2", NULL, "as far as they are for its applications" },
     { "3 node1; 1", NULL, "as far as they are for its applications" },
+    { "0 node1,node2; 0 node2,node3", NULL, "“np” is missing for the applications 0 and 1 of the job" },
     { "4", "ppr:1:node", "1 of 4 processes have no place" },
     { "0", "ppr:3:node", "9 processes" },
   };

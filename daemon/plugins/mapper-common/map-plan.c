@@ -224,31 +224,61 @@ dvmd_map_plan_deal_objects (DvmdMapPlan *self, guint app)
   return np;
 }
 
+/* Where no nodes are known any may be. */
+static gboolean
+have_common_node (const DvmdMapRequest *request, guint app, guint other)
+{
+  if (request->n_nodes == 0)
+    return TRUE;
+  for (guint node = 0; node < request->n_nodes; node++)
+    if (dvmd_map_plan_app_limit (request, app, node) > 0 && dvmd_map_plan_app_limit (request, other, node) > 0)
+      return TRUE;
+  return FALSE;
+}
+
+guint64
+dvmd_map_plan_count_others (const DvmdMapRequest *request, const guint32 *app_np, guint app)
+{
+  guint64 np = 0;
+
+  for (guint other = 0; other < request->n_apps; other++)
+    if (other != app && have_common_node (request, app, other))
+      np += app_np[other];
+  return np;
+}
+
+static gboolean
+are_apart (const DvmdMapRequest *request, const guint32 *app_np)
+{
+  for (guint app = 0; app < request->n_apps; app++)
+    for (guint other = 0; app_np[app] == 0 && other < app; other++)
+      if (app_np[other] == 0 && have_common_node (request, app, other))
+        return FALSE;
+  return TRUE;
+}
+
 gboolean
 dvmd_map_plan_count (const DvmdMapRequest *request, DvmdObjectKind kind, guint32 *app_np)
 {
   g_auto (DvmdMapPlan) plan = { 0 };
-  guint32 without = G_MAXUINT32;
-  guint64 np = 0;
 
-  for (guint app = 0; app < request->n_apps; app++)
-    if (app_np[app] == 0)
-      {
-        if (without != G_MAXUINT32)
-          return FALSE;
-        without = app;
-      }
-  if (without == G_MAXUINT32)
-    return TRUE;
+  if (!are_apart (request, app_np))
+    return FALSE;
   dvmd_map_plan_init (&plan, request, NULL, kind, 0);
-  begin_app (&plan);
-  open_room (&plan, without, TRUE, FALSE);
-  for (guint node = 0; node < request->n_nodes; node++)
-    np += plan.room[node];
   for (guint app = 0; app < request->n_apps; app++)
-    np -= MIN (np, app_np[app]);
-  /* One that has no room is asked for all the same: the refusal says what is missing. */
-  app_np[without] = (guint32)CLAMP (np, 1, G_MAXINT);
+    {
+      guint64 taken = dvmd_map_plan_count_others (request, app_np, app);
+      guint64 np = 0;
+
+      if (app_np[app] > 0)
+        continue;
+      begin_app (&plan);
+      open_room (&plan, app, TRUE, FALSE);
+      for (guint node = 0; node < request->n_nodes; node++)
+        np += plan.room[node];
+      /* One that has no room is asked for all the same: the refusal says what is missing. */
+      app_np[app] = (guint32)CLAMP (np - MIN (np, taken), 1, G_MAXINT);
+    }
   return TRUE;
 }
 

@@ -52,8 +52,10 @@ DvmdPluginVerdict dvmd_map_plan_place_all (DvmdMapPlan *self, DvmdMapPlanSpread 
 /* Gives ranks to the processes that were counted for the application, on the objects of the nodes. */
 void dvmd_map_plan_place (DvmdMapPlan *self, guint app);
 
-/* Gives one application without a number as many as have room within the limits, one at least. FALSE: several have
- * none.
+/* How many processes the other applications have for which there is a node of this one, too. */
+guint64 dvmd_map_plan_count_others (const DvmdMapRequest *request, const guint32 *app_np, guint app);
+/* Gives an application without a number as many as have room within the limits, one at least. FALSE: several have none,
+ * and a node in common.
  */
 gboolean dvmd_map_plan_count (const DvmdMapRequest *request, DvmdObjectKind kind, guint32 *app_np);
 

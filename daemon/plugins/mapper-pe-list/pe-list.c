@@ -105,17 +105,10 @@ static guint64
 count_free (const DvmdMapRequest *request, const guint32 *app_np, guint app, guint32 n_cpus)
 {
   guint64 n_free = 0;
-  guint64 taken = 0;
+  guint64 taken = dvmd_map_plan_count_others (request, app_np, app);
 
   for (guint node = 0; node < request->n_nodes; node++)
     n_free += dvmd_map_plan_app_limit (request, app, node) > 0 ? n_cpus : 0;
-  for (guint other = 0; other < request->n_apps; other++)
-    for (guint node = 0; node < request->n_nodes; node++)
-      if (dvmd_map_plan_app_limit (request, app, node) > 0 && dvmd_map_plan_app_limit (request, other, node) > 0)
-        {
-          taken += app_np[other];
-          break;
-        }
   return n_free - MIN (n_free, taken);
 }
 
