@@ -12,6 +12,7 @@
 
 #include "dvmd-map-binding.h"
 #include "dvmd-map-objects.h"
+#include "dvmd-plugins.h"
 
 static void
 node_clear (gpointer data)
@@ -277,4 +278,17 @@ offline_job_place (OfflineJob *self, const char *map_by, const char *bind_to, co
   map = offline_job_map (self, &error);
   cpus = map != NULL ? offline_job_bind (self, map, &error) : NULL;
   return cpus != NULL ? offline_job_show (self, map, cpus) : g_strdup (error->message);
+}
+
+int
+offline_run_tests (int argc, char **argv, const OfflineTest *tests, gsize n_tests)
+{
+  const DvmdPluginsSettings none = { 0 };
+  g_autoptr (DvmdPlugins) plugins = NULL;
+
+  g_test_init (&argc, &argv, NULL);
+  plugins = dvmd_plugins_new (&none, NULL);
+  for (gsize i = 0; i < n_tests; i++)
+    g_test_add_data_func (tests[i].path, dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), tests[i].run);
+  return g_test_run ();
 }

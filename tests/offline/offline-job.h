@@ -11,6 +11,16 @@ G_BEGIN_DECLS
 
 /* A job on machines that are not there: it is mapped and bound as in a DVM, and nothing starts. */
 
+/* run: gets the mappers that are built in, a GPtrArray */
+typedef struct
+{
+  const char *path;
+  GTestDataFunc run;
+} OfflineTest;
+
+/* It is the main() of a test of placement. */
+int offline_run_tests (int argc, char **argv, const OfflineTest *tests, gsize n_tests);
+
 typedef struct
 {
   char *name;

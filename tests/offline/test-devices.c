@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "dvmd-map-devices.h"
-#include "dvmd-plugins.h"
 #include "offline-job.h"
 
 /*
@@ -414,21 +413,13 @@ test_random (gconstpointer mappers)
   g_assert_cmpuint (n_placed, >, 200);
 }
 
+static const OfflineTest tests[] = {
+  { "/devices/classes", test_classes }, { "/devices/qualifiers", test_qualifiers }, { "/devices/shared", test_shared },
+  { "/devices/others", test_others },   { "/devices/travel", test_travel },         { "/devices/random", test_random },
+};
+
 int
 main (int argc, char **argv)
 {
-  const DvmdPluginsSettings none = { 0 };
-  g_autoptr (DvmdPlugins) plugins = NULL;
-  gpointer mappers;
-
-  g_test_init (&argc, &argv, NULL);
-  plugins = dvmd_plugins_new (&none, NULL);
-  mappers = dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER);
-  g_test_add_data_func ("/devices/classes", mappers, test_classes);
-  g_test_add_data_func ("/devices/qualifiers", mappers, test_qualifiers);
-  g_test_add_data_func ("/devices/shared", mappers, test_shared);
-  g_test_add_data_func ("/devices/others", mappers, test_others);
-  g_test_add_data_func ("/devices/travel", mappers, test_travel);
-  g_test_add_data_func ("/devices/random", mappers, test_random);
-  return g_test_run ();
+  return offline_run_tests (argc, argv, tests, G_N_ELEMENTS (tests));
 }

@@ -8,7 +8,6 @@
 
 #include <string.h>
 
-#include "dvmd-plugins.h"
 #include "offline-job.h"
 
 #define MACHINE "package:2 core:4 pu:2(indexes=0,8,1,9,2,10,3,11,4,12,5,13,6,14,7,15)"
@@ -262,22 +261,18 @@ test_cpus_of_each (gconstpointer mappers)
     }
 }
 
+static const OfflineTest tests[] = {
+  { "/files/rankfile", test_rankfile },
+  { "/files/sequence", test_sequence },
+  { "/files/list", test_list },
+  { "/files/list-of-programs", test_list_of_programs },
+  { "/files/number", test_number },
+  { "/files/number-of-programs", test_number_of_programs },
+  { "/files/cpus-of-each", test_cpus_of_each },
+};
+
 int
 main (int argc, char **argv)
 {
-  const DvmdPluginsSettings none = { 0 };
-  g_autoptr (DvmdPlugins) plugins = NULL;
-  gpointer mappers;
-
-  g_test_init (&argc, &argv, NULL);
-  plugins = dvmd_plugins_new (&none, NULL);
-  mappers = dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER);
-  g_test_add_data_func ("/files/rankfile", mappers, test_rankfile);
-  g_test_add_data_func ("/files/sequence", mappers, test_sequence);
-  g_test_add_data_func ("/files/list", mappers, test_list);
-  g_test_add_data_func ("/files/list-of-programs", mappers, test_list_of_programs);
-  g_test_add_data_func ("/files/number", mappers, test_number);
-  g_test_add_data_func ("/files/number-of-programs", mappers, test_number_of_programs);
-  g_test_add_data_func ("/files/cpus-of-each", mappers, test_cpus_of_each);
-  return g_test_run ();
+  return offline_run_tests (argc, argv, tests, G_N_ELEMENTS (tests));
 }

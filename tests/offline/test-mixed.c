@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "dvmd-map-binding.h"
-#include "dvmd-plugins.h"
 #include "offline-job.h"
 
 #define WITH    "package:2 l3:1 core:2 pu:1"
@@ -240,20 +239,14 @@ test_bound_once (gconstpointer mappers)
     }
 }
 
+static const OfflineTest tests[] = {
+  { "/mixed/passed-over", test_passed_over }, { "/mixed/advice", test_advice },
+  { "/mixed/no-cores", test_no_cores },       { "/mixed/why-unbound", test_why_unbound },
+  { "/mixed/bound-once", test_bound_once },
+};
+
 int
 main (int argc, char **argv)
 {
-  const DvmdPluginsSettings none = { 0 };
-  g_autoptr (DvmdPlugins) plugins = NULL;
-  gpointer mappers;
-
-  g_test_init (&argc, &argv, NULL);
-  plugins = dvmd_plugins_new (&none, NULL);
-  mappers = dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER);
-  g_test_add_data_func ("/mixed/passed-over", mappers, test_passed_over);
-  g_test_add_data_func ("/mixed/advice", mappers, test_advice);
-  g_test_add_data_func ("/mixed/no-cores", mappers, test_no_cores);
-  g_test_add_data_func ("/mixed/why-unbound", mappers, test_why_unbound);
-  g_test_add_data_func ("/mixed/bound-once", mappers, test_bound_once);
-  return g_test_run ();
+  return offline_run_tests (argc, argv, tests, G_N_ELEMENTS (tests));
 }

@@ -9,7 +9,6 @@
 
 #include <string.h>
 
-#include "dvmd-plugins.h"
 #include "offline-job.h"
 
 #define N_CPUS     8
@@ -339,18 +338,14 @@ test_why_unbound (gconstpointer mappers)
     }
 }
 
+static const OfflineTest tests[] = {
+  { "/near/cases", test_cases },
+  { "/near/why-unbound", test_why_unbound },
+  { "/near/random", test_random },
+};
+
 int
 main (int argc, char **argv)
 {
-  const DvmdPluginsSettings none = { 0 };
-  g_autoptr (DvmdPlugins) plugins = NULL;
-  gpointer mappers;
-
-  g_test_init (&argc, &argv, NULL);
-  plugins = dvmd_plugins_new (&none, NULL);
-  mappers = dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER);
-  g_test_add_data_func ("/near/cases", mappers, test_cases);
-  g_test_add_data_func ("/near/why-unbound", mappers, test_why_unbound);
-  g_test_add_data_func ("/near/random", mappers, test_random);
-  return g_test_run ();
+  return offline_run_tests (argc, argv, tests, G_N_ELEMENTS (tests));
 }

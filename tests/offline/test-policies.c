@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "dvmd-plugins.h"
 #include "offline-job.h"
 
 #define MOST_NODES    5
@@ -731,16 +730,14 @@ test_compact (gconstpointer mappers)
     }
 }
 
+static const OfflineTest tests[] = {
+  { "/policies/random", test_random },
+  { "/policies/programs", test_programs },
+  { "/policies/compact", test_compact },
+};
+
 int
 main (int argc, char **argv)
 {
-  const DvmdPluginsSettings none = { 0 };
-  g_autoptr (DvmdPlugins) plugins = NULL;
-
-  g_test_init (&argc, &argv, NULL);
-  plugins = dvmd_plugins_new (&none, NULL);
-  g_test_add_data_func ("/policies/random", dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), test_random);
-  g_test_add_data_func ("/policies/programs", dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), test_programs);
-  g_test_add_data_func ("/policies/compact", dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), test_compact);
-  return g_test_run ();
+  return offline_run_tests (argc, argv, tests, G_N_ELEMENTS (tests));
 }
