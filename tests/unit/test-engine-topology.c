@@ -12,9 +12,11 @@
 #include <unistd.h>
 
 #include "dvm-node-private.h"
+#include "dvmd-admission.h"
 #include "dvmd-controller-map.h"
 #include "dvmd-controller-jobs.h"
 #include "dvmd-controller-private.h"
+#include "dvmd-device-claims.h"
 #include "dvmd-services.h"
 #include "engine-fixture.h"
 #include "wait-until.h"
@@ -175,7 +177,7 @@ static const DvmdPluginInfo crowd_info = {
 };
 
 static DvmdJob *
-submit_crowd (Fixture *self, const char *bind_to)
+submit (Fixture *self, guint np, const char *map_by, const char *bind_to)
 {
   const char *argv[] = { "/bin/true", NULL };
   g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (argv);
@@ -184,12 +186,20 @@ submit_crowd (Fixture *self, const char *bind_to)
   const int fds[3] = { -1, -1, -1 };
   DvmdJob *job;
 
-  dvm_app_spec_set_np (dvm_job_spec_get_app (spec, 0), 2);
-  dvm_job_spec_set_map_by (spec, "crowd");
+  dvm_app_spec_set_np (dvm_job_spec_get_app (spec, 0), np);
+  dvm_job_spec_set_map_by (spec, map_by);
   dvm_job_spec_set_bind_to (spec, bind_to);
   dvm_job_spec_set_personality (spec, "plain");
   job = dvmd_controller_submit (self->engine.controller, spec, requester, fds, &error);
   g_assert_no_error (error);
+  return job;
+}
+
+static DvmdJob *
+submit_crowd (Fixture *self, const char *bind_to)
+{
+  DvmdJob *job = submit (self, 2, "crowd", bind_to);
+
   wait_until (dvmd_controller_job_is_finished (self->engine.controller, job));
   return job;
 }
@@ -212,6 +222,43 @@ test_not_bound (Fixture *self, gconstpointer data)
   g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_NOTIFIED);
 }
 
+/* ---- devices ---- */
+
+typedef struct
+{
+  DvmdController *controller;
+  DvmdJob *job;
+  guint n_early; /* times that the job had its place and no map yet */
+} Look;
+
+static void
+look_at_devices (DvmJob *record, DvmJobState old, DvmJobState state, const char *reason, Look *self)
+{
+  g_auto (GStrv) devices = dvmd_controller_list_devices (self->controller, 1);
+
+  g_assert_cmpuint (g_strv_length (devices), >, 0);
+  self->n_early += dvmd_admission_get_claims (self->job) != NULL && dvmd_job_get_map (self->job) == NULL;
+}
+
+/* A node's devices may be asked for at any time, also while a job has claimed some and has no processes. */
+static void
+test_devices_before_map (Fixture *self, gconstpointer data)
+{
+  g_autofree char *path = g_test_build_filename (G_TEST_DIST, "..", "offline", "machines", "gpus.xml", NULL);
+  g_autofree char *xml = NULL;
+  g_autoptr (GError) error = NULL;
+  Look look = { .controller = self->engine.controller };
+
+  g_file_get_contents (path, &xml, NULL, &error);
+  g_assert_no_error (error);
+  answer (self, 1, xml);
+  look.job = submit (self, 1, "device=gpu", "none");
+  g_signal_connect (dvmd_job_get_record (look.job), "state-changed", G_CALLBACK (look_at_devices), &look);
+  wait_until (dvmd_controller_job_is_finished (self->engine.controller, look.job));
+  g_signal_handlers_disconnect_by_data (dvmd_job_get_record (look.job), &look);
+  g_assert_cmpuint (look.n_early, >, 0);
+}
+
 static void
 add (const char *path, void (*test) (Fixture *, gconstpointer))
 {
@@ -228,5 +275,6 @@ main (int argc, char **argv)
   add ("/engine-topology/next-agent", test_next_agent);
   add ("/engine-topology/no-xml", test_no_xml);
   add ("/engine-topology/not-bound", test_not_bound);
+  add ("/engine-topology/devices-before-map", test_devices_before_map);
   return g_test_run ();
 }
