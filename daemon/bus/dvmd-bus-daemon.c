@@ -138,10 +138,8 @@ gboolean
 dvmd_bus_daemon_export (DvmdBusPeer *peer, GError **error)
 {
   static const GDBusInterfaceVTable vtable = { .method_call = on_method_call };
-  static GDBusNodeInfo *info;
+  static gsize once;
 
-  /* It is read once: each `run` is a peer of its own. */
-  if (info == NULL)
-    info = g_dbus_node_info_new_for_xml (daemon_xml, error);
-  return info != NULL && dvmd_bus_peer_register (peer, "/org/freedesktop/DBus", info->interfaces[0], &vtable, error);
+  return dvmd_bus_peer_register (peer, "/org/freedesktop/DBus", dvmd_bus_read_interface (&once, daemon_xml), &vtable,
+                                 error);
 }

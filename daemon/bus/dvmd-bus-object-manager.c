@@ -217,10 +217,7 @@ gboolean
 dvmd_bus_object_manager_export (DvmdBusPeer *peer, GError **error)
 {
   static const GDBusInterfaceVTable vtable = { .method_call = on_method_call };
-  static GDBusNodeInfo *info;
+  static gsize once;
 
-  /* It is read once: each `run` is a peer of its own. */
-  if (info == NULL)
-    info = g_dbus_node_info_new_for_xml (object_manager_xml, error);
-  return info != NULL && dvmd_bus_peer_register (peer, "/org/dvm", info->interfaces[0], &vtable, error);
+  return dvmd_bus_peer_register (peer, "/org/dvm", dvmd_bus_read_interface (&once, object_manager_xml), &vtable, error);
 }

@@ -76,6 +76,14 @@ dvmd_bus_peer_unref (DvmdBusPeer *self)
   g_rc_box_release_full (self, peer_clear);
 }
 
+const GDBusInterfaceInfo *
+dvmd_bus_read_interface (gsize *once, const char *xml)
+{
+  if (g_once_init_enter (once))
+    g_once_init_leave (once, (gsize)g_dbus_node_info_new_for_xml (xml, NULL));
+  return ((const GDBusNodeInfo *)*once)->interfaces[0];
+}
+
 gboolean
 dvmd_bus_peer_register (DvmdBusPeer *self, const char *path, const GDBusInterfaceInfo *info,
                         const GDBusInterfaceVTable *vtable, GError **error)

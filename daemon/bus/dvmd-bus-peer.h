@@ -52,6 +52,8 @@ struct _DvmdBusPeer
 DvmdBusPeer *dvmd_bus_peer_new (DvmdBusServer *server, GDBusConnection *connection, gboolean is_bus);
 DvmdBusPeer *dvmd_bus_peer_ref (DvmdBusPeer *self);
 void dvmd_bus_peer_unref (DvmdBusPeer *self);
+/* The interface that xml describes, which is read once for all peers: each `run` is one. once: static, for that text */
+const GDBusInterfaceInfo *dvmd_bus_read_interface (gsize *once, const char *xml);
 /* One object; user_data of its vtable is the peer */
 gboolean dvmd_bus_peer_register (DvmdBusPeer *self, const char *path, const GDBusInterfaceInfo *info,
                                  const GDBusInterfaceVTable *vtable, GError **error);
