@@ -328,6 +328,23 @@ class Floods(Case):
         self.assertEqual(self.end(job), self.heard(f'{sender.nspace}.0', [0]))
 
 
+class Monitors(Case):
+    """PMIx_Process_monitor: those of the job are told, on whatever node; the process itself is not."""
+
+    def watch(self, alert, *words):
+        dvm = self.nodes(2)
+        others = [word for rank in ('1', '2') for word in ('rank', rank, 'await', alert)]
+        job = self.start(dvm, 'on', alert, 'fence', 'rank', '0', *words, *others, 'all', 'fence', np=3, host='node1:2,node2:1')
+        self.assertEqual(self.end(job), [f'{rank}: {alert} from 0' for rank in (1, 2)])
+
+    def test_file(self):
+        self.touch('still')
+        self.watch('-110', 'watch', self.path('still'))
+
+    def test_heartbeats(self):
+        self.watch('-109', 'beats')
+
+
 class Survivors(Case):
     """Those of a job that may lose processes are told of each that ends otherwise than it should."""
 

@@ -15,6 +15,7 @@
  *   flood N CODE RANGE [WORD]...  N times, and says how many were refused
  *   await CODE [N]                until N (1) such events have come
  *   fence, name                   of its job; says its namespace
+ *   watch PATH | beats            an alert when that file's size stays the same for 1 s, or no heartbeat comes for 1 s
  *   file PATH, touch PATH         until that file is there; makes it, with its namespace
  *   rank N | all                  what follows is for that rank alone, for all again
  *   die, leave N, abort N         kills itself, ends without PMIx_Finalize, calls PMIx_Abort
@@ -329,6 +330,31 @@ fence (void)
   check (PMIx_Fence (&all, 1, NULL, 0), "fence", 21);
 }
 
+/* path (nullable): NULL: heartbeats */
+static void
+watch (const char *path)
+{
+  const uint32_t one = 1;
+  pmix_info_t monitor;
+  pmix_info_t directives[3];
+  pmix_info_t *results = NULL;
+  size_t n_results = 0;
+
+  if (path != NULL)
+    PMIX_INFO_LOAD (&monitor, PMIX_MONITOR_FILE, path, PMIX_STRING);
+  else
+    PMIX_INFO_LOAD (&monitor, PMIX_MONITOR_HEARTBEAT, NULL, PMIX_POINTER);
+  PMIX_INFO_LOAD (&directives[0], path != NULL ? PMIX_MONITOR_FILE_SIZE : PMIX_MONITOR_ID,
+                  path != NULL ? NULL : "beats", path != NULL ? PMIX_BOOL : PMIX_STRING);
+  PMIX_INFO_LOAD (&directives[1], path != NULL ? PMIX_MONITOR_FILE_CHECK_TIME : PMIX_MONITOR_HEARTBEAT_TIME, &one,
+                  PMIX_UINT32);
+  PMIX_INFO_LOAD (&directives[2], path != NULL ? PMIX_MONITOR_FILE_DROPS : PMIX_MONITOR_HEARTBEAT_DROPS, &one,
+                  PMIX_UINT32);
+  check (PMIx_Process_monitor (&monitor, path != NULL ? PMIX_MONITOR_FILE_ALERT : PMIX_MONITOR_HEARTBEAT_ALERT,
+                               directives, 3, &results, &n_results),
+         "monitor", 23);
+}
+
 static void
 await_file (const char *path)
 {
@@ -374,6 +400,10 @@ run_one (char **words)
     fence ();
   else if (strcmp (words[0], "name") == 0)
     printf ("%s\n", self.nspace);
+  else if (strcmp (words[0], "watch") == 0)
+    watch (*++words);
+  else if (strcmp (words[0], "beats") == 0)
+    watch (NULL);
   else if (strcmp (words[0], "die") == 0)
     raise (SIGKILL);
   else if (strcmp (words[0], "leave") == 0 || strcmp (words[0], "abort") == 0)
