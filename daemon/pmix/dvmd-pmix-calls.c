@@ -13,7 +13,7 @@
 #include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-private.h"
 #include "dvmd-pmix-tools.h"
-#include "dvmd-pmix-upcalls.h"
+#include "dvmd-pmix-post.h"
 
 #define LOOK_INTERVAL (100 * G_TIME_SPAN_MILLISECOND)
 
@@ -51,7 +51,7 @@ dvmd_pmix_upcall_post (const DvmdPmixUpcall *captured)
   if (self->call.answer == NULL)
     self->call.answer = answer_done;
   self->call.nspace = self->proc.nspace;
-  dvmd_pmix_upcalls_post (&self->item);
+  dvmd_pmix_post (&self->item);
 }
 
 /* ---- calls that are open ---- */

@@ -23,6 +23,8 @@ struct _DvmdPmixCall
     pmix_spawn_cbfunc_t spawn;
     pmix_lookup_cbfunc_t look_up;
     pmix_op_cbfunc_t done;
+    pmix_credential_cbfunc_t credential;
+    pmix_validation_cbfunc_t validation;
   } callback;
   void *callback_data;
   char *nspace;         /* (nullable): of the client; the call fails when that job's clients have gone */
@@ -30,7 +32,7 @@ struct _DvmdPmixCall
   gboolean gets_output; /* of a spawn: the library hands over what the job says */
 };
 
-/* What a client asks for, captured on PMIx's thread. All that it points to is the library's until it is answered. */
+/* A request of a client, captured on PMIx's thread. All that it points to is the library's until it is answered. */
 typedef struct _DvmdPmixUpcall DvmdPmixUpcall;
 
 struct _DvmdPmixUpcall

@@ -8,13 +8,9 @@
 
 #include "dvmd-pmix-environment.h"
 
-#include <dlfcn.h>
-#include <stdlib.h>
-
 #include <dvm.h>
 
-/* libpmix brings it along where it was built with munge. */
-#define MUNGE_LIBRARY "libmunge.so.2"
+#include "dvmd-pmix-munge.h"
 
 /*
  * Each puts its shared memory into a directory of its choice, under names that only it knows; in ours they can be
@@ -70,40 +66,20 @@ dvmd_pmix_prepare_environment (const char *gds)
   g_setenv ("PMIX_MCA_plog", "default", TRUE);
 }
 
-/* (nullable) (transfer full): why no credential can be had */
-static char *
-try_munge (void)
-{
-  void *library = dlopen (MUNGE_LIBRARY, RTLD_NOW | RTLD_LOCAL);
-  int (*encode) (char **credential, void *context, const void *data, int size);
-  const char *(*describe) (int status);
-  char *credential = NULL;
-  int status;
-
-  if (library == NULL)
-    return g_strdup (dlerror ());
-  encode = (int (*) (char **, void *, const void *, int))dlsym (library, "munge_encode");
-  describe = (const char *(*)(int))dlsym (library, "munge_strerror");
-  if (encode == NULL || describe == NULL)
-    return g_strdup (MUNGE_LIBRARY " is none of munge's");
-  status = encode (&credential, NULL, NULL, 0);
-  free (credential);
-  return status != 0 ? g_strdup (describe (status)) : NULL;
-}
-
 gboolean
 dvmd_pmix_prepare_security (const char *security, GError **error)
 {
-  g_autofree char *reason = NULL;
+  g_autoptr (GError) local = NULL;
+  g_autofree char *credential = NULL;
 
   if (g_strcmp0 (security, "munge") != 0)
     return TRUE;
-  reason = try_munge ();
-  if (reason != NULL)
+  credential = dvmd_munge_encode (&local);
+  if (credential == NULL)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
                    "pmix-security=munge: %s: no munged answers on %s. Start one there, or say pmix-security=native",
-                   reason, g_get_host_name ());
+                   local->message, g_get_host_name ());
       return FALSE;
     }
   g_setenv ("PMIX_MCA_psec", "munge", TRUE);

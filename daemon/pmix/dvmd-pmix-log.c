@@ -15,7 +15,7 @@
 #include "dvmd-pmix-calls.h"
 #include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-read.h"
-#include "dvmd-pmix-upcalls.h"
+#include "dvmd-pmix-post.h"
 
 #include <syslog.h>
 
@@ -153,7 +153,7 @@ run_log (DvmdPmixServer *server, const DvmdPmixUpcall *self)
 {
   g_autoptr (GError) error = NULL;
 
-  if (dvmd_pmix_upcalls_is_own (self->proc.nspace))
+  if (dvmd_pmix_post_is_own (self->proc.nspace))
     tell_own (self);
   else
     {

@@ -13,11 +13,13 @@
 #include "dvmd-log.h"
 #include "dvmd-pmix-alloc.h"
 #include "dvmd-pmix-control.h"
+#include "dvmd-pmix-credentials.h"
 #include "dvmd-pmix-events.h"
 #include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-input.h"
 #include "dvmd-pmix-log.h"
 #include "dvmd-pmix-modex.h"
+#include "dvmd-pmix-post.h"
 #include "dvmd-pmix-query.h"
 #include "dvmd-pmix-spawn.h"
 #include "dvmd-pmix-tools.h"
@@ -28,12 +30,8 @@
 
 /*
  * PMIx calls the module's functions on its own thread and without a user pointer. Each captures its arguments into an
- * Upcall, posts it to the main context and does nothing else; on_*() below run there. This is the one file that may
- * hold a static: where the calls go.
+ * Upcall, posts it to the main context (dvmd-pmix-post.c) and does nothing else; on_*() below run there.
  */
-static DvmdPmixQueue *current_queue;
-/* Our own namespace: those of its jobs begin with it. */
-static pmix_nspace_t current_nspace;
 
 typedef struct
 {
@@ -102,22 +100,10 @@ upcall_new (void (*func) (DvmdPmixServer *, gpointer), const pmix_proc_t *proc)
   return self;
 }
 
-void
-dvmd_pmix_upcalls_post (DvmdPmixItem *item)
-{
-  dvmd_pmix_queue_post (current_queue, item);
-}
-
-gboolean
-dvmd_pmix_upcalls_is_own (const char *nspace)
-{
-  return g_str_equal (nspace, current_nspace);
-}
-
 static void
 upcall_post (Upcall *self)
 {
-  dvmd_pmix_upcalls_post (&self->item);
+  dvmd_pmix_post (&self->item);
 }
 
 static void
@@ -382,7 +368,7 @@ direct_modex (const pmix_proc_t *proc, const pmix_info_t info[], size_t n_info, 
   capture_directives (upcall, info, n_info);
   upcall->callback = callback;
   upcall->callback_data = callback_data;
-  if (dvmd_pmix_queue_post_about (current_queue, &upcall->item, proc->nspace))
+  if (dvmd_pmix_post_about (&upcall->item, proc->nspace))
     return PMIX_SUCCESS;
   upcall_free (&upcall->item);
   return PMIX_ERR_NOT_FOUND;
@@ -434,16 +420,6 @@ job_control (const pmix_proc_t *proc, const pmix_proc_t targets[], size_t n_targ
   return PMIX_SUCCESS;
 }
 
-/* NSPACE@NUMBER, with one of our ranks' environment. */
-static gboolean
-is_job (const char *nspace)
-{
-  const gsize length = strlen (current_nspace);
-
-  return strncmp (nspace, current_nspace, length) == 0 && nspace[length] == '@' && nspace[length + 1] != '\0'
-         && strspn (nspace + length + 1, "0123456789") == strlen (nspace + length + 1);
-}
-
 /*
  * A tool that a rank has started comes straight to the library, and may be killed with its rank at any moment: it is
  * answered at once, because the library cannot bear to answer one that has gone. It cannot be given another name
@@ -457,7 +433,7 @@ tool_connected (pmix_info_t *info, size_t n_info, pmix_tool_connection_cbfunc_t 
   pmix_proc_t proc;
   Upcall *upcall;
 
-  if (nspace != NULL && is_job (nspace))
+  if (nspace != NULL && dvmd_pmix_post_is_job (nspace))
     {
       PMIX_LOAD_PROCID (&proc, nspace, rank);
       upcall_post (upcall_new (on_tool_of_rank, &proc));
@@ -564,32 +540,17 @@ static pmix_server_module_t module = {
   .tool_connected = tool_connected,
   .query = query,
   .push_stdin = push_stdin,
+  .get_credential = dvmd_pmix_upcall_get_credential,
+  .validate_credential = dvmd_pmix_upcall_validate_credential,
   .register_events = register_events,
   .deregister_events = deregister_events,
   .notify_event = dvmd_pmix_upcall_told_event,
 };
 
-static gboolean intercepted;
-
-void
-dvmd_pmix_upcalls_note_intercepted (void)
-{
-  intercepted = TRUE;
-}
-
-gboolean
-dvmd_pmix_upcalls_are_intercepted (void)
-{
-  return intercepted;
-}
-
 pmix_server_module_t *
 dvmd_pmix_upcalls_set_queue (DvmdPmixQueue *queue, const char *nspace)
 {
-  PMIX_LOAD_NSPACE (current_nspace, nspace);
-  g_clear_pointer (&current_queue, dvmd_pmix_queue_unref);
-  if (queue != NULL)
-    current_queue = dvmd_pmix_queue_ref (queue);
+  dvmd_pmix_post_set_queue (queue, nspace);
   return &module;
 }
 

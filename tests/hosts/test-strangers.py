@@ -3,6 +3,7 @@
 
 import json
 import os
+import signal
 import unittest
 
 import dvmtest
@@ -11,6 +12,7 @@ import testhosts
 BUILD = os.environ['DVM_TEST_BUILD']
 CLI = os.path.join(BUILD, 'cli', 'dvm-cli')
 ALLOC = os.environ['DVM_TEST_PMIX_ALLOC']
+DATA = os.environ['DVM_TEST_PMIX_DATA']
 STRANGER = os.environ['DVM_TEST_PMIX_STRANGER']
 ENDLESS = os.environ.get('DVM_TEST_MPI_ENDLESS')
 COUNT = 500 if os.environ.get('DVM_TEST_SOAK') == '1' else 20  # attempts of each kind
@@ -185,6 +187,11 @@ class Strangers(dvmtest.Case):
         self.assertIn('runs already', second.stderr)
         self.cli('stop', env=env)
 
+    def say(self, *words, options=()):
+        result = self.cli('run', '-n', '1', *options, DATA, *words)
+        self.assertEqual(result.returncode, 0, result)
+        return result.stdout.splitlines()
+
     def start_munged(self):
         self.host.run(['install', '-d', '-m', '755', '/run/munge'])
         self.host.run(['sh', '-c', 'umask 077; head -c 1024 /dev/urandom >/run/munge/key'])
@@ -193,6 +200,7 @@ class Strangers(dvmtest.Case):
         self.addCleanup(munged.wait)
         self.addCleanup(munged.terminate)
         testhosts.wait_until(lambda: os.path.exists(self.host.path('/run/munge/munge.socket.2')), 'munged is there')
+        return munged
 
     @unittest.skipUnless(os.path.exists('/usr/sbin/munged'), 'no munge here')
     def test_munge(self):
@@ -217,6 +225,32 @@ class Strangers(dvmtest.Case):
             said = self.attempt({**env, 'PMIX_SECURITY_MODE': mode, 'PMIX_MCA_psec': mode}, 'rank', 'alloc', uid=OWNER, count=1)
             self.assertNotRegex(said, '^in ', mode)
         self.assertEqual(self.cli('run', '-n', '2', ALLOC, 'fence').returncode, 0)
+        self.cli('stop')
+
+    @unittest.skipUnless(os.path.exists('/usr/sbin/munged'), 'no munge here')
+    def test_credentials(self):
+        """munge says whose a credential is: once, and of none that somebody has made up; it does not hold up others."""
+        place = f'/tmp/{OWNER}/credential'
+        munged = self.start_munged()
+        self.start()
+        self.assertEqual(self.say('credential', place, 'types=native,munge', 'timeout=20'), ['credential SUCCESS'])
+        whose = f'validate SUCCESS {OWNER} {OWNER} munge'
+        self.assertEqual(self.say('validate', place, 'validate', place), [whose, 'validate INVALID-CRED'])
+        with open(self.host.path(place), 'rb') as file:
+            forged = bytearray(file.read())
+        forged[20] ^= 1
+        with open(self.host.path(place), 'wb') as file:
+            file.write(forged)
+        self.assertEqual(self.say('validate', place), ['validate INVALID-CRED'])
+        # The client's own library must not wait for munged, too.
+        self.host.run(['sh', '-c', 'kill -STOP $(cat /run/munge/pid)'])
+        try:
+            said = self.say('credential', place, 'timeout=1', 'lookup', 'port', options=['-x', 'PMIX_MCA_psec=native'])
+            self.assertEqual(said, ['credential TIMEOUT', 'lookup NOT-FOUND'])
+        finally:
+            self.host.run(['sh', '-c', 'kill -KILL $(cat /run/munge/pid)'])
+            # nsenter has stopped itself with it.
+            munged.send_signal(signal.SIGCONT)
         self.cli('stop')
 
 

@@ -6,6 +6,7 @@ import os
 import socket
 import signal
 import subprocess
+import unittest
 
 import dvmtest
 from dvmtest import NOTIFIED
@@ -190,6 +191,22 @@ class Log(Case):
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=dvmtest.LIMIT, check=False)
         self.assertEqual((tool.returncode, tool.stdout, tool.stderr), (0, 'log NOT-SUPPORTED\nlog SUCCESS\n', ''))
         dvmtest.wait_until(lambda: 'says: of a tool' in dvm.log(), 'the text in the log')
+
+
+class Credentials(Case):
+    """PMIx_Get_credential and PMIx_Validate_credential where no munged runs; with one: tests/hosts/test-strangers.py."""
+
+    @unittest.skipIf(os.path.exists('/run/munge/munge.socket.2'), 'munged runs here')
+    def test_no_munged(self):
+        dvm = self.nodes(1)
+        with open(self.path('text'), 'w', encoding='utf-8') as file:
+            file.write('MUNGE:of nobody:')
+        open(self.path('empty'), 'w').close()
+        self.assertEqual(self.say(dvm, 'credential', self.path('new'), 'validate', self.path('text'), 'validate', self.path('empty'), 'credential',
+                                  self.path('new'), 'types=native,sasl', 'credential', self.path('new'), 'required=1', 'lookup', 'port'),
+                         ['credential NOT-SUPPORTED', 'validate NOT-SUPPORTED', 'validate BAD-PARAM', 'credential NOT-SUPPORTED',
+                          'credential NOT-SUPPORTED', 'lookup NOT-FOUND'])
+        dvmtest.wait_until(lambda: 'gives no credential: ' in dvm.log(), 'the reason in the log')
 
 
 class Peers(Case):

@@ -17,6 +17,8 @@
  *   query KEY[,KEY] [nspace=NAME] [host=NAME] [id=ALLOCATION] [rank=N]   PMIx_Query_info()
  *   log CHANNEL TEXT [DIRECTIVE]...  CHANNEL: stdout, stderr, syslog, gsys, email; DIRECTIVE: once, tag, time, xml,
  *                                 pri=N, then=CHANNEL (the same text)
+ *   credential PATH [types=LIST] [timeout=S]   of this process's user, is written there
+ *   validate PATH [types=LIST] [timeout=S]     whose the credential is that stands there: UID GID
  *   file PATH                     until that file is there
  *   touch PATH                    makes it
  *   rank N | all                  what follows is for that rank alone, for all again
@@ -79,6 +81,8 @@ read_options (char **words, pmix_info_t *info, size_t *n)
         PMIX_INFO_LOAD (&info[*n], PMIX_WAIT, &number, PMIX_INT);
       else if (strncmp (*words, "timeout=", 8) == 0)
         PMIX_INFO_LOAD (&info[*n], PMIX_TIMEOUT, &number, PMIX_INT);
+      else if (strncmp (*words, "types=", 6) == 0)
+        PMIX_INFO_LOAD (&info[*n], PMIX_CRED_TYPE, *words + 6, PMIX_STRING);
       else if (strncmp (*words, "node=", 5) == 0)
         {
           PMIX_INFO_LOAD (&info[*n], PMIX_NODE_INFO, NULL, PMIX_BOOL);
@@ -406,6 +410,64 @@ log_text (char **words)
   return rest;
 }
 
+static FILE *
+open_file (const char *path, const char *mode)
+{
+  FILE *file = fopen (path, mode);
+
+  if (file == NULL)
+    exit (33);
+  return file;
+}
+
+static char **
+get_credential (char **words)
+{
+  pmix_info_t info[MAX_INFO];
+  pmix_byte_object_t credential = { 0 };
+  size_t n = 0;
+  char **rest = read_options (words + 1, info, &n);
+  pmix_status_t status = PMIx_Get_credential (n > 0 ? info : NULL, n, &credential);
+
+  if (status == PMIX_SUCCESS)
+    {
+      FILE *file = open_file (words[0], "w");
+
+      fwrite (credential.bytes, 1, credential.size, file);
+      fclose (file);
+    }
+  free (credential.bytes);
+  say ("credential", status);
+  return rest;
+}
+
+static char **
+validate (char **words)
+{
+  static char text[100 * 1024];
+  pmix_info_t info[MAX_INFO];
+  pmix_byte_object_t credential = { .bytes = text };
+  pmix_info_t *results = NULL;
+  size_t n_results = 0;
+  size_t n = 0;
+  char **rest = read_options (words + 1, info, &n);
+  FILE *file = open_file (words[0], "r");
+  pmix_status_t status;
+
+  credential.size = fread (text, 1, sizeof text, file);
+  fclose (file);
+  status = PMIx_Validate_credential (&credential, n > 0 ? info : NULL, n, &results, &n_results);
+  printf ("validate %s", pmix_status_word (status));
+  for (size_t i = 0; i < n_results; i++)
+    if (results[i].value.type == PMIX_UINT32)
+      printf (" %u", results[i].value.data.uint32);
+    else if (results[i].value.type == PMIX_STRING)
+      printf (" %s", results[i].value.data.string);
+  printf ("\n");
+  fflush (stdout);
+  return rest;
+}
+
 static void
 await_file (const char *path)
 {
@@ -451,6 +513,10 @@ run_one (char **words)
     return query (words + 1);
   if (strcmp (words[0], "log") == 0)
     return log_text (words + 1);
+  if (strcmp (words[0], "credential") == 0)
+    return get_credential (words + 1);
+  if (strcmp (words[0], "validate") == 0)
+    return validate (words + 1);
   if (strcmp (words[0], "types") == 0)
     compare_types ();
   else if (strcmp (words[0], "die") == 0)

@@ -25,5 +25,7 @@ pmix_status_word (pmix_status_t status)
   for (char *c = word; *c != '\0'; c++)
     if (*c == '_' || *c == ' ')
       *c = '-';
+  if (strcmp (word, "INVALID-CREDENTIAL") == 0)
+    return "INVALID-CRED";
   return strcmp (word, "UNREACHABLE") == 0 ? "UNREACH" : word;
 }

@@ -1,0 +1,22 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+/*
+ * munge's library, which is opened when it is needed and need not be there. Both functions wait for munged, up to some
+ * seconds; any thread may call them. Errors: DVM_ERROR_NOT_SUPPORTED (no library, or no munged answers),
+ * DVM_ERROR_TIMEOUT, DVM_ERROR_OUT_OF_RESOURCE.
+ */
+
+/* (transfer full): a credential of this process's user, with no data in it */
+char *dvmd_munge_encode (GError **error);
+/* Whose it is. DVM_ERROR_BAD_PARAM: it is no credential, has expired, or munged has seen it before. */
+gboolean dvmd_munge_decode (const char *credential, guint32 *uid, guint32 *gid, GError **error);
+
+G_END_DECLS
