@@ -16,7 +16,7 @@ G_BEGIN_DECLS
 
 /* (transfer full): a credential of this process's user, with no data in it */
 char *dvmd_munge_encode (GError **error);
-/* Whose it is. DVM_ERROR_BAD_PARAM: it is no credential, has expired, or munged has seen it before. */
+/* It says whose the credential is. DVM_ERROR_BAD_PARAM: it is none, has expired, or munged has seen it before. */
 gboolean dvmd_munge_decode (const char *credential, guint32 *uid, guint32 *gid, GError **error);
 
 G_END_DECLS
