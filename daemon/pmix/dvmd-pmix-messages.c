@@ -39,6 +39,7 @@ static const Kind kinds[] = {
   { DVMD_PMIX_MSG_REGISTER, "register", "(t" JOB ")" },
   { DVMD_PMIX_MSG_DEREGISTER, "deregister", "(ts)" },
   { DVMD_PMIX_MSG_ABANDON, "abandon", "(s)" },
+  { DVMD_PMIX_MSG_GONE, "gone", "(su)" },
   { DVMD_PMIX_MSG_FETCH, "fetch", "(tsu)" },
   { DVMD_PMIX_MSG_FENCE_DONE, "fence-done", "(tiay)" },
   { DVMD_PMIX_MSG_MODEX_DONE, "modex-done", "(tiay)" },

@@ -26,6 +26,7 @@ typedef enum
   DVMD_PMIX_MSG_FENCE_DONE = 6,    /* (token, status, data) */
   DVMD_PMIX_MSG_MODEX_DONE = 7,    /* (token, status, data) */
   DVMD_PMIX_MSG_ANSWER = 8,        /* (token, status, answer of the type of the kind, or nothing) */
+  DVMD_PMIX_MSG_GONE = 9,          /* (nspace, rank) */
   DVMD_PMIX_MSG_OUTPUT = 11,       /* (nspace, rank, stream, bytes) */
   DVMD_PMIX_MSG_CONNECT_DONE = 13, /* (token, status) */
   DVMD_PMIX_MSG_EVENT = 14,        /* (status, source or nothing, targets, details or nothing) */

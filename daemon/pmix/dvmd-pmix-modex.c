@@ -123,20 +123,125 @@ on_modex (pmix_status_t status, char *data, size_t size, void *user_data)
   dvmd_pmix_operation_step (status, operation);
 }
 
+/* ---- ranks that have gone ---- */
+
+static void
+refuse_fetch (GTask *task, const pmix_proc_t *proc)
+{
+  g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_NOT_FOUND, "Rank %u of job %s has ended, and has put nothing",
+                           proc->rank, proc->nspace);
+}
+
+static gboolean
+wants (GTask *task, const pmix_proc_t *proc)
+{
+  return g_task_get_source_tag (task) == dvmd_pmix_server_fetch_modex_async
+         && PMIX_CHECK_PROCID ((const pmix_proc_t *)g_task_get_task_data (task), proc);
+}
+
+/* The library waits for data of a rank that will put none any more, and cannot be told. */
+static void
+refuse_fetches (DvmdPmixServer *self, const pmix_proc_t *proc)
+{
+  DvmdPmixServerJob *job = g_hash_table_lookup (self->jobs, proc->nspace);
+  GHashTableIter iter;
+  gpointer task;
+
+  g_hash_table_iter_init (&iter, self->tasks);
+  while (g_hash_table_iter_next (&iter, &task, NULL))
+    {
+      if (!wants (task, proc))
+        continue;
+      g_hash_table_iter_steal (&iter);
+      g_hash_table_add (self->answered, task);
+      refuse_fetch (task, proc);
+      if (job != NULL)
+        g_hash_table_insert (job->gone, GUINT_TO_POINTER (proc->rank), GINT_TO_POINTER (TRUE));
+    }
+}
+
+typedef struct
+{
+  pmix_proc_t proc;
+  guint n_pings; /* that have been answered */
+} Farewell;
+
+/*
+ * The library's thread has done what it had to do before the first one, and has looked at its connections between the
+ * two: what the rank had put when it ended is there.
+ */
+static void
+on_pinged (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  Farewell *farewell = user_data;
+  gboolean answered = g_task_propagate_boolean (G_TASK (result), NULL);
+
+  if (answered && ++farewell->n_pings < 2)
+    {
+      dvmd_pmix_ping_async (DVMD_PMIX (source), on_pinged, farewell);
+      return;
+    }
+  if (answered)
+    refuse_fetches (DVMD_PMIX_SERVER (source), &farewell->proc);
+  g_free (farewell);
+}
+
+static void
+end_fetches (DvmdPmixServer *self, const pmix_proc_t *proc)
+{
+  Farewell *farewell = g_new0 (Farewell, 1);
+
+  farewell->proc = *proc;
+  dvmd_pmix_ping_async (DVMD_PMIX (self), on_pinged, farewell);
+}
+
+void
+dvmd_pmix_server_note_gone (DvmdPmixServer *self, const char *nspace, guint32 rank)
+{
+  DvmdPmixServerJob *job = g_hash_table_lookup (self->jobs, nspace);
+  GHashTableIter iter;
+  gpointer task;
+  pmix_proc_t proc;
+
+  if (job == NULL)
+    return;
+  g_hash_table_insert (job->gone, GUINT_TO_POINTER (rank), GINT_TO_POINTER (FALSE));
+  PMIX_LOAD_PROCID (&proc, nspace, rank);
+  g_hash_table_iter_init (&iter, self->tasks);
+  while (g_hash_table_iter_next (&iter, &task, NULL))
+    if (wants (task, &proc))
+      {
+        end_fetches (self, &proc);
+        return;
+      }
+}
+
 void
 dvmd_pmix_server_fetch_modex_async (DvmdPmix *pmix, const char *nspace, guint32 rank, GAsyncReadyCallback callback,
                                     gpointer user_data)
 {
   DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
   g_autoptr (GTask) task = dvmd_pmix_server_new_task (self, dvmd_pmix_server_fetch_modex_async, callback, user_data);
+  DvmdPmixServerJob *job = g_hash_table_lookup (self->jobs, nspace);
   DvmdPmixOperation *operation;
+  gpointer silent = NULL;
+  gboolean gone;
   pmix_proc_t proc;
 
   if (task == NULL)
     return;
   PMIX_LOAD_PROCID (&proc, nspace, rank);
+  gone = job != NULL && g_hash_table_lookup_extended (job->gone, GUINT_TO_POINTER (rank), NULL, &silent);
+  if (silent != NULL)
+    {
+      refuse_fetch (task, &proc);
+      return;
+    }
+  g_task_set_task_data (task, g_memdup2 (&proc, sizeof proc), g_free);
   operation = dvmd_pmix_operation_new (self, task, 1, on_modex_done);
   dvmd_pmix_operation_called (operation, PMIx_server_dmodex_request (&proc, on_modex, operation));
+  if (gone)
+    end_fetches (self, &proc);
 }
 
 GBytes *

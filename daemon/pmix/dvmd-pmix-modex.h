@@ -29,6 +29,8 @@ void dvmd_pmix_server_answer (DvmdPmixServer *self, guint64 token, int status, G
 void dvmd_pmix_server_fail_requests (DvmdPmixServer *self, const char *nspace);
 void dvmd_pmix_server_fetch_modex_async (DvmdPmix *pmix, const char *nspace, guint32 rank, GAsyncReadyCallback callback,
                                          gpointer user_data);
+/* The process of a rank of this node has ended: what is asked for and it has not put will not come. */
+void dvmd_pmix_server_note_gone (DvmdPmixServer *self, const char *nspace, guint32 rank);
 GBytes *dvmd_pmix_server_fetch_modex_finish (DvmdPmix *pmix, GAsyncResult *result, GError **error);
 void dvmd_pmix_server_complete (DvmdPmix *pmix, guint64 token, int status, GBytes *data);
 

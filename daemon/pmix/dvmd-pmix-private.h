@@ -20,6 +20,7 @@ typedef struct
   DvmdPmixJob *job;
   DvmdPmixInfo info; /* the library reads it until the registration has ended */
   DvmdPmixAudience *audience;
+  GHashTable *gone;  /* rank here whose process has gone -> whether it is known to have put nothing */
 } DvmdPmixServerJob;
 
 struct _DvmdPmixServer
@@ -40,6 +41,7 @@ struct _DvmdPmixServer
   GHashTable *tokens;   /* guint64 -> DvmdPmixRequest: collectives that the agent has not answered */
   GHashTable *calls;    /* guint64 -> DvmdPmixCall: that the agent has not answered */
   GHashTable *tasks;    /* GTasks that wait for the library */
+  GHashTable *answered; /* GTasks that wait no more, while the library may call back */
   guint64 last_token;
   GHashTable *allowances; /* nspace -> how many events it may tell of (dvmd-pmix-events.c) */
   gint64 no_strangers;    /* monotonic, µs: when none were connected (dvmd-pmix-calls.c) */

@@ -44,6 +44,7 @@ server_job_free (gpointer data)
   dvmd_pmix_info_clear (&self->info);
   dvmd_pmix_job_unref (self->job);
   dvmd_pmix_audience_free (self->audience);
+  g_hash_table_unref (self->gone);
   g_free (self);
 }
 
@@ -91,9 +92,11 @@ operation_run (DvmdPmixItem *item, gpointer owner)
   DvmdPmixServer *server = owner;
   g_autoptr (GTask) task = g_object_ref (self->task);
 
-  g_hash_table_remove (server->tasks, task);
   server->library_thread = self->thread;
-  self->done (server, task, self->status, self->data);
+  if (g_hash_table_remove (server->tasks, task))
+    self->done (server, task, self->status, self->data);
+  else
+    g_hash_table_remove (server->answered, task);
   operation_free (item);
 }
 
@@ -446,6 +449,7 @@ add_job (DvmdPmixServer *self, DvmdPmixJob *job, GError **error)
   entry = g_new0 (DvmdPmixServerJob, 1);
   entry->job = dvmd_pmix_job_ref (job);
   entry->audience = dvmd_pmix_audience_new ();
+  entry->gone = g_hash_table_new (NULL, NULL);
   session = dvmd_pmix_dirs_build_session (self->dirs, job->nspace);
   dvmd_pmix_build_job_info (&entry->info, job,
                             &(DvmdPmixView){
@@ -571,6 +575,7 @@ static void
 dvmd_pmix_server_deregister_client (DvmdPmix *pmix, const char *nspace, guint32 rank)
 {
   dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, nspace, rank, "gone");
+  dvmd_pmix_server_note_gone (DVMD_PMIX_SERVER (pmix), nspace, rank);
 }
 
 static void
@@ -628,6 +633,7 @@ dvmd_pmix_server_finalize (GObject *object)
   g_clear_pointer (&self->told, g_hash_table_unref);
   g_clear_pointer (&self->allowances, g_hash_table_unref);
   g_clear_pointer (&self->tasks, g_hash_table_unref);
+  g_clear_pointer (&self->answered, g_hash_table_unref);
   g_free (self->nspace);
   g_free (self->node_name);
   G_OBJECT_CLASS (dvmd_pmix_server_parent_class)->finalize (object);
@@ -649,6 +655,7 @@ dvmd_pmix_server_init (DvmdPmixServer *self)
   self->allowances = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   self->told = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   self->tasks = g_hash_table_new_full (NULL, NULL, g_object_unref, NULL);
+  self->answered = g_hash_table_new_full (NULL, NULL, g_object_unref, NULL);
 }
 
 DvmdPmixServer *

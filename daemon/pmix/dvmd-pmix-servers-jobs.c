@@ -496,6 +496,8 @@ dvmd_pmix_servers_deregister_client (DvmdPmix *pmix, const char *nspace, guint32
     return;
   if (g_hash_table_remove (job->connected, GUINT_TO_POINTER (rank)) && server != NULL)
     dvmd_pmix_servers_taint (server, nspace);
+  if (server != NULL)
+    dvmd_pmix_remote_say (server->remote, DVMD_PMIX_MSG_GONE, g_variant_new ("(su)", nspace, rank));
   dvmd_pmix_collectives_fail (self, nspace, rank);
 }
 

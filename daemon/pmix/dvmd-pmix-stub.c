@@ -253,6 +253,16 @@ handle_abandon (DvmdPmixStub *self, GVariant *body)
 }
 
 static void
+handle_gone (DvmdPmixStub *self, GVariant *body)
+{
+  const char *nspace;
+  guint32 rank;
+
+  g_variant_get (body, "(&su)", &nspace, &rank);
+  dvmd_pmix_deregister_client (self->pmix, nspace, rank);
+}
+
+static void
 handle_fetch (DvmdPmixStub *self, GVariant *body)
 {
   const char *nspace;
@@ -386,6 +396,7 @@ static const Handler handlers[] = {
   [DVMD_PMIX_MSG_REGISTER] = handle_register,
   [DVMD_PMIX_MSG_DEREGISTER] = handle_deregister,
   [DVMD_PMIX_MSG_ABANDON] = handle_abandon,
+  [DVMD_PMIX_MSG_GONE] = handle_gone,
   [DVMD_PMIX_MSG_FETCH] = handle_fetch,
   [DVMD_PMIX_MSG_FENCE_DONE] = handle_fence_done,
   [DVMD_PMIX_MSG_MODEX_DONE] = handle_modex_done,

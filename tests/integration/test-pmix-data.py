@@ -301,6 +301,45 @@ class Peers(Case):
         job.cancel()
         self.assertEqual(self.end(other, said), ['get NOT-FOUND'])
 
+    def ask_of_ended(self, how, words=(), late=False):
+        """What one rank of each node is told of two others of its job that end like that, one on each node. Both stay until
+        both have asked: with its last rank a node forgets a job."""
+        dvm = self.nodes()
+        asks = [word for rank in '13' for key in ('mine', 'pmix.hname') for word in ('get', '.', rank, key)]
+        up, gate, told = self.path('up'), self.path('gate'), [self.path('told0'), self.path('told2')]
+        begun = self.path('begun')
+        # libpmix lets a rank wait for ever that asks for one of its node which has not called PMIx_Init yet, and puts nothing.
+        first = ['file', begun, 'touch', up] if late else ['file', gate]
+        askers = ['rank', '0', *first, *asks, 'touch', told[0], 'file', told[1], 'rank', '2', *first, *asks, 'touch', told[1], 'file', told[0]]
+        job, out, _ = dvm.start([CLIENT, 'rank', '1', *words, 'touch', begun, *(['file', gate] if late else []), *how,
+                                 'rank', '3', 'put', 'mine', 'y', *how, *askers], np=4, hosts=['node1:2', 'node2:2'], recoverable=True,
+                                output='tag')
+        if late:
+            # Of the two one was asked by now at least.
+            self.wait_for(up)
+        else:
+            dvmtest.wait_until(lambda: all(row[6] >= 20 for row in job.procs() if row[0] in (1, 3)), 'the ends of two ranks')
+        open(gate, 'w').close()
+        lines = self.end(job, out)
+        for path in (begun, up, gate, *told):
+            if os.path.exists(path):
+                os.unlink(path)
+        return [[line.partition(': ')[2] for line in lines if line.startswith(f'[1,{rank}]')] for rank in (0, 2)]
+
+    def test_of_an_ended_rank(self):
+        """What a rank has put, and what is known of it, is there until its job ends, by whatever node."""
+        expected = ['get SUCCESS x', 'get SUCCESS node1', 'get SUCCESS y', 'get SUCCESS node2']
+        for how in ([], ['die']):
+            self.assertEqual(self.ask_of_ended(how, ['put', 'mine', 'x']), [expected] * 2, how)
+
+    def test_of_a_silent_rank(self):
+        """One that has ended and put nothing lets nobody wait, whether it is asked for before or after that."""
+        for late in (False, True):
+            for how in ([], ['die']):
+                lines = self.ask_of_ended(how, late=late)
+                self.assertEqual(lines[1], ['get NOT-FOUND', 'get SUCCESS node1', 'get SUCCESS y', 'get SUCCESS node2'], (how, late))
+                self.assertEqual(lines[0], ['get TIMEOUT', *lines[1][1:]], (how, late))
+
     def test_same_node(self):
         dvm = self.nodes(1)
         peer = self.path('peer')
