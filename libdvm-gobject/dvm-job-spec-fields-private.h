@@ -40,6 +40,7 @@ struct _DvmJobSpec
   guint pty_rows;
   guint pty_columns;
   GVariant *pmix_info; /* (nullable): no field of the record */
+  GVariant *env_edits; /* (nullable): likewise */
 };
 
 extern const DvmRecordCodec _dvm_job_spec_codec;

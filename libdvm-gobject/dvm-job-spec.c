@@ -242,6 +242,7 @@ dvm_job_spec_finalize (GObject *object)
 {
   g_ptr_array_unref (DVM_JOB_SPEC (object)->apps);
   g_clear_pointer (&DVM_JOB_SPEC (object)->pmix_info, g_variant_unref);
+  g_clear_pointer (&DVM_JOB_SPEC (object)->env_edits, g_variant_unref);
   _dvm_record_finalize (object);
 }
 
@@ -270,6 +271,19 @@ GVariant *
 _dvm_job_spec_get_pmix_info (DvmJobSpec *self)
 {
   return self->pmix_info;
+}
+
+void
+_dvm_job_spec_set_env_edits (DvmJobSpec *self, GVariant *edits)
+{
+  g_clear_pointer (&self->env_edits, g_variant_unref);
+  self->env_edits = edits != NULL ? g_variant_ref_sink (edits) : NULL;
+}
+
+GVariant *
+_dvm_job_spec_get_env_edits (DvmJobSpec *self)
+{
+  return self->env_edits;
 }
 
 /**

@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The environment of a process, in this order: the daemon's own or nothing, the application's edits, what helps the
+ * The environment of a process, in this order: the daemon's own or nothing, the application's variables and
+ * what is done to them, what helps the
  * MPI libraries and the user did not set, the PMIx server's, and what says to scripts who they are.
  */
 
@@ -12,6 +13,9 @@
 #include "dvmd-agent-binding.h"
 #include "dvmd-agent-devices.h"
 
+#include "dvmd-call-kind.h"
+
+#include <string.h>
 #include <unistd.h>
 
 /* Variables that made our own start or debugging possible are no business of the jobs. */
@@ -185,6 +189,64 @@ environment_printf (Environment *self, const char *format, ...)
   environment_put (self, entry);
 }
 
+/* Without the elements of the list that are so. */
+static char *
+remove_element (const char *list, const char *element, char separator)
+{
+  const char divider[] = { separator, '\0' };
+  g_auto (GStrv) parts = g_strsplit (list, divider, -1);
+  g_autoptr (GPtrArray) left = g_ptr_array_new ();
+
+  for (gsize i = 0; parts[i] != NULL; i++)
+    if (strcmp (parts[i], element) != 0)
+      g_ptr_array_add (left, parts[i]);
+  g_ptr_array_add (left, NULL);
+  return g_strjoinv (divider, (char **)left->pdata);
+}
+
+/* entry: "NAME=value" */
+static void
+environment_edit (Environment *self, DvmdEdit edit, const char *entry, char separator)
+{
+  guint position = GPOINTER_TO_UINT (g_hash_table_lookup (self->index, entry));
+  const char *value = strchr (entry, '=') + 1;
+  int length = (int)(value - entry);
+  g_autofree char *old = NULL;
+
+  if (position > 0)
+    old = g_strdup ((const char *)g_ptr_array_index (self->entries, position - 1) + length);
+  if (old != NULL && edit == DVMD_EDIT_FIRST)
+    {
+      g_autofree char *whole = g_steal_pointer (&old);
+
+      old = remove_element (whole, value, separator);
+    }
+  if (old == NULL || (old[0] == '\0' && edit != DVMD_EDIT_ADD))
+    environment_put (self, entry);
+  else if (edit == DVMD_EDIT_APPEND)
+    environment_printf (self, "%.*s%s%c%s", length, entry, old, separator, value);
+  else if (edit != DVMD_EDIT_ADD)
+    environment_printf (self, "%s%c%s", entry, separator, old);
+}
+
+static void
+apply_edits (Environment *environment, DvmdAgentJob *job, const DvmdAgentApp *app)
+{
+  GVariant *edits = job->options.env_edits;
+
+  for (gsize i = 0; edits != NULL && i < g_variant_n_children (edits); i++)
+    {
+      const char *entry;
+      guint32 number;
+      guint32 edit;
+      guint8 separator;
+
+      g_variant_get_child (edits, i, "(uu^&ayy)", &number, &edit, &entry, &separator);
+      if (number < job->apps->len && g_ptr_array_index (job->apps, number) == app)
+        environment_edit (environment, edit, entry, (char)separator);
+    }
+}
+
 static void
 add_job_marks (Environment *environment, DvmdAgentJob *job)
 {
@@ -230,6 +292,7 @@ dvmd_agent_prepare_app_environment (DvmdAgentJob *job, DvmdAgentApp *app)
   for (gsize i = 0; app->unset_env != NULL && app->unset_env[i] != NULL; i++)
     environment_remove (&environment, app->unset_env[i]);
   environment_put_all (&environment, (const char *const *)app->environment->strings);
+  apply_edits (&environment, job, app);
   if (job->registered)
     defaults = dvmd_pmix_dup_default_environment (dvmd_agent_get_pmix (job->agent), job->local->nspace,
                                                   dvmd_topology_get_n_pus (dvmd_agent_get_parts (job->agent)->topology),

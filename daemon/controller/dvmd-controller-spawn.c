@@ -125,16 +125,17 @@ get_spawner (Spawns *self, const char *nspace)
 
 /* ---- what a job inherits ---- */
 
-/* (nullable): the application of the job that this rank belongs to */
+/* (nullable): the application of the job that this rank belongs to. number (out): of it in the job */
 static DvmAppSpec *
-find_app (DvmdController *self, const char *nspace, guint32 rank)
+find_app (DvmdController *self, const char *nspace, guint32 rank, guint32 *number)
 {
   DvmdJob *job = dvmd_core_find_job (dvmd_controller_get_core (self), nspace);
   DvmdProcTable *procs = job != NULL ? dvmd_job_get_procs (job) : NULL;
 
   if (procs == NULL || rank >= procs->n_rows)
     return NULL;
-  return dvm_job_spec_get_app (dvmd_job_get_spec (job), dvmd_proc_table_row (procs, rank)->app);
+  *number = dvmd_proc_table_row (procs, rank)->app;
+  return dvm_job_spec_get_app (dvmd_job_get_spec (job), *number);
 }
 
 static gboolean
@@ -182,6 +183,50 @@ inherit_environment (DvmAppSpec *app, DvmAppSpec *parent)
     dvm_app_spec_set_cwd (app, dvm_app_spec_get_cwd (parent));
 }
 
+static gboolean
+names (DvmAppSpec *app, const char *variable)
+{
+  const char *const *env = dvm_app_spec_get_env (app);
+  gsize length = strcspn (variable, "=") + 1;
+
+  for (gsize i = 0; env != NULL && env[i] != NULL; i++)
+    if (strncmp (env[i], variable, length) == 0)
+      return TRUE;
+  return names_variable (dvm_app_spec_get_unset_env (app), variable);
+}
+
+/* What was done to variables of the parent comes before what is to be done to those of its children. */
+static void
+inherit_edits (DvmJobSpec *spec, DvmJobSpec *asker, guint32 parent_app)
+{
+  GVariant *given = _dvm_job_spec_get_env_edits (asker);
+  GVariant *own = _dvm_job_spec_get_env_edits (spec);
+  GVariantBuilder rows;
+
+  if (given == NULL)
+    return;
+  g_variant_builder_init (&rows, G_VARIANT_TYPE (DVMD_SPAWN_EDITS_TYPE));
+  for (gsize i = 0; i < g_variant_n_children (given); i++)
+    {
+      g_autoptr (GVariant) entry = NULL;
+      guint32 app;
+      guint32 edit;
+      guint8 separator;
+
+      g_variant_get_child (given, i, "(uu@ayy)", &app, &edit, &entry, &separator);
+      for (guint32 k = 0; app == parent_app && k < dvm_job_spec_get_n_apps (spec); k++)
+        if (!names (dvm_job_spec_get_app (spec, k), g_variant_get_bytestring (entry)))
+          g_variant_builder_add (&rows, "(uu@ayy)", k, edit, entry, separator);
+    }
+  for (gsize i = 0; own != NULL && i < g_variant_n_children (own); i++)
+    {
+      g_autoptr (GVariant) row = g_variant_get_child_value (own, i);
+
+      g_variant_builder_add_value (&rows, row);
+    }
+  _dvm_job_spec_set_env_edits (spec, g_variant_builder_end (&rows));
+}
+
 static const char *
 first_of (const char *one, const char *other)
 {
@@ -208,8 +253,11 @@ inherit_policies (DvmdController *self, DvmJobSpec *spec, DvmJobSpec *asker, Dvm
  * refused, as mpirun has it: a process that waits here for a job holds slots that the job may be waiting for.
  */
 static void
-inherit (DvmdController *self, DvmJobSpec *spec, DvmdJob *job, DvmAppSpec *parent)
+inherit (DvmdController *self, DvmJobSpec *spec, const DvmdCall *call)
 {
+  DvmdJob *job = dvmd_core_find_job (dvmd_controller_get_core (self), call->nspace);
+  guint32 number = 0;
+  DvmAppSpec *parent = find_app (self, call->nspace, call->rank, &number);
   DvmJobSpec *asker = job != NULL ? dvmd_job_get_spec (job) : NULL;
   const char *when_full = asker != NULL ? dvm_job_spec_get_when_full (asker) : NULL;
 
@@ -222,6 +270,8 @@ inherit (DvmdController *self, DvmJobSpec *spec, DvmdJob *job, DvmAppSpec *paren
   /* Its own map-by may say it as well. */
   if (dvm_job_spec_get_when_full (spec) == NULL && _dvm_job_spec_get_oversubscribe (spec) < 0)
     dvm_job_spec_set_when_full (spec, when_full != NULL ? when_full : "refuse");
+  if (asker != NULL && parent != NULL)
+    inherit_edits (spec, asker, number);
   for (guint i = 0; parent != NULL && i < dvm_job_spec_get_n_apps (spec); i++)
     inherit_environment (dvm_job_spec_get_app (spec, i), parent);
 }
@@ -343,8 +393,7 @@ submit (Request *request, GError **error)
   g_autoptr (DvmdRequester) requester = dvmd_call_new_requester (request->call);
   const int fds[3] = { -1, -1, -1 };
 
-  inherit (self, request->spec, dvmd_core_find_job (dvmd_controller_get_core (self), request->call->nspace),
-           find_app (self, request->call->nspace, request->call->rank));
+  inherit (self, request->spec, request->call);
   return dvmd_controller_submit (self, request->spec, requester, fds, error);
 }
 
@@ -446,6 +495,16 @@ take_request (Request *request)
   serve (self, nspace);
 }
 
+/* (transfer full) (nullable) */
+static GVariant *
+take_option (GVariantDict *options, const char *key, const char *type)
+{
+  GVariant *value = g_variant_dict_lookup_value (options, key, G_VARIANT_TYPE (type));
+
+  g_variant_dict_remove (options, key);
+  return value;
+}
+
 static gboolean
 read_spec (gpointer data, GError **error)
 {
@@ -453,15 +512,17 @@ read_spec (gpointer data, GError **error)
   g_auto (GVariantDict) options;
   g_autoptr (GVariant) whole = NULL;
   g_autoptr (GVariant) info = NULL;
+  g_autoptr (GVariant) edits = NULL;
 
   g_variant_dict_init (&options, request->options);
-  info = g_variant_dict_lookup_value (&options, DVMD_SPAWN_INFO, G_VARIANT_TYPE (DVMD_SPAWN_INFO_TYPE));
-  g_variant_dict_remove (&options, DVMD_SPAWN_INFO);
+  info = take_option (&options, DVMD_SPAWN_INFO, DVMD_SPAWN_INFO_TYPE);
+  edits = take_option (&options, DVMD_SPAWN_EDITS, DVMD_SPAWN_EDITS_TYPE);
   whole = g_variant_ref_sink (g_variant_dict_end (&options));
   request->spec = dvm_job_spec_new_from_variant (request->apps, whole, error);
   if (request->spec == NULL)
     return FALSE;
   _dvm_job_spec_set_pmix_info (request->spec, info);
+  _dvm_job_spec_set_env_edits (request->spec, edits);
   return _dvm_job_spec_load_hosts (request->spec, "", error);
 }
 

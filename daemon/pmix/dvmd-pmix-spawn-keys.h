@@ -35,6 +35,10 @@ typedef enum
   DVMD_PMIX_TAKE_STDIN,       /* a process, or a rank */
   DVMD_PMIX_TAKE_ENVIRONMENT, /* a variable is set */
   DVMD_PMIX_TAKE_UNSET,       /* a variable is taken away */
+  DVMD_PMIX_TAKE_ADD,         /* a variable is set unless there is one, as are the next by DvmdEdit */
+  DVMD_PMIX_TAKE_PREPEND,
+  DVMD_PMIX_TAKE_APPEND,
+  DVMD_PMIX_TAKE_FIRST,
   DVMD_PMIX_TAKE_FORWARD_OUT, /* the caller gets that stream, or does not */
   DVMD_PMIX_TAKE_FORWARD_ERR,
   DVMD_PMIX_TAKE_NOTHING, /* it happens without the key, too, or is no concern of the host */

@@ -34,11 +34,14 @@ typedef struct
   gboolean file_only;
   GString *runtime;
   DvmdPmixAttributes *attributes;
-  GVariantDict *dict;    /* what is being read: options, or those of an application */
-  GPtrArray *env;        /* likewise, "NAME=value" */
-  GString *qualifiers;   /* likewise, of "map-by": ":NOLOCAL:PE=2" */
-  char *map_by;          /* (nullable): of the job, as it stands in its own key */
-  GVariantBuilder *info; /* a(usay) of what the job is told besides */
+  GVariantDict *dict;         /* what is being read: options, or those of an application */
+  GPtrArray *env;             /* likewise, "NAME=value" */
+  GPtrArray *edits;           /* likewise, Edit; an application begins with those of the job */
+  GString *qualifiers;        /* likewise, of "map-by": ":NOLOCAL:PE=2" */
+  char *map_by;               /* (nullable): of the job, as it stands in its own key */
+  GVariantBuilder *info;      /* a(usay) of what the job is told besides */
+  GVariantBuilder *edit_rows; /* of all applications */
+  gsize n_edit_rows;
   gsize info_size;
   guint32 app;        /* that is being read, G_MAXUINT32: the job */
   GString *beside;    /* "JOB:RANKS+JOB", empty: the job is beside no others */
@@ -345,18 +348,117 @@ add_beside (Reader *self, GError **error)
   return FALSE;
 }
 
+/* ---- variables ---- */
+
+/* A change of a variable that depends on what the process would have. */
+typedef struct
+{
+  DvmdEdit edit;
+  char separator;
+  char *entry; /* "NAME=value" */
+} Edit;
+
+static void
+edit_free (gpointer data)
+{
+  g_free (((Edit *)data)->entry);
+  g_free (data);
+}
+
+static void
+add_edit (GPtrArray *edits, DvmdEdit edit, char separator, const char *entry)
+{
+  Edit *copy = g_new0 (Edit, 1);
+
+  *copy = (Edit){ edit, separator, g_strdup (entry) };
+  g_ptr_array_add (edits, copy);
+}
+
 static gboolean
-take_variable (Reader *self, const pmix_info_t *info, GError **error)
+is_of (const char *entry, const char *name)
+{
+  gsize length = strcspn (name, "=");
+
+  return strncmp (entry, name, length) == 0 && entry[length] == '=';
+}
+
+/* What was said of the variable before is void. */
+static void
+forget_variable (Reader *self, const char *name)
+{
+  for (guint i = self->edits->len; i > 0; i--)
+    if (is_of (((const Edit *)self->edits->pdata[i - 1])->entry, name))
+      g_ptr_array_remove_index (self->edits, i - 1);
+  for (guint i = self->env->len; i > 0; i--)
+    if (is_of (self->env->pdata[i - 1], name))
+      g_ptr_array_remove_index (self->env, i - 1);
+}
+
+/* (transfer full) (nullable): "NAME=value" */
+static char *
+read_variable (const pmix_info_t *info, GError **error)
 {
   const pmix_envar_t *variable = &info->value.data.envar;
 
-  if (info->value.type != PMIX_ENVAR || variable->envar == NULL)
+  if (info->value.type == PMIX_ENVAR && variable->envar != NULL && variable->envar[0] != '\0'
+      && strchr (variable->envar, '=') == NULL)
+    return g_strconcat (variable->envar, "=", variable->value != NULL ? variable->value : "", NULL);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s is not a variable with its value", info->key);
+  return NULL;
+}
+
+static gboolean
+take_variable (Reader *self, const pmix_info_t *info, GError **error)
+{
+  char *entry = read_variable (info, error);
+
+  if (entry == NULL)
+    return FALSE;
+  forget_variable (self, entry);
+  g_ptr_array_add (self->env, entry);
+  return TRUE;
+}
+
+static gboolean
+take_edit (Reader *self, const pmix_info_t *info, DvmdEdit edit, GError **error)
+{
+  g_autofree char *entry = read_variable (info, error);
+  char separator = info->value.type == PMIX_ENVAR ? info->value.data.envar.separator : '\0';
+
+  if (entry == NULL)
+    return FALSE;
+  if (separator == '\0' && edit != DVMD_EDIT_ADD)
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s is not a variable with its value", info->key);
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   "%s: a character is needed that parts the value from that which the variable has", info->key);
       return FALSE;
     }
-  g_ptr_array_add (self->env, g_strconcat (variable->envar, "=", variable->value != NULL ? variable->value : "", NULL));
+  add_edit (self->edits, edit, separator, entry);
   return TRUE;
+}
+
+static gboolean
+take_unset (Reader *self, GVariantDict *dict, const pmix_info_t *info, const DvmdPmixSpawnKey *key, GError **error)
+{
+  const char *name = dvmd_pmix_read_text (info, error);
+
+  if (name == NULL)
+    return FALSE;
+  forget_variable (self, name);
+  return take_list (dict, info, key, error);
+}
+
+static void
+add_edit_rows (Reader *self)
+{
+  for (guint i = 0; i < self->edits->len; i++)
+    {
+      const Edit *edit = self->edits->pdata[i];
+
+      g_variant_builder_add (self->edit_rows, "(uu@ayy)", self->app, (guint32)edit->edit,
+                             g_variant_new_bytestring (edit->entry), (guint8)edit->separator);
+    }
+  self->n_edit_rows += self->edits->len;
 }
 
 static void
@@ -435,7 +537,6 @@ take_value (Reader *self, GVariantDict *dict, const pmix_info_t *info, const Dvm
       return take_word (self, info, key, error);
     case DVMD_PMIX_TAKE_LIST:
     case DVMD_PMIX_TAKE_TARGETS:
-    case DVMD_PMIX_TAKE_UNSET:
       return take_list (dict, info, key, error);
     case DVMD_PMIX_TAKE_PLAIN:
       if (PMIX_INFO_TRUE (info))
@@ -477,6 +578,16 @@ take_value (Reader *self, GVariantDict *dict, const pmix_info_t *info, const Dvm
       return take_stdin (dict, info, key, error);
     case DVMD_PMIX_TAKE_ENVIRONMENT:
       return take_variable (self, info, error);
+    case DVMD_PMIX_TAKE_UNSET:
+      return take_unset (self, dict, info, key, error);
+    case DVMD_PMIX_TAKE_ADD:
+      return take_edit (self, info, DVMD_EDIT_ADD, error);
+    case DVMD_PMIX_TAKE_PREPEND:
+      return take_edit (self, info, DVMD_EDIT_PREPEND, error);
+    case DVMD_PMIX_TAKE_APPEND:
+      return take_edit (self, info, DVMD_EDIT_APPEND, error);
+    case DVMD_PMIX_TAKE_FIRST:
+      return take_edit (self, info, DVMD_EDIT_FIRST, error);
     case DVMD_PMIX_TAKE_NOTHING:
       return TRUE;
     }
@@ -537,9 +648,10 @@ describe_argv (const pmix_app_t *app)
 }
 
 static GVariant *
-read_app (Reader *self, const pmix_app_t *app, GError **error)
+read_app (Reader *self, const pmix_app_t *app, GPtrArray *job_edits, GError **error)
 {
   g_autoptr (GPtrArray) env = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GPtrArray) edits = g_ptr_array_new_with_free_func (edit_free);
   g_auto (GVariantDict) dict;
 
   g_variant_dict_init (&dict, NULL);
@@ -551,6 +663,13 @@ read_app (Reader *self, const pmix_app_t *app, GError **error)
     }
   self->dict = &dict;
   self->env = env;
+  self->edits = edits;
+  for (guint i = 0; i < job_edits->len; i++)
+    {
+      const Edit *edit = job_edits->pdata[i];
+
+      add_edit (edits, edit->edit, edit->separator, edit->entry);
+    }
   g_variant_dict_insert_value (&dict, "argv-bytes", describe_argv (app));
   if (app->maxprocs > 0)
     g_variant_dict_insert (&dict, "np", "u", (guint32)app->maxprocs);
@@ -563,16 +682,18 @@ read_app (Reader *self, const pmix_app_t *app, GError **error)
   if (app->cwd != NULL && !g_variant_dict_contains (&dict, "cwd") && !g_variant_dict_contains (self->options, "cwd"))
     g_variant_dict_insert_value (&dict, "cwd-bytes", g_variant_new_bytestring (app->cwd));
   add_environment (self);
+  add_edit_rows (self);
   return g_variant_dict_end (&dict);
 }
 
 static gboolean
-read_options (Reader *self, const pmix_info_t *info, gsize n, GError **error)
+read_options (Reader *self, const pmix_info_t *info, gsize n, GPtrArray *edits, GError **error)
 {
   g_autoptr (GPtrArray) env = g_ptr_array_new_with_free_func (g_free);
 
   self->dict = self->options;
   self->env = env;
+  self->edits = edits;
   if (!read_infos (self, info, n, error))
     return FALSE;
   g_variant_dict_lookup (self->options, "map-by", "s", &self->map_by);
@@ -602,6 +723,7 @@ reader_clear (Reader *self)
   g_string_free (self->output, TRUE);
   g_string_free (self->runtime, TRUE);
   g_variant_builder_unref (self->info);
+  g_variant_builder_unref (self->edit_rows);
   g_string_free (self->qualifiers, TRUE);
   g_string_free (self->beside, TRUE);
   g_string_free (self->beside_by, TRUE);
@@ -614,11 +736,13 @@ dvmd_pmix_read_spawn (const pmix_info_t *info, gsize n_info, const pmix_app_t *a
 {
   g_auto (GVariantDict) options;
   g_autoptr (GVariantBuilder) rows = g_variant_builder_new (G_VARIANT_TYPE ("aa{sv}"));
+  g_autoptr (GPtrArray) job_edits = g_ptr_array_new_with_free_func (edit_free);
   g_auto (Reader) reader = {
     .options = &options,
     .output = g_string_new (NULL),
     .runtime = g_string_new (NULL),
     .info = g_variant_builder_new (G_VARIANT_TYPE (DVMD_SPAWN_INFO_TYPE)),
+    .edit_rows = g_variant_builder_new (G_VARIANT_TYPE (DVMD_SPAWN_EDITS_TYPE)),
     .app = G_MAXUINT32,
     .qualifiers = g_string_new (NULL),
     .attributes = attributes,
@@ -631,14 +755,14 @@ dvmd_pmix_read_spawn (const pmix_info_t *info, gsize n_info, const pmix_app_t *a
   if (n_info == 0)
     attributes->withhold = DVMD_PMIX_STDOUT | DVMD_PMIX_STDERR;
   g_variant_dict_init (&options, NULL);
-  if (!read_options (&reader, info, n_info, error))
+  if (!read_options (&reader, info, n_info, job_edits, error))
     return NULL;
   for (gsize i = 0; i < n_apps; i++)
     {
       GVariant *row;
 
       reader.app = (guint32)i;
-      row = read_app (&reader, &apps[i], error);
+      row = read_app (&reader, &apps[i], job_edits, error);
       if (row == NULL)
         return NULL;
       g_variant_builder_add_value (rows, row);
@@ -648,6 +772,8 @@ dvmd_pmix_read_spawn (const pmix_info_t *info, gsize n_info, const pmix_app_t *a
   add_texts (&reader);
   if (reader.info_size > 0)
     g_variant_dict_insert_value (&options, DVMD_SPAWN_INFO, g_variant_builder_end (reader.info));
+  if (reader.n_edit_rows > 0)
+    g_variant_dict_insert_value (&options, DVMD_SPAWN_EDITS, g_variant_builder_end (reader.edit_rows));
   return g_variant_ref_sink (g_variant_new ("(aa{sv}@a{sv})", rows, g_variant_dict_end (&options)));
 }
 

@@ -15,7 +15,7 @@ G_BEGIN_DECLS
  *
  * ALLOCATE     (directive, request): (id of the allocation, of the request or "", session)
  * SPAWN        (apps, options, timeout s, streams that are wanted): (namespace). Among the options is
- *              DVMD_SPAWN_INFO, which no other way of submitting has
+ *              DVMD_SPAWN_INFO and DVMD_SPAWN_EDITS, which no other way of submitting has
  * JOB_CONTROL  ([(nspace, rank)], operation, signal): (). Operations: "kill", "terminate", "signal", "pause",
  *              "resume", "separate". Without targets the job of the caller; of a tool: the DVM
  * DATA         (DvmdPmixDataOp, uid, gid, request): ([(nspace, rank, key, packed value)])
@@ -38,6 +38,18 @@ G_BEGIN_DECLS
 /* Values that the job's processes are told besides: application or G_MAXUINT32, key, packed value. */
 #define DVMD_SPAWN_INFO      "pmix-info"
 #define DVMD_SPAWN_INFO_TYPE "a(usay)"
+
+/* Changes of variables that depend on what the process would have: application, DvmdEdit, "NAME=value", separator. */
+#define DVMD_SPAWN_EDITS      "env-edits"
+#define DVMD_SPAWN_EDITS_TYPE "a(uuayy)"
+
+typedef enum
+{
+  DVMD_EDIT_ADD,     /* unless there is one of that name */
+  DVMD_EDIT_PREPEND, /* before what is there, with the separator between */
+  DVMD_EDIT_APPEND,
+  DVMD_EDIT_FIRST, /* the same as PREPEND, and nowhere else in the list */
+} DvmdEdit;
 
 typedef enum
 {

@@ -29,6 +29,7 @@ const DvmdField dvmd_launch_fields[] = {
   FIELD ("session", "u", session),
   FIELD ("alloc-id", "s", alloc_id),
   FIELD ("pmix-info", DVMD_SPAWN_INFO_TYPE, pmix_info),
+  FIELD ("env-edits", DVMD_SPAWN_EDITS_TYPE, env_edits),
   FIELD ("tree-fences", "b", tree_fences),
   { NULL, NULL, 0 },
 };

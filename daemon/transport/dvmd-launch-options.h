@@ -30,6 +30,7 @@ typedef struct
   guint32 session;      /* the first that it uses */
   char *alloc_id;       /* (nullable): of its allocation */
   GVariant *pmix_info;  /* (nullable): a(usay): application or G_MAXUINT32, key, packed value; of its spawn */
+  GVariant *env_edits;  /* (nullable): see DVMD_SPAWN_EDITS */
   gboolean tree_fences; /* fences of all ranks go by the tree */
 } DvmdLaunchOptions;
 

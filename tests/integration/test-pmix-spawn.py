@@ -83,6 +83,21 @@ class Inherited:
         self.assertIn(f'0 parent {done.job.nspace}.0 offset=1', done.lines)
         self.assertIn('0 parent none offset=0', done.lines)
 
+    def test_variables(self):
+        """Changes of variables that the process would have, in their order; children of children have them, too."""
+        dvm = self.start()
+        script = 'echo $ONE-$TWO-$THREE-$FOUR-$FIVE'
+        edits = ['edit=prepnd:ONE:a', 'edit=appnd:ONE:z', 'edit=add:TWO:not', 'edit=add:THREE:set', 'edit=appnd:FOUR:made',
+                 'edit=first:FIVE:b']
+        child = [ALLOC, 'jobs', 'spawn', 'env=FOUR:own', 'edit=prepnd:ONE:c', '--', 'sh', '-c', script, '\\;', 'ended', '@@']
+        done = dvm.run([ALLOC, 'jobs', 'spawn', *edits, '--', 'sh', '-c', script, ';', 'ended', '@@',
+                        'spawn', 'edit=prepnd:ONE:a', 'env=ONE:new', 'edit=appnd:ONE:z', '--', 'sh', '-c', script, ';', 'ended', '@@',
+                        'spawn', *edits, '--', *child, ';', 'ended', '@@'],
+                       env={'ONE': 'here', 'TWO': 'there', 'FIVE': 'a:b:c'})
+        self.assertEqual(done.state, NOTIFIED, (done, dvm.log()))
+        self.assertEqual([line for line in done.lines if line.count('-') == 4],
+                         ['a:here:z-there-set-made-b:a:c', 'new:z-there---a:b:c', 'c:a:here:z-there-set-own-b:a:c'])
+
 
 class Control:
     def state_of(self, dvm, number):

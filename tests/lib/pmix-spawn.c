@@ -87,17 +87,28 @@ add_flag (Spawn *spawn, const char *key)
   spawn->n_info++;
 }
 
+/* NAME:VALUE */
 static void
-add_variable (Spawn *spawn, const char *text)
+add_variable (Spawn *spawn, const char *key, const char *text)
 {
   pmix_envar_t variable = { .envar = strdup (text), .separator = ':' };
   char *value = strchr (variable.envar, ':');
 
   *value = '\0';
   variable.value = value + 1;
-  PMIX_INFO_LOAD (&spawn->info[spawn->n_info], PMIX_SET_ENVAR, &variable, PMIX_ENVAR);
+  PMIX_INFO_LOAD (&spawn->info[spawn->n_info], key, &variable, PMIX_ENVAR);
   spawn->n_info++;
   free (variable.envar);
+}
+
+/* OPERATION:NAME:VALUE */
+static void
+add_edit (Spawn *spawn, const char *text)
+{
+  char key[PMIX_MAX_KEYLEN + 1];
+
+  snprintf (key, sizeof key, "pmix.envar.%.*s", (int)strcspn (text, ":"), text);
+  add_variable (spawn, key, strchr (text, ':') + 1);
 }
 
 /* KEY:VALUE of any attribute: a text, a number behind #, or true, false */
@@ -179,7 +190,9 @@ add (Spawn *spawn, const char *pair, const char *id)
   else if (strcmp (name, "cwd") == 0)
     add_text (spawn, PMIX_WDIR, value);
   else if (strcmp (name, "env") == 0)
-    add_variable (spawn, value);
+    add_variable (spawn, PMIX_SET_ENVAR, value);
+  else if (strcmp (name, "edit") == 0)
+    add_edit (spawn, value);
   else if (strcmp (name, "unset") == 0)
     add_text (spawn, PMIX_UNSET_ENVAR, value);
   else if (strcmp (name, "timeout") == 0)

@@ -6,6 +6,8 @@
 
 #include "config.h"
 
+#include <string.h>
+
 #include "dvm.h"
 #include "dvmd-map.h"
 #include "dvmd-pmix-control.h"
@@ -155,6 +157,63 @@ test_job (Request *self, gconstpointer data)
   g_assert_true (dvm_job_spec_get_recoverable (spec));
   g_assert_cmpstr (dvm_job_spec_get_output (spec), ==, "tag,dir=/tmp/out,:copy");
   g_assert_cmpstr (dvm_job_spec_get_stdin_target (spec), ==, "all");
+}
+
+static void
+add_edit (DvmdPmixInfo *info, const char *key, const char *name, const char *value, char separator)
+{
+  pmix_envar_t variable = { .envar = (char *)name, .value = (char *)value, .separator = separator };
+
+  dvmd_pmix_info_add (info, key, &variable, PMIX_ENVAR);
+}
+
+/* Those of the job come before those of the application; what is set or taken away makes void what was said before. */
+static void
+test_edits (Request *self, gconstpointer data)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) whole = NULL;
+  g_autoptr (GVariant) options = NULL;
+  g_autoptr (GVariant) apps = NULL;
+  g_autoptr (GVariant) edits = NULL;
+  g_autofree char *text = NULL;
+  DvmdPmixAttributes attributes;
+
+  add_edit (&self->job, PMIX_PREPEND_ENVAR, "A", "1", ':');
+  add_edit (&self->job, PMIX_APPEND_ENVAR, "B", "2", ';');
+  add_edit (&self->app, PMIX_ADD_ENVAR, "C", "3", '\0');
+  add_edit (&self->app, PMIX_SET_ENVAR, "D", "4", '\0');
+  add_edit (&self->app, PMIX_APPEND_ENVAR, "D", "5", ':');
+  dvmd_pmix_info_add_string (&self->app, PMIX_UNSET_ENVAR, "B");
+  add_edit (&self->app, PMIX_SET_ENVAR, "E", "6", '\0');
+  dvmd_pmix_info_add_string (&self->app, PMIX_UNSET_ENVAR, "E");
+  whole = read_request (self, &attributes, &error);
+  g_assert_no_error (error);
+  options = g_variant_get_child_value (whole, 1);
+  edits = g_variant_lookup_value (options, "env-edits", G_VARIANT_TYPE ("a(uuayy)"));
+  text = g_variant_print (edits, FALSE);
+  g_assert_cmpstr (text, ==, "[(0, 1, b'A=1', 0x3a), (0, 0, b'C=3', 0x00), (0, 2, b'D=5', 0x3a)]");
+  apps = g_variant_get_child_value (whole, 0);
+  g_free (text);
+  text = g_variant_print (apps, FALSE);
+  g_assert_nonnull (strstr (text, "'env-bytes': <[b'D=4']>"));
+}
+
+static void
+test_wrong_variables (Request *self, gconstpointer data)
+{
+  static const char *const names[] = { "", "A=B", "A" };
+  static const char *const keys[] = { PMIX_SET_ENVAR, PMIX_ADD_ENVAR, PMIX_PREPEND_ENVAR };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
+    {
+      dvmd_pmix_info_clear (&self->job);
+      add_edit (&self->job, keys[i], names[i], "x", '\0');
+      assert_refused (self, DVM_ERROR_BAD_PARAM);
+    }
+  dvmd_pmix_info_clear (&self->job);
+  dvmd_pmix_info_add_string (&self->job, PMIX_APPEND_ENVAR, "A=1");
+  assert_refused (self, DVM_ERROR_BAD_PARAM);
 }
 
 /* Words of placement are the application's where they stand with it, and else the job's. */
@@ -383,8 +442,8 @@ test_not_done (Request *self, gconstpointer data)
 {
   static const char *const flags[] = { PMIX_FWD_STDIN, PMIX_DISPLAY_MAP, PMIX_REPORT_BINDINGS, PMIX_JOB_CONTINUOUS,
                                        PMIX_INDEX_ARGV };
-  static const char *const texts[] = { PMIX_PREFIX,        PMIX_FORKEXEC_AGENT, PMIX_PSET_NAME,
-                                       PMIX_PREPEND_ENVAR, PMIX_PROC_MAP,       PMIX_JOB_INFO_ARRAY };
+  static const char *const texts[] = { PMIX_PREFIX, PMIX_FORKEXEC_AGENT, PMIX_PSET_NAME, PMIX_PROC_MAP,
+                                       PMIX_JOB_INFO_ARRAY };
 
   for (gsize i = 0; i < G_N_ELEMENTS (flags); i++)
     {
@@ -489,6 +548,8 @@ main (int argc, char **argv)
     { "/pmix-spawn/app", test_app },
     { "/pmix-spawn/directory", test_directory },
     { "/pmix-spawn/job", test_job },
+    { "/pmix-spawn/edits", test_edits },
+    { "/pmix-spawn/wrong-variables", test_wrong_variables },
     { "/pmix-spawn/placement", test_placement },
     { "/pmix-spawn/beside", test_beside },
     { "/pmix-spawn/beside-wrong", test_beside_wrong },
