@@ -26,7 +26,7 @@ static const DvmRecordField fields[] = {
   /**
    * DvmAppSpec:argv:
    *
-   * The program and its arguments. A program without a slash is looked up in PATH.
+   * The program and its arguments. A program without a slash is looked up in PATH, then in the directory.
    *
    * Since: 0.1
    */

@@ -41,6 +41,7 @@ struct _DvmJobSpec
   guint pty_columns;
   GVariant *pmix_info; /* (nullable): no field of the record */
   GVariant *env_edits; /* (nullable): likewise */
+  gboolean index_argv; /* likewise */
 };
 
 extern const DvmRecordCodec _dvm_job_spec_codec;

@@ -131,6 +131,9 @@ GVariant *_dvm_job_spec_get_pmix_info (DvmJobSpec *self);
 /* a(uuayy), (nullable): likewise, what is to be done to variables; see DVMD_SPAWN_EDITS. */
 void _dvm_job_spec_set_env_edits (DvmJobSpec *self, GVariant *edits);
 GVariant *_dvm_job_spec_get_env_edits (DvmJobSpec *self);
+/* Likewise, whether argv[0] of each process has its rank behind it. */
+void _dvm_job_spec_set_index_argv (DvmJobSpec *self, gboolean index_argv);
+gboolean _dvm_job_spec_get_index_argv (DvmJobSpec *self);
 /* (transfer none) (nullable): the nodes that the job adds to the DVM, all of them named; NULL: none */
 DvmHosts *_dvm_job_spec_get_additions (DvmJobSpec *self);
 /* The list alone, without the file. hosts (nullable): (transfer full) */

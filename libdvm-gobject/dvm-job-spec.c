@@ -286,6 +286,18 @@ _dvm_job_spec_get_env_edits (DvmJobSpec *self)
   return self->env_edits;
 }
 
+void
+_dvm_job_spec_set_index_argv (DvmJobSpec *self, gboolean index_argv)
+{
+  self->index_argv = index_argv;
+}
+
+gboolean
+_dvm_job_spec_get_index_argv (DvmJobSpec *self)
+{
+  return self->index_argv;
+}
+
 /**
  * dvm_job_spec_new:
  *

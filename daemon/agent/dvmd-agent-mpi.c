@@ -23,6 +23,8 @@ static char *
 find_library (const DvmdAgentApp *app)
 {
   g_autofree char *path = NULL;
+  g_autofree char *search = NULL;
+  const char *dirs = g_environ_getenv (app->base, "PATH");
   char *library;
   guint64 size;
   guint mode;
@@ -30,7 +32,8 @@ find_library (const DvmdAgentApp *app)
 
   path = strchr (app->argv[0], '/') != NULL ? g_canonicalize_filename (app->argv[0], app->cwd)
                                             : g_strdup (app->argv[0]);
-  fd = dvmd_stage_source_open (path, g_environ_getenv (app->base, "PATH"), &size, &mode, NULL);
+  search = g_strconcat (dirs != NULL ? dirs : "", dirs != NULL ? ":" : "", app->cwd, NULL);
+  fd = dvmd_stage_source_open (path, search, &size, &mode, NULL);
   if (fd < 0)
     return NULL;
   library = dvmd_elf_find_library (fd, MPI_PREFIX);

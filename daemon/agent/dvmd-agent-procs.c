@@ -459,12 +459,28 @@ deliver_early_signals (DvmdAgentJob *job, DvmdLocalProc *proc)
     }
 }
 
+/* (transfer full) (nullable): the arguments of this rank alone: the program is called by its name and its rank */
+static GStrv
+dup_indexed_argv (DvmdAgentJob *job, const DvmdLocalProc *proc)
+{
+  g_autofree char *name = NULL;
+  GStrv argv;
+
+  if (!job->options.index_argv)
+    return NULL;
+  argv = g_strdupv (((DvmdAgentApp *)g_ptr_array_index (job->apps, proc->app))->argv);
+  name = g_steal_pointer (&argv[0]);
+  argv[0] = g_strdup_printf ("%s-%u", name, proc->rank);
+  return argv;
+}
+
 static gboolean
 start_proc (DvmdAgentJob *job, DvmdLocalProc *proc, int *exit_code, GError **error)
 {
   DvmdAgentApp *app = g_ptr_array_index (job->apps, proc->app);
   DvmdSpawnRequest request = DVMD_SPAWN_REQUEST_INIT;
   g_auto (GStrv) environment = dvmd_agent_build_environment (job, proc, error);
+  g_auto (GStrv) argv = dup_indexed_argv (job, proc);
   g_autofree cpu_set_t *cpus = NULL;
   DvmdPipes *pipes;
   pid_t pid;
@@ -478,7 +494,9 @@ start_proc (DvmdAgentJob *job, DvmdLocalProc *proc, int *exit_code, GError **err
     return FALSE;
   if (job->options.pty_rows > 0)
     dvmd_pipes_set_window_size (pipes, job->options.pty_rows, job->options.pty_columns);
-  request.argv = (const char *const *)app->argv;
+  request.argv = (const char *const *)(argv != NULL ? argv : app->argv);
+  request.program = app->argv[0];
+  request.search_cwd = TRUE;
   request.envp = (const char *const *)environment;
   request.cwd = app->cwd;
   request.stdin_fd = dvmd_pipes_get_child_fd (pipes, DVMD_STREAM_STDIN);

@@ -513,16 +513,19 @@ read_spec (gpointer data, GError **error)
   g_autoptr (GVariant) whole = NULL;
   g_autoptr (GVariant) info = NULL;
   g_autoptr (GVariant) edits = NULL;
+  g_autoptr (GVariant) index_argv = NULL;
 
   g_variant_dict_init (&options, request->options);
   info = take_option (&options, DVMD_SPAWN_INFO, DVMD_SPAWN_INFO_TYPE);
   edits = take_option (&options, DVMD_SPAWN_EDITS, DVMD_SPAWN_EDITS_TYPE);
+  index_argv = take_option (&options, DVMD_SPAWN_INDEX_ARGV, "b");
   whole = g_variant_ref_sink (g_variant_dict_end (&options));
   request->spec = dvm_job_spec_new_from_variant (request->apps, whole, error);
   if (request->spec == NULL)
     return FALSE;
   _dvm_job_spec_set_pmix_info (request->spec, info);
   _dvm_job_spec_set_env_edits (request->spec, edits);
+  _dvm_job_spec_set_index_argv (request->spec, index_argv != NULL && g_variant_get_boolean (index_argv));
   return _dvm_job_spec_load_hosts (request->spec, "", error);
 }
 

@@ -219,17 +219,18 @@ on_opened (GObject *object, GAsyncResult *result, gpointer user_data)
   pump (self);
 }
 
-/* The processes of the application will have this search path. */
+/* The processes of the application will have this search path, and are looked for in their directory after that. */
 static char *
 dup_search_path (DvmAppSpec *app)
 {
   const char *const *env = dvm_app_spec_get_env (app);
+  const char *cwd = dvm_app_spec_get_cwd (app);
   const char *path = dvm_app_spec_get_clear_env (app) ? NULL : g_getenv ("PATH");
 
   for (gsize i = 0; env[i] != NULL; i++)
     if (g_str_has_prefix (env[i], "PATH="))
       path = env[i] + strlen ("PATH=");
-  return g_strdup (path != NULL ? path : DEFAULT_PATH);
+  return g_strconcat (path != NULL ? path : DEFAULT_PATH, ":", cwd != NULL ? cwd : g_get_home_dir (), NULL);
 }
 
 static void

@@ -78,6 +78,7 @@ describe_options (const DvmdLaunchMessage *self)
   options.session_dir_apps = there;
   options.preloaded_apps = preloaded;
   options.pmix_info = _dvm_job_spec_get_pmix_info (spec);
+  options.index_argv = _dvm_job_spec_get_index_argv (spec);
   options.env_edits = _dvm_job_spec_get_env_edits (spec);
   return dvmd_fields_to_dict (dvmd_launch_fields, &options);
 }

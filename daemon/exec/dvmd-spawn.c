@@ -315,20 +315,33 @@ find_path (const char *const *envp)
   return DEFAULT_PATH;
 }
 
+static const char *
+get_program (const DvmdSpawnRequest *request)
+{
+  return request->program != NULL ? request->program : request->argv[0];
+}
+
 static char **
 list_candidates (const DvmdSpawnRequest *request)
 {
+  const char *program = get_program (request);
   g_auto (GStrv) dirs = NULL;
   GStrvBuilder *builder;
   char **candidates;
 
-  if (strchr (request->argv[0], '/') != NULL || request->argv[0][0] == '\0')
-    return g_strdupv ((char **)(const char *[]){ request->argv[0], NULL });
+  if (strchr (program, '/') != NULL || program[0] == '\0')
+    return g_strdupv ((char **)(const char *[]){ program, NULL });
   builder = g_strv_builder_new ();
   dirs = g_strsplit (find_path (request->envp), ":", -1);
   for (guint i = 0; dirs[i] != NULL; i++)
     {
-      g_autofree char *path = g_strconcat (dirs[i][0] != '\0' ? dirs[i] : ".", "/", request->argv[0], NULL);
+      g_autofree char *path = g_strconcat (dirs[i][0] != '\0' ? dirs[i] : ".", "/", program, NULL);
+
+      g_strv_builder_add (builder, path);
+    }
+  if (request->search_cwd)
+    {
+      g_autofree char *path = g_strconcat ("./", program, NULL);
 
       g_strv_builder_add (builder, path);
     }
@@ -394,9 +407,10 @@ exists_in (const char *cwd, const char *path)
 static int
 set_not_found (const DvmdSpawnRequest *request, const Child *child, GError **error)
 {
-  g_autofree char *program = g_utf8_make_valid (request->argv[0], -1);
+  g_autofree char *program = g_utf8_make_valid (get_program (request), -1);
+  g_autofree char *cwd = request->cwd != NULL ? g_utf8_make_valid (request->cwd, -1) : NULL;
 
-  for (guint i = 0; child->candidates[i] != NULL && request->argv[0][0] != '\0'; i++)
+  for (guint i = 0; child->candidates[i] != NULL && program[0] != '\0'; i++)
     if (exists_in (request->cwd, child->candidates[i]))
       {
         g_autofree char *path = g_utf8_make_valid (child->candidates[i], -1);
@@ -405,13 +419,14 @@ set_not_found (const DvmdSpawnRequest *request, const Child *child, GError **err
                      "program '%s' cannot be executed: the interpreter that it names does not exist", path);
         return DVMD_EXIT_NOT_FOUND;
       }
-  if (strchr (request->argv[0], '/') != NULL)
+  if (strchr (program, '/') != NULL)
     g_set_error (error, DVM_ERROR, DVM_ERROR_LAUNCH_FAILED, "program '%s' does not exist", program);
   else
     {
       g_autofree char *path = g_utf8_make_valid (find_path (request->envp), -1);
 
-      g_set_error (error, DVM_ERROR, DVM_ERROR_LAUNCH_FAILED, "program '%s' was not found in PATH (%s)", program, path);
+      g_set_error (error, DVM_ERROR, DVM_ERROR_LAUNCH_FAILED, "program '%s' was not found in PATH (%s)%s%s", program,
+                   path, request->search_cwd ? ", nor in " : "", request->search_cwd ? cwd : "");
     }
   return DVMD_EXIT_NOT_FOUND;
 }
@@ -581,7 +596,7 @@ dvmd_spawner_spawn (DvmdSpawner *self, const DvmdSpawnRequest *request, int *pid
   child.candidates = candidates;
   child.null_fd = self->null_fd;
   child.parent = getpid ();
-  child.searched = strchr (request->argv[0], '/') == NULL;
+  child.searched = strchr (get_program (request), '/') == NULL;
   child.nofile = self->raised ? &self->nofile : NULL;
 
   syscall (SYS_rt_sigprocmask, SIG_SETMASK, &all_blocked, &old_mask, SIGSET_BYTES);

@@ -25,8 +25,11 @@ typedef struct _DvmdSpawner DvmdSpawner;
 
 typedef struct
 {
-  /* The program: a name with '/' is taken as it is, others are looked for in PATH of envp. */
   const char *const *argv;
+  /* (nullable): argv[0]. A name with '/' is taken as it is, others are looked for in PATH of envp. */
+  const char *program;
+  /* They are looked for in cwd, too, after that. */
+  gboolean search_cwd;
   /* The complete environment as bytes; the parent's is never used. */
   const char *const *envp;
   /* (nullable): the daemon's own directory */

@@ -11,6 +11,8 @@
 #include <pmix_common.h>
 #include <string.h>
 
+#include "dvmd-call-kind.h"
+
 /* Upstream's names, of later than the library at hand. */
 #ifndef PMIX_SPAWN_TARGET
 #define PMIX_SPAWN_TARGET "pmix.spwn.tgt"
@@ -115,6 +117,7 @@ static const DvmdPmixSpawnKey job_keys[] = {
   { PMIX_DEBUG_STOP_ON_EXEC, DVMD_PMIX_TAKE_STOP, NULL, "stop-on-exec" },
   { PMIX_DEBUG_STOP_IN_INIT, DVMD_PMIX_TAKE_STOP, NULL, "stop-in-init" },
   { PMIX_DEBUG_STOP_IN_APP, DVMD_PMIX_TAKE_STOP, NULL, "stop-in-app" },
+  { PMIX_INDEX_ARGV, DVMD_PMIX_TAKE_FLAG, DVMD_SPAWN_INDEX_ARGV, NULL },
   { PMIX_STDIN_TGT, DVMD_PMIX_TAKE_STDIN, "stdin", NULL },
   { PMIX_COLOCATE_PROCS, DVMD_PMIX_TAKE_COLOCATE, NULL, NULL },
   { PMIX_COLOCATE_NPERPROC, DVMD_PMIX_TAKE_COLOCATE_BY, NULL, "nperproc" },
@@ -210,7 +213,6 @@ static const DvmdPmixSpawnKey app_keys[] = {
   { PMIX_NO_PROCS_ON_HEAD, DVMD_PMIX_TAKE_QUALIFIER, NULL, "NOLOCAL" },
   /* Not done. */
   { PMIX_PREFIX, DVMD_PMIX_TAKE_NEVER, NULL, NULL },
-  { PMIX_INDEX_ARGV, DVMD_PMIX_TAKE_IF_OFF, NULL, NULL },
   { PMIX_PSET_NAME, DVMD_PMIX_TAKE_NEVER, NULL, NULL },
 };
 

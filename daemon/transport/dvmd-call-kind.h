@@ -15,7 +15,7 @@ G_BEGIN_DECLS
  *
  * ALLOCATE     (directive, request): (id of the allocation, of the request or "", session)
  * SPAWN        (apps, options, timeout s, streams that are wanted): (namespace). Among the options is
- *              DVMD_SPAWN_INFO and DVMD_SPAWN_EDITS, which no other way of submitting has
+ *              DVMD_SPAWN_INFO and the next ones, which no other way of submitting has
  * JOB_CONTROL  ([(nspace, rank)], operation, signal): (). Operations: "kill", "terminate", "signal", "pause",
  *              "resume", "separate". Without targets the job of the caller; of a tool: the DVM
  * DATA         (DvmdPmixDataOp, uid, gid, request): ([(nspace, rank, key, packed value)])
@@ -42,6 +42,9 @@ G_BEGIN_DECLS
 /* Changes of variables that depend on what the process would have: application, DvmdEdit, "NAME=value", separator. */
 #define DVMD_SPAWN_EDITS      "env-edits"
 #define DVMD_SPAWN_EDITS_TYPE "a(uuayy)"
+
+/* b: argv[0] of each process has its rank behind it, with a hyphen. */
+#define DVMD_SPAWN_INDEX_ARGV "index-argv"
 
 typedef enum
 {

@@ -83,6 +83,29 @@ class Inherited:
         self.assertIn(f'0 parent {done.job.nspace}.0 offset=1', done.lines)
         self.assertIn('0 parent none offset=0', done.lines)
 
+    def test_index(self):
+        """Programs are called by their name and their rank, and found all the same."""
+        dvm = self.start()
+        done = dvm.run([ALLOC, 'jobs', 'spawn', 'np=2', 'info=pmix.indxargv:true', '--', 'sh', '-c', "tr '\\0' ' ' </proc/$$/cmdline", ';', 'ended', '@@'])
+        self.assertEqual(done.state, NOTIFIED, (done, dvm.log()))
+        self.assertEqual(sorted(word for word in done.out.decode().split() if word.startswith('sh-')), ['sh-0', 'sh-1'], done)
+
+    def test_program_in_directory(self):
+        """A program that PATH does not have is looked for where the process starts; PATH goes first."""
+        dvm = self.start()
+        place = self.place()
+        for name in ('here-alone', 'true'):
+            with open(os.path.join(place, name), 'w', encoding='utf-8') as file:
+                file.write('#!/bin/sh\necho here: $0\n')
+            os.chmod(file.name, 0o755)
+        spawns = [word for name in ('here-alone', 'true') for word in ('spawn', f'cwd={place}', '--', name, ';', 'ended', '@@')]
+        done = dvm.run([ALLOC, 'jobs', *spawns, 'spawn', 'cwd=/', '--', 'here-alone'])
+        self.assertEqual([line for line in done.lines if line.startswith('here')], ['here: ./here-alone'], done)
+        self.assertIn(f'0 spawn {NOT_FOUND} nspace=', done.lines)
+        self.assertEqual(dvm.run(['here-alone'], cwd=place).out, b'here: ./here-alone\n')
+        self.assertEqual(dvm.run(['here-alone'], cwd=place, preload_binary=True).out[:6], b'here: ')
+        self.assertIn('nor in /', dvm.run(['here-alone'], cwd='/').result['reason'])
+
     def test_variables(self):
         """Changes of variables that the process would have, in their order; children of children have them, too."""
         dvm = self.start()

@@ -440,8 +440,7 @@ test_words (Request *self, gconstpointer data)
 static void
 test_not_done (Request *self, gconstpointer data)
 {
-  static const char *const flags[] = { PMIX_FWD_STDIN, PMIX_DISPLAY_MAP, PMIX_REPORT_BINDINGS, PMIX_JOB_CONTINUOUS,
-                                       PMIX_INDEX_ARGV };
+  static const char *const flags[] = { PMIX_FWD_STDIN, PMIX_DISPLAY_MAP, PMIX_REPORT_BINDINGS, PMIX_JOB_CONTINUOUS };
   static const char *const texts[] = { PMIX_PREFIX, PMIX_FORKEXEC_AGENT, PMIX_PSET_NAME, PMIX_PROC_MAP,
                                        PMIX_JOB_INFO_ARRAY };
 
