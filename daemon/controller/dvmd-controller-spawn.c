@@ -195,7 +195,7 @@ names (DvmAppSpec *app, const char *variable)
   return names_variable (dvm_app_spec_get_unset_env (app), variable);
 }
 
-/* What was done to variables of the parent comes before what is to be done to those of its children. */
+/* Edits of the parent come before those of its children. */
 static void
 inherit_edits (DvmJobSpec *spec, DvmJobSpec *asker, guint32 parent_app)
 {

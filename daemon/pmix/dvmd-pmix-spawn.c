@@ -382,7 +382,7 @@ is_of (const char *entry, const char *name)
   return strncmp (entry, name, length) == 0 && entry[length] == '=';
 }
 
-/* What was said of the variable before is void. */
+/* Earlier words about the variable are void. */
 static void
 forget_variable (Reader *self, const char *name)
 {
