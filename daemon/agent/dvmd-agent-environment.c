@@ -247,6 +247,35 @@ apply_edits (Environment *environment, DvmdAgentJob *job, const DvmdAgentApp *ap
     }
 }
 
+/* A list of all programs in the environment of each of them is too much for more than these. */
+#define MAX_LISTED_APPS 1000
+
+/* Open MPI puts these into MPI_INFO_ENV: wdir, ompi_num_apps, ompi_first_rank, ompi_np, ompi_positioned_file_dir. */
+static void
+add_info_env (Environment *environment, DvmdAgentJob *job, const DvmdAgentApp *app)
+{
+  g_autoptr (GString) first_ranks = g_string_new (NULL);
+  g_autoptr (GString) sizes = g_string_new (NULL);
+
+  environment_printf (environment, "OMPI_MCA_initial_wdir=%s", app->cwd);
+  environment_printf (environment, "OMPI_NUM_APP_CTX=%u", job->apps->len);
+  if (job->session_dir != NULL)
+    environment_printf (environment, "OMPI_FILE_LOCATION=%s", job->session_dir);
+  else
+    environment_remove (environment, "OMPI_FILE_LOCATION");
+  if (job->apps->len > MAX_LISTED_APPS)
+    return;
+  for (guint i = 0; i < job->apps->len; i++)
+    {
+      const DvmdAgentApp *one = g_ptr_array_index (job->apps, i);
+
+      g_string_append_printf (first_ranks, "%s%u", i > 0 ? " " : "", one->first_rank);
+      g_string_append_printf (sizes, "%s%u", i > 0 ? " " : "", one->size);
+    }
+  environment_printf (environment, "OMPI_FIRST_RANKS=%s", first_ranks->str);
+  environment_printf (environment, "OMPI_APP_CTX_NUM_PROCS=%s", sizes->str);
+}
+
 static void
 add_job_marks (Environment *environment, DvmdAgentJob *job)
 {
@@ -305,6 +334,7 @@ dvmd_agent_prepare_app_environment (DvmdAgentJob *job, DvmdAgentApp *app)
   g_strfreev (app->defaults);
   app->defaults = (char **)g_ptr_array_free (put, FALSE);
   add_job_marks (&environment, job);
+  add_info_env (&environment, job, app);
   /* The user's is that of the directory it would have been. */
   if (job->session_dir != NULL && strcmp (app->cwd, job->session_dir) == 0)
     environment_printf (&environment, "PWD=%s", app->cwd);

@@ -47,6 +47,38 @@ class Spawn(Case):
         self.check_parents(dvm.run([PROGRAM, 'spawn-twice', '2'], np=2, map_by='node'), 2, 2, 2)
         self.check_parents(dvm.run([PROGRAM, 'multiple', '1', '2'], np=2, map_by='node'), 2, 3)
 
+    def info_of(self, done, rank=0):
+        """MPI_INFO_ENV of that rank, of each job that has said it."""
+        self.assert_success(done)
+        said, jobs = [line.split(' ', 2)[1:] for line in done.lines if line.startswith(f'{rank} ')], []
+        for key, value in said:
+            if key == 'command':
+                jobs.append({})
+            jobs[-1][key] = value
+        return jobs
+
+    @unittest.skipUnless(dvmtest.open_mpi() < 5, 'Open MPI 5 has other keys')
+    def test_info_env(self):
+        """The keys of MPI_INFO_ENV as mpirun has them, of several programs, too."""
+        dvm = self.nodes(2)
+        machine = os.uname().machine
+        expected = {'command': PROGRAM, 'argv': 'info', 'maxprocs': '3', 'soft': '3', 'arch': machine, 'wdir': '/usr',
+                    'thread_level': 'MPI_THREAD_SINGLE', 'ompi_num_apps': '2', 'ompi_first_rank': '0 1', 'ompi_np': '1 2'}
+        stale = {'OMPI_MCA_initial_wdir': '/stale', 'OMPI_NUM_APP_CTX': '9', 'OMPI_APP_CTX_NUM_PROCS': '9'}
+        done = dvm.run(None, apps=[{'argv': [PROGRAM, 'info'], 'np': 1, 'cwd': '/usr'}, {'argv': [PROGRAM, 'info', 'b'], 'np': 2, 'cwd': '/etc'}],
+                            env=stale)
+        self.assertEqual(self.info_of(done), [expected])
+        self.assertEqual(self.info_of(done, 1), [{**expected, 'argv': 'info b', 'wdir': '/etc'}])
+
+    @unittest.skipUnless(dvmtest.open_mpi() < 5, 'Open MPI 5 has other keys')
+    def test_reserved_keys(self):
+        """wdir of a spawn counts; path, file, soft and arch Open MPI 4.1 keeps to itself."""
+        dvm = self.nodes(2)
+        for key, value in (('wdir', '/usr'), ('path', '/nowhere'), ('soft', '1'), ('arch', 'none'), ('file', '/nowhere')):
+            parent, child = self.info_of(dvm.run([PROGRAM, 'info', key, value], cwd='/etc'))
+            self.assertEqual((parent['wdir'], child['wdir']), ('/etc', '/usr' if key == 'wdir' else '/etc'), key)
+            self.assertEqual((child['argv'], child['maxprocs'], child['ompi_num_apps']), ('info-child', '1', '1'), key)
+
     def test_child_dies(self):
         """One that dies before it has connected: its job ends, and the parents wait as long as Open MPI is told to."""
         dvm = self.nodes(2)

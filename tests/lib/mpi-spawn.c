@@ -7,6 +7,7 @@
  *   spawn N [HOSTS]   starts N children and talks to them; twice with "spawn-twice"
  *   multiple N M      starts N and M in one go
  *   accept NAME       publishes a port and waits for connect NAME, from another job
+ *   info [KEY VALUE]  what MPI_INFO_ENV has; with a key also what that of a child has that is started with this key
  *   die-in-spawn      the last child kills itself before it has connected
  * Each rank prints what it has found. Children are this program, too.
  */
@@ -62,6 +63,46 @@ spawn (int n, const char *hosts, char *verb)
   free (errors);
   if (info != MPI_INFO_NULL)
     MPI_Info_free (&info);
+}
+
+static void
+show_info (void)
+{
+  static const char *const keys[] = { "command",      "argv",          "maxprocs",        "soft",   "arch", "wdir",
+                                      "thread_level", "ompi_num_apps", "ompi_first_rank", "ompi_np" };
+  char value[1024];
+  int found;
+
+  for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
+    {
+      MPI_Info_get (MPI_INFO_ENV, keys[i], sizeof value - 1, value, &found);
+      printf ("%d %s %s\n", rank, keys[i], found ? value : "(none)");
+    }
+  fflush (stdout);
+}
+
+static void
+spawn_with (char *key, char *value)
+{
+  char *argv[] = { "info-child", NULL };
+  MPI_Comm inter;
+  MPI_Info info;
+
+  MPI_Info_create (&info);
+  MPI_Info_set (info, key, value);
+  MPI_Comm_spawn (self, argv, 1, info, 0, MPI_COMM_WORLD, &inter, MPI_ERRCODES_IGNORE);
+  MPI_Comm_disconnect (&inter);
+  MPI_Info_free (&info);
+}
+
+static void
+be_child_with_info (void)
+{
+  MPI_Comm parent;
+
+  MPI_Comm_get_parent (&parent);
+  show_info ();
+  MPI_Comm_disconnect (&parent);
 }
 
 static void
@@ -162,7 +203,13 @@ main (int argc, char **argv)
     accept_one (argv[2]);
   if (strcmp (verb, "connect") == 0)
     connect_one (argv[2]);
-  if (strstr (verb, "child") != NULL)
+  if (strcmp (verb, "info") == 0)
+    show_info ();
+  if (strcmp (verb, "info") == 0 && argc > 3)
+    spawn_with (argv[2], argv[3]);
+  if (strcmp (verb, "info-child") == 0)
+    be_child_with_info ();
+  else if (strstr (verb, "child") != NULL)
     be_child ();
   MPI_Finalize ();
   return 0;
