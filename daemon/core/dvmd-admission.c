@@ -13,6 +13,7 @@
 #include "dvm-records-private.h"
 #include "dvmd-candidates.h"
 #include "dvmd-colocation.h"
+#include "dvmd-core-parts.h"
 #include "dvmd-job-family.h"
 #include "dvmd-job-parts.h"
 #include "dvmd-job-reason.h"
@@ -26,6 +27,17 @@ typedef enum
   SLOTS_BROKEN, /* some were on a node that was lost before the job was mapped */
 } Slots;
 
+/* µs that children which have ended well may take to go: they are in their MPI_Finalize, or behind it. */
+#define MOMENT (2 * G_USEC_PER_SEC)
+
+/* A job that is not to wait waits a moment for slots of jobs that its parent has spawned before. */
+typedef enum
+{
+  MOMENT_AHEAD,
+  MOMENT_RUNS,
+  MOMENT_OVER,
+} Moment;
+
 typedef struct
 {
   GArray *app_np;   /* (nullable): guint per application, known when the job is admitted */
@@ -35,6 +47,8 @@ typedef struct
   Slots slots;
   const char *awaited; /* (nullable): what it waits for, or would; NULL: slots */
   DvmdTurn turn;
+  Moment moment;
+  guint timer; /* of its moment */
 } Claims;
 
 static void
@@ -81,9 +95,24 @@ dvmd_admission_new (DvmdNodePool *nodes, DvmdAdmissionMap map, DvmdAdmissionCoun
   return self;
 }
 
+/* A job that leaves the queue within its moment has another one, should it come again. */
+static void
+end_moment (DvmdJob *job)
+{
+  Claims *claims = claims_of (job);
+
+  if (claims->timer == 0)
+    return;
+  dvmd_clock_remove_timer (dvmd_core_get_clock (dvmd_job_get_core (job)), claims->timer);
+  claims->timer = 0;
+  claims->moment = MOMENT_AHEAD;
+}
+
 void
 dvmd_admission_free (DvmdAdmission *self)
 {
+  for (GList *l = self->waiting.head; l != NULL; l = l->next)
+    end_moment (l->data);
   g_queue_clear_full (&self->waiting, g_object_unref);
   g_free (self);
 }
@@ -176,6 +205,41 @@ static gboolean
 may_not_wait (DvmdJob *job)
 {
   return _dvm_job_spec_get_when_full_policy (dvmd_job_get_spec (job)) == DVM_WHEN_FULL_REFUSE;
+}
+
+static guint64
+count_slots_of_siblings (DvmdJob *job)
+{
+  GArray *ids = dvmd_job_family_get_siblings (job);
+  guint64 n = 0;
+
+  for (guint i = 0; ids != NULL && i < ids->len; i++)
+    {
+      DvmdJob *sibling = dvmd_core_get_job (dvmd_job_get_core (job), g_array_index (ids, guint, i));
+      GArray *claims = sibling != NULL && sibling != job ? claims_of (sibling)->claims : NULL;
+
+      for (guint k = 0; claims != NULL && k < claims->len; k++)
+        n += g_array_index (claims, DvmdClaim, k).slots;
+    }
+  return n;
+}
+
+/* A process that has seen its children off may spawn the next ones before the slots of those are free. */
+static gboolean
+has_moment (DvmdJob *job, DvmdCandidates *candidates)
+{
+  guint64 ending;
+
+  if (claims_of (job)->moment != MOMENT_AHEAD)
+    return claims_of (job)->moment == MOMENT_RUNS;
+  ending = count_slots_of_siblings (job);
+  return ending > 0 && claims_of (job)->need <= candidates->n_free + ending;
+}
+
+static gboolean
+is_impatient (DvmdJob *job, DvmdCandidates *candidates)
+{
+  return may_not_wait (job) && !has_moment (job, candidates);
 }
 
 /* The job that spawned this one keeps its slots while it waits for it: slots that nobody gave refuse no child. */
@@ -382,7 +446,7 @@ judge_shape (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, cons
     {
       gboolean fits = make_plan (self, job, candidates, DVMD_PLACES_ALL, &alone);
 
-      if (fits && may_not_wait (job) && why != NULL)
+      if (fits && is_impatient (job, candidates) && why != NULL)
         {
           g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
                        "The job needs what other jobs have, and it was not to wait: %s", why->message);
@@ -497,7 +561,7 @@ judge (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GError **e
 
   claims_of (job)->awaited = NULL;
   verdict = judge_nodes (self, job, candidates, error);
-  if (verdict == DVMD_ADMIT_WAIT && may_not_wait (job))
+  if (verdict == DVMD_ADMIT_WAIT && is_impatient (job, candidates))
     {
       refuse_to_wait (job, candidates, error);
       verdict = DVMD_ADMIT_NEVER;
@@ -549,6 +613,29 @@ enqueue (DvmdAdmission *self, DvmdJob *job, gboolean came_before)
     g_queue_insert_after (&self->waiting, before, g_object_ref (job));
 }
 
+static void release_waiting (DvmdAdmission *self, gboolean all);
+
+static void
+on_moment_over (gpointer user_data)
+{
+  DvmdJob *job = user_data;
+
+  claims_of (job)->timer = 0;
+  claims_of (job)->moment = MOMENT_OVER;
+  release_waiting (dvmd_core_get_admission (dvmd_job_get_core (job)), TRUE);
+}
+
+static void
+begin_moment (DvmdJob *job)
+{
+  Claims *claims = claims_of (job);
+
+  if (!may_not_wait (job) || claims->moment != MOMENT_AHEAD)
+    return;
+  claims->moment = MOMENT_RUNS;
+  claims->timer = dvmd_clock_add_timer (dvmd_core_get_clock (dvmd_job_get_core (job)), MOMENT, on_moment_over, job);
+}
+
 DvmdAdmit
 dvmd_admission_judge (DvmdAdmission *self, DvmdJob *job, GError **error)
 {
@@ -570,7 +657,7 @@ dvmd_admission_judge (DvmdAdmission *self, DvmdJob *job, GError **error)
     {
       verdict = DVMD_ADMIT_WAIT;
       drop_plan (job);
-      if (may_not_wait (job))
+      if (is_impatient (job, &candidates))
         {
           set_reason (job, error, _dvm_reason_new (DVM_REASON_OTHERS_WAIT));
           return DVMD_ADMIT_NEVER;
@@ -579,7 +666,10 @@ dvmd_admission_judge (DvmdAdmission *self, DvmdJob *job, GError **error)
   if (verdict == DVMD_ADMIT)
     claim_plan (self, job);
   else if (verdict == DVMD_ADMIT_WAIT)
-    enqueue (self, job, came_before || claims->turn != DVMD_TURN_LAST);
+    {
+      enqueue (self, job, came_before || claims->turn != DVMD_TURN_LAST);
+      begin_moment (job);
+    }
   return verdict;
 }
 
@@ -595,6 +685,7 @@ dvmd_admission_remove (DvmdAdmission *self, DvmdJob *job)
 {
   if (!dvmd_admission_is_waiting (job))
     return;
+  end_moment (job);
   claims_of (job)->slots = SLOTS_NONE;
   if (g_queue_remove (&self->waiting, job))
     g_object_unref (job);
@@ -652,6 +743,7 @@ release_waiting (DvmdAdmission *self, gboolean all)
             block (blocked, &candidates);
           continue;
         }
+      end_moment (job);
       claims_of (job)->slots = SLOTS_NONE;
       if (verdict == DVMD_ADMIT)
         claim_plan (self, job);

@@ -162,6 +162,14 @@ dvmd_job_family_ended (DvmdJob *job)
     }
 }
 
+GArray *
+dvmd_job_family_get_siblings (DvmdJob *job)
+{
+  DvmdJob *parent = find_parent (job);
+
+  return parent != NULL ? family_of (parent)->children : NULL;
+}
+
 /* ---- placement ---- */
 
 /* G_MAXUINT: the parent has not been placed, or is not known any more */

@@ -28,5 +28,7 @@ void dvmd_job_family_ended (DvmdJob *job);
 void dvmd_job_family_forget (DvmdJob *job);
 /* Where the job is to be placed first: on the node where its parent has stopped (L15). */
 void dvmd_job_family_order (DvmdJob *job, DvmdPlaces *places);
+/* (nullable) (element-type guint): jobs that its parent has spawned, itself too, as long as they are known */
+GArray *dvmd_job_family_get_siblings (DvmdJob *job);
 
 G_END_DECLS

@@ -47,6 +47,12 @@ class Spawn(Case):
         self.check_parents(dvm.run([PROGRAM, 'spawn-twice', '2'], np=2, map_by='node'), 2, 2, 2)
         self.check_parents(dvm.run([PROGRAM, 'multiple', '1', '2'], np=2, map_by='node'), 2, 3)
 
+    def test_full(self):
+        """The next children have the slots of those that are in their MPI_Finalize."""
+        dvm = self.nodes(1)
+        for _ in range(4):
+            self.check_parents(dvm.run([PROGRAM, 'spawn-twice', '3']), 1, 3, 2)
+
     def info_of(self, done, rank=0):
         """MPI_INFO_ENV of that rank, of each job that has said it."""
         self.assert_success(done)

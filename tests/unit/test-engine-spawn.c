@@ -13,8 +13,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dvmd-admission.h"
 #include "dvmd-controller-private.h"
 #include "dvmd-controller-streams.h"
+#include "dvmd-job-registry.h"
 #include "engine-fixture.h"
 #include "process-state.h"
 #include "wait-until.h"
@@ -314,6 +316,62 @@ test_inherits_when_full (Fixture *self, gconstpointer data)
   g_assert_cmpint (spawn (self, job), ==, DVMD_PMIX_SUCCESS);
   job = "([{'argv': <['true']>, 'np': <uint32 3>}], {'when-full': <'refuse'>})";
   g_assert_cmpint (spawn (self, job), ==, DVMD_PMIX_ERR_JOB_FAILED_TO_MAP);
+}
+
+/* The job that came last. */
+static DvmdJob *
+find_last (Fixture *self)
+{
+  DvmdCore *core = dvmd_controller_get_core (self->engine.controller);
+  DvmdJob *last = NULL;
+
+  for (GList *l = dvmd_core_get_live_jobs (core); l != NULL; l = l->next)
+    if (last == NULL || dvmd_job_get_id (l->data) > dvmd_job_get_id (last))
+      last = l->data;
+  return last;
+}
+
+/* Slots of children that end are waited for, for a moment, and so in their order. */
+static void
+test_waits_for_children (Fixture *self, gconstpointer data)
+{
+  const char *sleeps = "([{'argv': <['sleep', '1000']>, 'np': <uint32 2>}], @a{sv} {})";
+  const char *nspace;
+  DvmdJob *first;
+  DvmdJob *next;
+  guint64 tokens[2];
+
+  g_assert_cmpint (spawn (self, sleeps), ==, DVMD_PMIX_SUCCESS);
+  first = find_last (self);
+  tokens[0] = ask (self, sleeps, 0);
+  wait_until (find_last (self) != first && dvmd_admission_is_waiting (find_last (self)));
+  next = find_last (self);
+  tokens[1] = ask (self, "([{'argv': <['true']>}], @a{sv} {})", 0);
+  wait_until (find_last (self) != next && dvmd_admission_is_waiting (find_last (self)));
+  dvmd_core_fail_job (dvmd_controller_get_core (self->engine.controller), first, DVM_JOB_STATE_KILLED_BY_CMD,
+                      "for the test");
+  g_assert_cmpint (wait_for_answer (self, tokens[0], &nspace), ==, DVMD_PMIX_SUCCESS);
+  /* The job before it has the slots, and goes on. */
+  g_assert_cmpint (wait_for_answer (self, tokens[1], &nspace), ==, DVMD_PMIX_ERR_JOB_FAILED_TO_MAP);
+  g_assert_cmpint (spawn (self, "([{'argv': <['true']>, 'np': <uint32 3>}], @a{sv} {})"), ==,
+                   DVMD_PMIX_ERR_JOB_FAILED_TO_MAP);
+}
+
+/* One that waits its moment ends with what it is a child of. */
+static void
+test_moment_and_end (Fixture *self, gconstpointer data)
+{
+  const char *sleeps = "([{'argv': <['sleep', '1000']>, 'np': <uint32 2>}], @a{sv} {})";
+  guint64 token;
+  const char *nspace;
+  DvmdJob *first;
+
+  g_assert_cmpint (spawn (self, sleeps), ==, DVMD_PMIX_SUCCESS);
+  first = find_last (self);
+  token = ask (self, sleeps, 0);
+  wait_until (find_last (self) != first && dvmd_admission_is_waiting (find_last (self)));
+  dvmd_controller_shutdown (self->engine.controller, FALSE, "for the test");
+  g_assert_cmpint (wait_for_answer (self, token, &nspace), ==, DVMD_PMIX_ERR_JOB_KILLED_BY_CMD);
 }
 
 /* A caller that is no process of the node is not heard. */
@@ -809,6 +867,8 @@ main (int argc, char **argv)
     { "/engine-spawn/files", test_files },
     { "/engine-spawn/says-why", test_says_why },
     { "/engine-spawn/inherits-when-full", test_inherits_when_full },
+    { "/engine-spawn/waits-for-children", test_waits_for_children },
+    { "/engine-spawn/moment-and-end", test_moment_and_end },
     { "/engine-spawn/strangers", test_strangers },
     { "/engine-spawn/timeout", test_timeout },
     { "/engine-spawn/gone", test_gone },
