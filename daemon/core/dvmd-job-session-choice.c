@@ -86,12 +86,49 @@ find_inherited (DvmdCore *self, const DvmdRequester *requester)
   return session != NULL && !dvmd_session_is_ending (session) ? session : dvmd_core_get_session (self, 0);
 }
 
+/* Nodes that the job of the caller has reserved, and that the new job names: no key of MPI says what they are of. */
+static void
+add_named_nodes (DvmdCore *self, GArray *sessions, DvmdNode *node, const DvmdRequester *requester)
+{
+  for (guint i = 0; node->sessions != NULL && i < node->sessions->len; i++)
+    {
+      DvmdSession *session = dvmd_core_get_session (self, g_array_index (node->sessions, guint, i));
+
+      if (session != NULL && !dvmd_session_is_ending (session)
+          && dvmd_core_has_right (self, requester, DVMD_RIGHT_SPAWN, session, NULL))
+        add_once (sessions, dvmd_session_get_id (session));
+    }
+}
+
+static void
+add_named (DvmdCore *self, GArray *sessions, DvmJobSpec *spec, const DvmdRequester *requester)
+{
+  if (dvmd_core_find_requesting_job (self, requester) == NULL)
+    return;
+  for (guint i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
+    {
+      DvmHosts *hosts = _dvm_app_spec_get_choice (dvm_job_spec_get_app (spec, i));
+
+      for (guint k = 0; hosts != NULL && k < _dvm_hosts_get_n (hosts); k++)
+        {
+          const DvmHost *host = _dvm_hosts_get (hosts, k);
+          DvmdNode *node = NULL;
+
+          if (host->kind == DVM_HOST_NAMED && !host->excluded)
+            node = dvmd_node_pool_find (dvmd_core_get_nodes (self), host->name);
+          if (node != NULL && dvmd_node_is_reserved (node))
+            add_named_nodes (self, sessions, node, requester);
+        }
+    }
+}
+
 GArray *
 dvmd_job_sessions_choose (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester, GError **error)
 {
   g_autoptr (GArray) sessions = g_array_new (FALSE, FALSE, sizeof (guint));
   const char *const *targets = dvm_job_spec_get_target (spec);
   DvmdSession *session = NULL;
+  gboolean named;
 
   if (targets != NULL && targets[0] != NULL)
     {
@@ -101,10 +138,13 @@ dvmd_job_sessions_choose (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester 
     }
   if (!find_named (self, spec, requester, &session, error))
     return NULL;
-  if (session == NULL)
+  named = session != NULL;
+  if (!named)
     session = find_inherited (self, requester);
   if (!add_session (self, sessions, session, requester, error))
     return NULL;
+  if (!named)
+    add_named (self, sessions, spec, requester);
   return g_steal_pointer (&sessions);
 }
 

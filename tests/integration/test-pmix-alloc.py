@@ -79,6 +79,22 @@ class Processes:
         self.assertEqual(lines[3], f'2 event {READY} id={answer[1]}')
         self.assertEqual(self.names(dvm), ['node1', 'node2', 'node3'])
 
+    def test_reserved(self):
+        """Nodes that its job has reserved are there for what it spawns by their names alone; for others they are not."""
+        dvm = self.elastic(nodes=1)
+        script = ['--', 'sh', '-c', 'echo on $DVM_NODE', ';']
+        go = os.path.join(dvm.place, 'go')
+        job, out, _ = dvm.start([ALLOC, 'register', 'jobs', 'new', 'list=n9', 'share=0', 'wait', '1', 'spawn', 'host=n9', *script, 'ended', '@@',
+                                 'file', go, 'spawn', 'host=node1,n9', 'map=node', 'np=2', *script, 'ended', '@@'], np=1)
+        wait_until(lambda: b'ended' in out.data, 'the first child')
+        other = dvm.run([ALLOC, 'spawn', 'host=n9', *script], hosts=['node1'])
+        self.assertEqual(other.lines, ['0 spawn -179 nspace='])
+        with open(go, 'w', encoding='utf-8'):
+            pass
+        self.assertEqual(job.wait()['state'], NOTIFIED, dvm.log())
+        lines = out.finish().decode().splitlines()
+        self.assertEqual(sorted(line for line in lines if line.startswith('on ')), ['on n9', 'on n9', 'on node1'], lines)
+
     def test_failure(self):
         """The event says what went wrong, and the DVM is what it was."""
         dvm = self.elastic(without='n9')
