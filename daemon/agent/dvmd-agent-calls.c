@@ -18,8 +18,7 @@ dvmd_agent_call (DvmdPmixHost *host, guint64 token, DvmdCallKind kind, const cha
   const DvmdLocalProc *proc = dvmd_agent_find_proc (self, nspace, rank);
   g_autoptr (GVariant) cleaned = NULL;
 
-  /* The library does not say who asks. */
-  if (kind != DVMD_CALL_QUERY && !dvmd_agent_is_here (self, nspace, rank))
+  if (!dvmd_call_kind_is_anonymous (kind) && !dvmd_agent_is_here (self, nspace, rank))
     {
       g_message ("%s.%u wants to %s, and is no process of this node", nspace, rank,
                  dvmd_call_kind_get_type (kind)->name);
@@ -55,8 +54,40 @@ handle_answer (gpointer service, guint source, GVariant *body)
     dvmd_pmix_complete_call (dvmd_agent_get_pmix (self), token, status, status == DVMD_PMIX_SUCCESS ? answer : NULL);
 }
 
+/* ---- output that they want ---- */
+
+static void
+handle_pulled_output (gpointer service, guint source, GVariant *body)
+{
+  DvmdAgent *self = service;
+  g_autoptr (GVariant) data = NULL;
+  g_autoptr (GBytes) bytes = NULL;
+  DvmdPmixProc writer;
+  guint32 server;
+  guint32 stream;
+
+  g_variant_get (body, "(u&suu@ay)", &server, &writer.nspace, &writer.rank, &stream, &data);
+  if (!dvmd_agent_has_pmix (self))
+    return;
+  bytes = g_variant_get_data_as_bytes (data);
+  dvmd_pmix_deliver_output (dvmd_agent_get_pmix (self), server, &writer, stream, bytes);
+}
+
+void
+dvmd_agent_output_taken (DvmdPmixHost *host, guint server, guint n_pieces)
+{
+  dvmd_agent_send ((DvmdAgent *)host, DVMD_MSG_OUTPUT_TAKEN, g_variant_new ("(uu)", server, n_pieces));
+}
+
+void
+dvmd_agent_output_unwanted (DvmdPmixHost *host, guint server, gboolean ended)
+{
+  dvmd_agent_send ((DvmdAgent *)host, DVMD_MSG_OUTPUT_UNWANTED, g_variant_new ("(ub)", server, ended));
+}
+
 static const DvmdHandler handlers[] = {
   { DVMD_MSG_ANSWER, handle_answer },
+  { DVMD_MSG_PULLED_OUTPUT, handle_pulled_output },
   { 0 },
 };
 

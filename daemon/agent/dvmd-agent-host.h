@@ -11,6 +11,8 @@ G_BEGIN_DECLS
 /* Processes and tools that ask the PMIx server for something: parts of DvmdPmixHost, and what they share. */
 
 /* dvmd-agent-calls.c */
+void dvmd_agent_output_taken (DvmdPmixHost *host, guint server, guint n_pieces);
+void dvmd_agent_output_unwanted (DvmdPmixHost *host, guint server, gboolean ended);
 void dvmd_agent_call (DvmdPmixHost *host, guint64 token, DvmdCallKind kind, const char *nspace, guint32 rank,
                       GVariant *request);
 

@@ -423,6 +423,8 @@ dvmd_agent_pmix_host_iface_init (DvmdPmixHostInterface *iface)
   iface->tool_named = dvmd_agent_tool_named;
   iface->server_lost = dvmd_agent_server_lost;
   iface->call = dvmd_agent_call;
+  iface->output_taken = dvmd_agent_output_taken;
+  iface->output_unwanted = dvmd_agent_output_unwanted;
   iface->connect = dvmd_agent_connect;
 }
 

@@ -30,25 +30,6 @@ dvmd_agent_clean_spawn (DvmdAgent *self, const char *nspace, const DvmdLocalProc
 }
 
 static void
-handle_spawn_output (gpointer service, guint source, GVariant *body)
-{
-  DvmdAgent *self = service;
-  g_autoptr (GVariant) data = NULL;
-  g_autoptr (GBytes) bytes = NULL;
-  const char *nspace;
-  DvmdPmixProc writer;
-  guint32 rank;
-  guint32 stream;
-
-  g_variant_get (body, "(&su&suu@ay)", &nspace, &rank, &writer.nspace, &writer.rank, &stream, &data);
-  /* The library would keep it for somebody who does not come. */
-  if (!dvmd_agent_has_pmix (self) || !dvmd_agent_is_here (self, nspace, rank))
-    return;
-  bytes = g_variant_get_data_as_bytes (data);
-  dvmd_pmix_deliver_output (dvmd_agent_get_pmix (self), &writer, stream, bytes);
-}
-
-static void
 handle_job_event (gpointer service, guint source, GVariant *body)
 {
   DvmdAgent *self = service;
@@ -101,7 +82,6 @@ dvmd_agent_abort_others (DvmdAgent *self, const char *nspace, guint32 rank, int 
 }
 
 static const DvmdHandler handlers[] = {
-  { DVMD_MSG_SPAWN_OUTPUT, handle_spawn_output },
   { DVMD_MSG_JOB_EVENT, handle_job_event },
   { 0 },
 };

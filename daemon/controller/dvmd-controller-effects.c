@@ -17,6 +17,7 @@
 #include "dvmd-controller-allocators.h"
 #include "dvmd-controller-jobs.h"
 #include "dvmd-controller-map.h"
+#include "dvmd-controller-pulls.h"
 #include "dvmd-controller-streams.h"
 
 /* ---- effects ---- */
@@ -73,7 +74,8 @@ on_job_ended (DvmdCore *core, DvmdJob *job, gpointer user_data)
 
   if (streams != NULL)
     dvmd_job_streams_end (streams);
-  else
+  dvmd_controller_end_pulls (self, job);
+  if (streams == NULL)
     dvmd_controller_finish_job (self, job);
 }
 

@@ -13,6 +13,7 @@
 
 #include "dvm-placement-private.h"
 #include "dvmd-services.h"
+#include "dvmd-controller-pulls.h"
 #include "dvmd-controller-streams.h"
 #include "dvmd-reading.h"
 
@@ -71,20 +72,10 @@ leave_spawner (Spawn *spawn)
 }
 
 static void
-stop_forwarding (Spawn *spawn)
-{
-  DvmdJobStreams *streams = dvmd_controller_get_streams (spawn->all->controller, spawn->id);
-
-  if (streams != NULL)
-    dvmd_job_streams_tap (streams, 0, NULL, NULL);
-}
-
-static void
 spawn_free (gpointer data)
 {
   Spawn *spawn = data;
 
-  stop_forwarding (spawn);
   leave_spawner (spawn);
   dvmd_clock_remove_timer (dvmd_controller_get_parts (spawn->all->controller)->clock, spawn->timer);
   dvmd_call_unref (spawn->call);
@@ -292,7 +283,7 @@ on_timeout (gpointer user_data)
     dvmd_core_fail_job_for (core, job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
 }
 
-static Spawn *
+static void
 add_spawn (const Request *request, DvmdJob *job)
 {
   Spawns *self = get_spawns (request->controller);
@@ -308,37 +299,6 @@ add_spawn (const Request *request, DvmdJob *job)
         on_timeout, spawn);
   g_hash_table_add (get_spawner (self, spawn->call->nspace)->starting, spawn);
   g_hash_table_insert (self->spawns, GUINT_TO_POINTER (spawn->id), spawn);
-  return spawn;
-}
-
-static void
-on_output (DvmdOutput *output, guint rank, DvmdStream stream, GBytes *bytes, gpointer user_data)
-{
-  Spawn *spawn = user_data;
-  DvmdJob *job = dvmd_core_get_job (dvmd_controller_get_core (spawn->all->controller), spawn->id);
-
-  if (job == NULL)
-    return;
-  dvmd_controller_send (spawn->all->controller, spawn->call->agent, DVMD_MSG_SPAWN_OUTPUT,
-                        g_variant_new ("(susuu@ay)", spawn->call->nspace, spawn->call->rank,
-                                       dvm_job_get_nspace (dvmd_job_get_record (job)), rank,
-                                       stream == DVMD_STREAM_STDERR ? DVMD_PMIX_STDERR : DVMD_PMIX_STDOUT,
-                                       g_variant_new_from_bytes (G_VARIANT_TYPE_BYTESTRING, bytes, TRUE)));
-}
-
-/* To the process or tool itself. */
-static void
-forward_output (Spawn *spawn, guint wanted)
-{
-  DvmdJobStreams *streams = dvmd_controller_get_streams (spawn->all->controller, spawn->id);
-  guint bits = 0;
-
-  if (wanted & DVMD_PMIX_STDOUT)
-    bits |= 1u << DVMD_STREAM_STDOUT;
-  if (wanted & DVMD_PMIX_STDERR)
-    bits |= 1u << DVMD_STREAM_STDERR;
-  if (streams != NULL && bits != 0)
-    dvmd_job_streams_tap (streams, bits, on_output, spawn);
 }
 
 /* Where the output of a process goes, there goes that of what it spawns. */
@@ -416,7 +376,8 @@ carry_out (Request *request, GError *reading_error)
   if (job != NULL)
     {
       share_output (self, job, request->call->nspace);
-      forward_output (add_spawn (request, job), request->wanted);
+      add_spawn (request, job);
+      dvmd_controller_pull_spawned (self, job, request->call, request->wanted);
       return;
     }
   g_message ("%s.%u wants a job: %s", request->call->nspace, request->call->rank, error->message);
@@ -624,8 +585,10 @@ answer (Spawn *spawn, DvmdJob *job, int status)
   spawn->timer = 0;
   dvmd_controller_answer (spawn->all->controller, spawn->call->id, status,
                           status == DVMD_PMIX_SUCCESS ? g_variant_new ("(s)", nspace) : NULL);
-  if (status == DVMD_PMIX_SUCCESS)
-    tell (spawn, job, DVMD_PMIX_EVENT_JOB_START, status);
+  if (status != DVMD_PMIX_SUCCESS)
+    return;
+  dvmd_controller_release_spawned (spawn->all->controller, job);
+  tell (spawn, job, DVMD_PMIX_EVENT_JOB_START, status);
 }
 
 static void
@@ -699,7 +662,7 @@ requester_gone (gpointer service, const char *nspace)
   g_hash_table_iter_init (&iter, self->spawns);
   while (g_hash_table_iter_next (&iter, NULL, &spawn))
     if (strcmp (((Spawn *)spawn)->call->nspace, nspace) == 0)
-      stop_forwarding (spawn);
+      dvmd_controller_drop_spawned (self->controller, ((Spawn *)spawn)->id);
 }
 
 static gboolean

@@ -502,9 +502,9 @@ dvmd_job_streams_is_finished (DvmdJobStreams *self)
 }
 
 void
-dvmd_job_streams_tap (DvmdJobStreams *self, guint streams, DvmdOutputTap tap, gpointer user_data)
+dvmd_job_streams_tap (DvmdJobStreams *self, DvmdOutputTap tap, gpointer user_data)
 {
-  dvmd_output_set_tap (self->output, streams, tap, user_data);
+  dvmd_output_set_tap (self->output, tap, user_data);
 }
 
 void

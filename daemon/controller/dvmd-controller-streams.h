@@ -45,8 +45,8 @@ gboolean dvmd_job_streams_is_finished (DvmdJobStreams *self);
 void dvmd_job_streams_follow (DvmdJobStreams *self, DvmdJobStreams *leader);
 /* The process does not end with its leader, which does not wait for it. */
 void dvmd_job_streams_separate (DvmdJobStreams *self);
-/* streams: 1 << DVMD_STREAM_*; tap (nullable): none any more */
-void dvmd_job_streams_tap (DvmdJobStreams *self, guint streams, DvmdOutputTap tap, gpointer user_data);
+/* tap (nullable): none any more */
+void dvmd_job_streams_tap (DvmdJobStreams *self, DvmdOutputTap tap, gpointer user_data);
 /* A line of the DVM's own for those who read the job's errors. */
 void dvmd_job_streams_say (DvmdJobStreams *self, const char *message);
 /* Lines in place of that rank's. */

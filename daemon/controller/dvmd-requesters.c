@@ -113,7 +113,8 @@ handle_call (gpointer service, guint source, GVariant *body)
   call->agent = source;
   g_hash_table_insert (self->open, &call->id, dvmd_call_ref (call));
   type = dvmd_call_kind_get_type (kind);
-  if (kind != DVMD_CALL_QUERY && !dvmd_controller_authenticate (self->controller, source, call->nspace, call->rank))
+  if (!dvmd_call_kind_is_anonymous (call->kind)
+      && !dvmd_controller_authenticate (self->controller, source, call->nspace, call->rank))
     dvmd_controller_answer (self->controller, call->id, DVMD_PMIX_ERR_NO_PERMISSIONS, NULL);
   else if (type == NULL || !g_variant_is_of_type (request, G_VARIANT_TYPE (type->request)))
     {

@@ -81,6 +81,7 @@ typedef struct
   SERVICE (modex)                                                                                                      \
   SERVICE (connect)                                                                                                    \
   SERVICE (data)                                                                                                       \
+  SERVICE (pulls)                                                                                                      \
   SERVICE (size_calls)                                                                                                 \
   SERVICE (spawn)                                                                                                      \
   SERVICE (job_control)                                                                                                \

@@ -51,14 +51,13 @@ typedef struct
   gboolean mid_line; /* the beginning of the line has been passed on, with its tag */
 } Line;
 
-/* Bytes that were pushed, as long as a target has them. */
-typedef struct
+struct _DvmdReceipt
 {
   gint ref_count;
   DvmdOutput *output;
   guint rank;
   gsize n_bytes;
-} Receipt;
+};
 
 struct _DvmdOutput
 {
@@ -76,7 +75,6 @@ struct _DvmdOutput
 
   DvmdOutput *leader; /* (nullable) */
   DvmdOutputTap tap;  /* (nullable) */
-  guint tap_streams;
   gpointer tap_data;
   GPtrArray *targets;     /* Target */
   DvmdOutputFiles *files; /* (nullable): dir=, file= */
@@ -94,10 +92,10 @@ output_unref (DvmdOutput *self)
     g_free (self);
 }
 
-static Receipt *
+static DvmdReceipt *
 receipt_new (DvmdOutput *output, guint rank, gsize n_bytes)
 {
-  Receipt *receipt = g_new (Receipt, 1);
+  DvmdReceipt *receipt = g_new (DvmdReceipt, 1);
 
   receipt->ref_count = 1;
   receipt->output = output;
@@ -107,17 +105,17 @@ receipt_new (DvmdOutput *output, guint rank, gsize n_bytes)
   return receipt;
 }
 
-static Receipt *
-receipt_ref (Receipt *receipt)
+DvmdReceipt *
+dvmd_receipt_ref (DvmdReceipt *receipt)
 {
   receipt->ref_count++;
   return receipt;
 }
 
-static void
-receipt_unref (gpointer data)
+void
+dvmd_receipt_unref (gpointer data)
 {
-  Receipt *receipt = data;
+  DvmdReceipt *receipt = data;
   DvmdOutput *output = receipt->output;
 
   if (--receipt->ref_count > 0)
@@ -313,20 +311,20 @@ on_emptied (DvmdSink *sink, gpointer user_data)
     check_delivered (self);
 }
 
-static void give (DvmdOutput *self, DvmdStream from, GBytes *bytes, Receipt *receipt);
+static void give_readers (DvmdOutput *self, DvmdStream stream, GBytes *bytes, DvmdReceipt *receipt, gboolean taken);
 
 /* Bytes that a reader left unread are retained for the next one, unless other readers have got them as well. */
 static void
 give_rest (DvmdOutput *self, guint streams, GBytes *rest)
 {
   DvmdStream stream = streams & STREAM_BIT (DVMD_STREAM_STDOUT) ? DVMD_STREAM_STDOUT : DVMD_STREAM_STDERR;
-  Receipt *receipt;
+  DvmdReceipt *receipt;
 
   if (dvmd_output_get_n_readers (self, stream) > 0)
     return;
   receipt = receipt_new (self, 0, 0);
-  give (self, stream, rest, receipt);
-  receipt_unref (receipt);
+  give_readers (self, stream, rest, receipt, FALSE);
+  dvmd_receipt_unref (receipt);
 }
 
 static void
@@ -468,10 +466,9 @@ dvmd_output_refuse (DvmdOutput *self)
 }
 
 void
-dvmd_output_set_tap (DvmdOutput *self, guint streams, DvmdOutputTap tap, gpointer user_data)
+dvmd_output_set_tap (DvmdOutput *self, DvmdOutputTap tap, gpointer user_data)
 {
   self->tap = tap;
-  self->tap_streams = streams;
   self->tap_data = user_data;
 }
 
@@ -615,21 +612,25 @@ write_to_file (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes)
 }
 
 static void
-give (DvmdOutput *self, DvmdStream from, GBytes *bytes, Receipt *receipt)
+give (DvmdOutput *self, DvmdStream from, GBytes *bytes, DvmdReceipt *receipt)
 {
   DvmdStream stream = route (self, from);
-  guint bit = STREAM_BIT (stream);
-  gboolean taken = self->tap != NULL && (self->tap_streams & bit) != 0;
+  const DvmdOutputPiece piece = { receipt->rank, stream, bytes, receipt->output == self };
 
-  if (taken)
-    self->tap (self, receipt->rank, stream, bytes, self->tap_data);
+  give_readers (self, stream, bytes, receipt, self->tap != NULL && self->tap (self, &piece, receipt, self->tap_data));
+}
+
+/* taken: it need not be retained. */
+static void
+give_readers (DvmdOutput *self, DvmdStream stream, GBytes *bytes, DvmdReceipt *receipt, gboolean taken)
+{
   for (guint i = 0; i < self->targets->len; i++)
     {
       Target *target = g_ptr_array_index (self->targets, i);
 
-      if (!(target->streams & bit))
+      if (!(target->streams & STREAM_BIT (stream)))
         continue;
-      dvmd_sink_write (target->sink, bytes, receipt_ref (receipt), receipt_unref);
+      dvmd_sink_write (target->sink, bytes, dvmd_receipt_ref (receipt), dvmd_receipt_unref);
       taken = TRUE;
     }
   if (self->leader != NULL && !self->leader->ended)
@@ -649,17 +650,17 @@ dvmd_output_say (DvmdOutput *self, const char *message)
 {
   g_autofree char *line = g_strdup_printf ("dvmd: job %s: %s\n", self->nspace, message);
   g_autoptr (GBytes) bytes = g_bytes_new (line, strlen (line));
-  Receipt *receipt;
+  DvmdReceipt *receipt;
 
   if (self->ended)
     return;
   receipt = receipt_new (self, 0, 0);
   give (self, DVMD_STREAM_STDERR, bytes, receipt);
-  receipt_unref (receipt);
+  dvmd_receipt_unref (receipt);
 }
 
 static void
-deliver_bytes (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes, Receipt *receipt)
+deliver_bytes (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes, DvmdReceipt *receipt)
 {
   g_autoptr (GBytes) rest = NULL;
 
@@ -743,14 +744,14 @@ void
 dvmd_output_push (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes)
 {
   g_autoptr (GBytes) text = NULL;
-  Receipt *receipt;
+  DvmdReceipt *receipt;
 
   g_return_if_fail (!self->ended);
 
   receipt = receipt_new (self, rank, g_bytes_get_size (bytes));
   text = self->lines != NULL ? mark_lines (self, rank, stream, bytes) : g_bytes_ref (bytes);
   deliver_bytes (self, rank, stream, text, receipt);
-  receipt_unref (receipt);
+  dvmd_receipt_unref (receipt);
 }
 
 void
@@ -759,7 +760,7 @@ dvmd_output_insert (DvmdOutput *self, guint rank, DvmdStream stream, const char 
   g_autoptr (GBytes) bytes = NULL;
   GString *lines = g_string_new (NULL);
   DvmdOutputSource source;
-  Receipt *receipt;
+  DvmdReceipt *receipt;
 
   describe_source (self, rank, stream, &source);
   while (*text != '\0')
@@ -777,7 +778,7 @@ dvmd_output_insert (DvmdOutput *self, guint rank, DvmdStream stream, const char 
     return;
   receipt = receipt_new (self, rank, 0);
   deliver_bytes (self, rank, stream, bytes, receipt);
-  receipt_unref (receipt);
+  dvmd_receipt_unref (receipt);
 }
 
 static void
@@ -786,7 +787,7 @@ complete_line (DvmdOutput *self, Line *line)
   GString *text = g_string_new (NULL);
   g_autoptr (GBytes) bytes = NULL;
   DvmdOutputSource source;
-  Receipt *receipt;
+  DvmdReceipt *receipt;
 
   describe_source (self, line->rank, line->stream, &source);
   append_partial (self, line, &source, text);
@@ -797,7 +798,7 @@ complete_line (DvmdOutput *self, Line *line)
   /* The receipt is for no bytes: those of the partial line were credited when they came. */
   receipt = receipt_new (self, line->rank, 0);
   deliver_bytes (self, line->rank, line->stream, bytes, receipt);
-  receipt_unref (receipt);
+  dvmd_receipt_unref (receipt);
 }
 
 void

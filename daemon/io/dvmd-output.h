@@ -60,12 +60,24 @@ gboolean dvmd_output_add_path (DvmdOutput *self, DvmdStream stream, const char *
  * leader is to end after this; NULL: it goes without.
  */
 void dvmd_output_follow (DvmdOutput *self, DvmdOutput *leader, gboolean alike);
+/* Bytes that were pushed: they are credited when the last reference has gone. */
+typedef struct _DvmdReceipt DvmdReceipt;
+DvmdReceipt *dvmd_receipt_ref (DvmdReceipt *self);
+void dvmd_receipt_unref (gpointer self);
+typedef struct
+{
+  guint rank;
+  DvmdStream stream;
+  GBytes *bytes;
+  gboolean own; /* else the rank is one of a job that follows this one */
+} DvmdOutputPiece;
 /*
- * Somebody who gets what comes of these streams (bits by DvmdStream) as it comes, before whoever reads; nothing is kept
- * for others then. NULL: nobody any more.
+ * Somebody who gets what comes, as it comes, before whoever reads, unless it goes into a file alone. TRUE: it was
+ * taken, and is not kept for others. NULL: nobody any more.
  */
-typedef void (*DvmdOutputTap) (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes, gpointer user_data);
-void dvmd_output_set_tap (DvmdOutput *self, guint streams, DvmdOutputTap tap, gpointer user_data);
+typedef gboolean (*DvmdOutputTap) (DvmdOutput *self, const DvmdOutputPiece *piece, DvmdReceipt *receipt,
+                                   gpointer user_data);
+void dvmd_output_set_tap (DvmdOutput *self, DvmdOutputTap tap, gpointer user_data);
 /* Before the first push there is either a job, whose files are emptied, or none: then those that were made are removed.
  */
 void dvmd_output_begin (DvmdOutput *self);

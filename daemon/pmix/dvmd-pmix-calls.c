@@ -13,48 +13,8 @@
 #include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-private.h"
 #include "dvmd-pmix-tools.h"
-#include "dvmd-pmix-post.h"
 
 #define LOOK_INTERVAL (100 * G_TIME_SPAN_MILLISECOND)
-
-/* ---- the way to the main context ---- */
-
-static void
-answer_done (const DvmdPmixCall *call, int status, GVariant *answer)
-{
-  call->callback.done (status, call->callback_data);
-}
-
-static void
-upcall_free (DvmdPmixItem *item)
-{
-  g_free (item);
-}
-
-static void
-upcall_run (DvmdPmixItem *item, gpointer owner)
-{
-  const DvmdPmixUpcall *self = (const DvmdPmixUpcall *)item;
-  g_autoptr (DvmdPmixServer) server = g_object_ref (owner);
-
-  self->run (server, self);
-  upcall_free (item);
-}
-
-void
-dvmd_pmix_upcall_post (const DvmdPmixUpcall *captured)
-{
-  DvmdPmixUpcall *self = g_memdup2 (captured, sizeof *captured);
-
-  self->item.run = upcall_run;
-  self->item.free = upcall_free;
-  if (self->call.answer == NULL)
-    self->call.answer = answer_done;
-  self->call.nspace = self->proc.nspace;
-  dvmd_pmix_post (&self->item);
-}
-
-/* ---- calls that are open ---- */
 
 static void
 call_free (gpointer data)

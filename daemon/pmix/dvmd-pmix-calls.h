@@ -32,32 +32,6 @@ struct _DvmdPmixCall
   gboolean gets_output; /* of a spawn: the library hands over what the job says */
 };
 
-/* A request of a client, captured on PMIx's thread. All that it points to is the library's until it is answered. */
-typedef struct _DvmdPmixUpcall DvmdPmixUpcall;
-
-struct _DvmdPmixUpcall
-{
-  DvmdPmixItem item;
-  /* On the main context. */
-  void (*run) (DvmdPmixServer *server, const DvmdPmixUpcall *self);
-  pmix_proc_t proc; /* who asks, or the server itself where the library does not say */
-  const pmix_proc_t *procs;
-  gsize n_procs;
-  const pmix_info_t *data;
-  gsize n_data;
-  const pmix_info_t *directives;
-  gsize n_directives;
-  const pmix_byte_object_t *bytes; /* (nullable) */
-  pmix_iof_channel_t channels;
-  pmix_status_t status; /* of an event, as its range */
-  pmix_data_range_t range;
-  pmix_info_t *copy; /* (nullable): of the data, which are the library's no more; run frees it */
-  DvmdPmixCall call; /* which is answered by its callback "done" unless it says otherwise */
-};
-
-/* Posts a copy. */
-void dvmd_pmix_upcall_post (const DvmdPmixUpcall *captured);
-
 GHashTable *dvmd_pmix_calls_new (void);
 /* Copies call, and its namespace; the token of the copy. */
 guint64 dvmd_pmix_server_add_call (DvmdPmixServer *self, const DvmdPmixCall *call);

@@ -19,6 +19,7 @@
 #include "dvmd-pmix-info.h"
 #include "dvmd-pmix-munge.h"
 #include "dvmd-pmix-read.h"
+#include "dvmd-pmix-upcall.h"
 
 #define CREDENTIAL_TYPE "munge"
 

@@ -169,9 +169,9 @@ parse_line (const char *line, DvmdPmixEnd *end)
   char local[33];
   char remote[33];
 
-  return sscanf (line, " %*u: %32[0-9A-F]:%x %32[0-9A-F]:%x %x %*x:%*x %*x:%*x %*x %u %*u %" G_GINT64_MODIFIER "u",
-                 local, &end->local.port, remote, &end->remote.port, &end->state, &end->uid, &end->inode)
-             == 7
+  return sscanf (line, " %*u: %32[0-9A-F]:%x %32[0-9A-F]:%x %x %x:%*x %*x:%*x %*x %u %*u %" G_GINT64_MODIFIER "u",
+                 local, &end->local.port, remote, &end->remote.port, &end->state, &end->queue, &end->uid, &end->inode)
+             == 8
          && end->state != STATE_LISTEN && parse_address (local, &end->local.address)
          && parse_address (remote, &end->remote.address);
 }

@@ -26,6 +26,7 @@ typedef struct
   DvmdPmixEndpoint remote;
   guint state; /* as in tcp_states.h of Linux; 10 listens */
   guint uid;
+  guint queue;   /* bytes that wait for the other end; from the table alone */
   guint64 inode; /* 0: no process holds it any more, and the uid says nothing */
 } DvmdPmixEnd;
 

@@ -62,6 +62,9 @@ dvmd_pmix_prepare_environment (const char *gds)
   /* Events for processes that have no handler yet are kept for each of them (dvmd-pmix-notify.c). */
   if (g_getenv ("PMIX_MCA_pmix_max_events") == NULL)
     g_setenv ("PMIX_MCA_pmix_max_events", "4096", TRUE);
+  /* Else the library keeps output that nobody pulls, a million pieces of it, for somebody who may come. */
+  if (g_getenv ("PMIX_MCA_pmix_max_iof_cache") == NULL)
+    g_setenv ("PMIX_MCA_pmix_max_iof_cache", "1", TRUE);
   /* Else what clients log on an output goes to no job's: the library looks for somebody who has asked it for that. */
   g_setenv ("PMIX_MCA_plog", "default", TRUE);
 }

@@ -17,7 +17,7 @@
 #include "dvmd-pmix-calls.h"
 #include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-read.h"
-#include "dvmd-pmix-post.h"
+#include "dvmd-pmix-upcall.h"
 
 /*
  * The clients of one job, or a tool, may tell of so many events at once by way of this server, and from then on of so
@@ -294,7 +294,7 @@ dvmd_pmix_upcall_event (pmix_status_t status, const pmix_proc_t *source, pmix_da
 {
   DvmdPmixUpcall upcall = { .run = run, .proc = *source, .status = status, .range = range };
 
-  dvmd_pmix_post_note_intercepted ();
+  dvmd_pmix_upcall_note_intercepted ();
   upcall.data = info;
   upcall.n_data = n_info;
   upcall.call.answer = answer_event;
@@ -322,7 +322,7 @@ dvmd_pmix_upcall_told_event (pmix_status_t status, const pmix_proc_t *source, pm
   DvmdPmixUpcall upcall = { .run = run, .proc = *source, .status = status, .range = range };
 
   /* A handler of ours has had the latter. */
-  if (dvmd_pmix_post_is_intercepted () || !dvmd_pmix_event_is_of_client (info, n_info)
+  if (dvmd_pmix_upcall_is_intercepted () || !dvmd_pmix_event_is_of_client (info, n_info)
       || status == PMIX_READY_FOR_DEBUG)
     return PMIX_OPERATION_SUCCEEDED;
   PMIX_INFO_CREATE (upcall.copy, n_info);

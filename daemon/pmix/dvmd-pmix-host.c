@@ -115,6 +115,24 @@ dvmd_pmix_host_call (DvmdPmixHost *self, guint64 token, DvmdCallKind kind, const
   return TRUE;
 }
 
+void
+dvmd_pmix_host_output_taken (DvmdPmixHost *self, guint server, guint n_pieces)
+{
+  DvmdPmixHostInterface *iface = DVMD_PMIX_HOST_GET_IFACE (self);
+
+  if (iface->output_taken != NULL)
+    iface->output_taken (self, server, n_pieces);
+}
+
+void
+dvmd_pmix_host_output_unwanted (DvmdPmixHost *self, guint server, gboolean ended)
+{
+  DvmdPmixHostInterface *iface = DVMD_PMIX_HOST_GET_IFACE (self);
+
+  if (iface->output_unwanted != NULL)
+    iface->output_unwanted (self, server, ended);
+}
+
 gboolean
 dvmd_pmix_host_connect (DvmdPmixHost *self, guint64 token, gboolean leave, const DvmdPmixProc *participants,
                         guint n_participants, guint timeout)

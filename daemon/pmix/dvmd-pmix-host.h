@@ -68,6 +68,10 @@ struct _DvmdPmixHostInterface
    */
   void (*call) (DvmdPmixHost *self, guint64 token, DvmdCallKind kind, const char *nspace, guint32 rank,
                 GVariant *request);
+  /* So many pieces of output more have been handed over by this server of the node. */
+  void (*output_taken) (DvmdPmixHost *self, guint server, guint n_pieces);
+  /* None of its clients pulls output any more; ended: nor does the server take what is on its way. */
+  void (*output_unwanted) (DvmdPmixHost *self, guint server, gboolean ended);
   /*
    * All local participants have come to PMIx_Connect, or (leave) to PMIx_Disconnect, with participants elsewhere:
    * answered by dvmd_pmix_complete_connect().
@@ -91,6 +95,8 @@ void dvmd_pmix_host_tool_named (DvmdPmixHost *self, const char *nspace, guint32 
 void dvmd_pmix_host_server_lost (DvmdPmixHost *self, const char *nspace, const char *reason, gboolean has_clients);
 gboolean dvmd_pmix_host_call (DvmdPmixHost *self, guint64 token, DvmdCallKind kind, const char *nspace, guint32 rank,
                               GVariant *request);
+void dvmd_pmix_host_output_taken (DvmdPmixHost *self, guint server, guint n_pieces);
+void dvmd_pmix_host_output_unwanted (DvmdPmixHost *self, guint server, gboolean ended);
 gboolean dvmd_pmix_host_connect (DvmdPmixHost *self, guint64 token, gboolean leave, const DvmdPmixProc *participants,
                                  guint n_participants, guint timeout);
 

@@ -12,7 +12,10 @@
 
 G_BEGIN_DECLS
 
+typedef struct _DvmdPmixOutputs DvmdPmixOutputs;
+
 DvmdPmixHost *dvmd_pmix_server_get_host (DvmdPmixServer *self);
+DvmdPmixOutputs *dvmd_pmix_server_get_outputs (DvmdPmixServer *self);
 gboolean dvmd_pmix_server_is_running (DvmdPmixServer *self);
 /* As the library knows it. */
 void dvmd_pmix_server_get_proc (DvmdPmixServer *self, pmix_proc_t *proc);

@@ -12,6 +12,7 @@
 
 #include "dvm.h"
 #include "dvmd-pmix-calls.h"
+#include "dvmd-pmix-upcall.h"
 
 /* The controller takes no more of one writer; a message could not carry any size. */
 #define MAX_SIZE (16 * 1024 * 1024)

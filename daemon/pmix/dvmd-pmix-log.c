@@ -15,7 +15,7 @@
 #include "dvmd-pmix-calls.h"
 #include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-read.h"
-#include "dvmd-pmix-post.h"
+#include "dvmd-pmix-upcall.h"
 
 #include <syslog.h>
 
@@ -153,7 +153,7 @@ run_log (DvmdPmixServer *server, const DvmdPmixUpcall *self)
 {
   g_autoptr (GError) error = NULL;
 
-  if (dvmd_pmix_post_is_own (self->proc.nspace))
+  if (g_str_equal (self->proc.nspace, dvmd_pmix_upcall_get_nspace ()))
     tell_own (self);
   else
     {

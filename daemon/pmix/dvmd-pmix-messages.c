@@ -64,6 +64,8 @@ static const Kind kinds[] = {
   { DVMD_PMIX_MSG_FENCE, "fence", "(t" PROCS "aybu)" },
   { DVMD_PMIX_MSG_MODEX, "modex", "(tsusu)" },
   { DVMD_PMIX_MSG_CALL, "call", "(tusuv)" },
+  { DVMD_PMIX_MSG_TAKEN, "taken", "(u)" },
+  { DVMD_PMIX_MSG_UNWANTED, "unwanted", "()" },
   { DVMD_PMIX_MSG_CONNECT, "connect", "(tb" PROCS "u)" },
 };
 

@@ -44,12 +44,14 @@ typedef enum
   DVMD_PMIX_MSG_FINALIZED = 41,
   DVMD_PMIX_MSG_WAITS = 42,
   DVMD_PMIX_MSG_LOST = 43,
-  DVMD_PMIX_MSG_TOOL = 44,    /* (nspace, rank): a tool is connected, and called so */
-  DVMD_PMIX_MSG_ABORT = 45,   /* (nspace, rank, status, message, targets) */
-  DVMD_PMIX_MSG_FENCE = 46,   /* (token, participants, data, collect, timeout) */
-  DVMD_PMIX_MSG_MODEX = 47,   /* (token, nspace, rank, key or "", timeout) */
-  DVMD_PMIX_MSG_CALL = 48,    /* (token, DvmdCallKind, nspace, rank, request of the type of the kind) */
-  DVMD_PMIX_MSG_CONNECT = 52, /* (token, leave, participants, timeout) */
+  DVMD_PMIX_MSG_TOOL = 44,     /* (nspace, rank): a tool is connected, and called so */
+  DVMD_PMIX_MSG_ABORT = 45,    /* (nspace, rank, status, message, targets) */
+  DVMD_PMIX_MSG_FENCE = 46,    /* (token, participants, data, collect, timeout) */
+  DVMD_PMIX_MSG_MODEX = 47,    /* (token, nspace, rank, key or "", timeout) */
+  DVMD_PMIX_MSG_CALL = 48,     /* (token, DvmdCallKind, nspace, rank, request of the type of the kind) */
+  DVMD_PMIX_MSG_TAKEN = 49,    /* (pieces of output that have been handed over) */
+  DVMD_PMIX_MSG_UNWANTED = 50, /* (): no client pulls output any more */
+  DVMD_PMIX_MSG_CONNECT = 52,  /* (token, leave, participants, timeout) */
 } DvmdPmixMessageKind;
 
 /*

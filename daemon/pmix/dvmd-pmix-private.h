@@ -10,6 +10,7 @@
 #include "dvmd-pmix-events.h"
 #include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-jobinfo.h"
+#include "dvmd-pmix-output.h"
 #include "dvmd-pmix-queue.h"
 #include "dvmd-pmix-relay.h"
 
@@ -20,7 +21,7 @@ typedef struct
   DvmdPmixJob *job;
   DvmdPmixInfo info; /* the library reads it until the registration has ended */
   DvmdPmixAudience *audience;
-  GHashTable *gone;  /* rank here whose process has gone -> whether it is known to have put nothing */
+  GHashTable *gone; /* rank here whose process has gone -> whether it is known to have put nothing */
 } DvmdPmixServerJob;
 
 struct _DvmdPmixServer
@@ -52,6 +53,7 @@ struct _DvmdPmixServer
   DvmdPmixDone stopped; /* (nullable): who waits for the end of the stop */
   gpointer stopped_data;
   GSource *idle_timer; /* (nullable) */
+  DvmdPmixOutputs *outputs;
 };
 
 G_END_DECLS

@@ -124,6 +124,12 @@ dvmd_pmix_server_get_allowances (DvmdPmixServer *self)
   return self->allowances;
 }
 
+DvmdPmixOutputs *
+dvmd_pmix_server_get_outputs (DvmdPmixServer *self)
+{
+  return self->outputs;
+}
+
 gboolean
 dvmd_pmix_server_is_running (DvmdPmixServer *self)
 {
@@ -268,6 +274,7 @@ dvmd_pmix_server_start (DvmdPmix *pmix, const DvmdPmixSettings *settings, DvmdPm
   self->running = TRUE;
   dvmd_pmix_upcalls_watch_clients ();
   dvmd_pmix_server_find_port (self, settings);
+  dvmd_pmix_outputs_start (self->outputs, self->port, self->nspace, self->rank);
   if (settings->tools && !dvmd_pmix_server_let_tools_in (self, &tools_error))
     g_message ("Tools cannot connect to node %s: %s", self->node_name, tools_error->message);
   return TRUE;
@@ -300,6 +307,7 @@ close_down (DvmdPmixServer *self)
   dvmd_pmix_server_fail_calls (self, NULL);
   g_hash_table_remove_all (self->jobs);
   g_clear_pointer (&self->dirs, dvmd_pmix_dirs_free);
+  dvmd_pmix_outputs_stop (self->outputs);
   self->host = NULL;
 }
 
@@ -632,6 +640,7 @@ dvmd_pmix_server_finalize (GObject *object)
   g_clear_pointer (&self->calls, g_hash_table_unref);
   g_clear_pointer (&self->told, g_hash_table_unref);
   g_clear_pointer (&self->allowances, g_hash_table_unref);
+  g_clear_pointer (&self->outputs, dvmd_pmix_outputs_free);
   g_clear_pointer (&self->tasks, g_hash_table_unref);
   g_clear_pointer (&self->answered, g_hash_table_unref);
   g_free (self->nspace);
@@ -654,6 +663,7 @@ dvmd_pmix_server_init (DvmdPmixServer *self)
   self->calls = dvmd_pmix_calls_new ();
   self->allowances = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   self->told = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  self->outputs = dvmd_pmix_outputs_new ();
   self->tasks = g_hash_table_new_full (NULL, NULL, g_object_unref, NULL);
   self->answered = g_hash_table_new_full (NULL, NULL, g_object_unref, NULL);
 }

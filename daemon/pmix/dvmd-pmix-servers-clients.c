@@ -55,19 +55,16 @@ dvmd_pmix_servers_complete_call (DvmdPmix *pmix, guint64 token, int status, GVar
         g_variant_new ("(tim@v)", token, status, answer != NULL ? g_variant_new_variant (answer) : NULL));
 }
 
+/* The host has been told of a server that has ended, and expects nothing of it any more. */
 static void
-dvmd_pmix_servers_deliver_output (DvmdPmix *pmix, const DvmdPmixProc *source, guint stream, GBytes *bytes)
+dvmd_pmix_servers_deliver_output (DvmdPmix *pmix, guint id, const DvmdPmixProc *source, guint stream, GBytes *bytes)
 {
-  DvmdPmixServers *self = DVMD_PMIX_SERVERS (pmix);
-  GHashTableIter iter;
-  gpointer value;
+  DvmdPmixServerProcess *server = dvmd_pmix_servers_find (DVMD_PMIX_SERVERS (pmix), id);
 
-  g_hash_table_iter_init (&iter, self->servers);
-  while (g_hash_table_iter_next (&iter, NULL, &value))
-    if (((DvmdPmixServerProcess *)value)->spawned)
-      dvmd_pmix_remote_say (
-          ((DvmdPmixServerProcess *)value)->remote, DVMD_PMIX_MSG_OUTPUT,
-          g_variant_new ("(suu@ay)", source->nspace, source->rank, stream, dvmd_pmix_bytes_to_variant (bytes)));
+  if (server != NULL)
+    dvmd_pmix_remote_say (
+        server->remote, DVMD_PMIX_MSG_OUTPUT,
+        g_variant_new ("(suu@ay)", source->nspace, source->rank, stream, dvmd_pmix_bytes_to_variant (bytes)));
 }
 
 /* ---- data of ranks ---- */
@@ -300,10 +297,18 @@ take_call (DvmdPmixServerProcess *server, GVariant *body)
   g_variant_get (body, "(tu&suv)", &token, &kind, &nspace, &rank, &request);
   type = dvmd_call_kind_get_type (kind);
   token = dvmd_pmix_servers_widen (server, token);
-  server->spawned |= kind == DVMD_CALL_SPAWN;
   if (type == NULL || !g_variant_is_of_type (request, G_VARIANT_TYPE (type->request))
       || !dvmd_pmix_host_call (self->host, token, (DvmdCallKind)kind, nspace, rank, request))
     dvmd_pmix_servers_complete_call (DVMD_PMIX (self), token, DVMD_PMIX_ERR_NOT_SUPPORTED, NULL);
+}
+
+static void
+take_taken (DvmdPmixServerProcess *server, GVariant *body)
+{
+  guint32 n_pieces;
+
+  g_variant_get (body, "(u)", &n_pieces);
+  dvmd_pmix_host_output_taken (server->pool->host, server->id, n_pieces);
 }
 
 void
@@ -338,6 +343,12 @@ dvmd_pmix_servers_take_message (DvmdPmixRemote *remote, DvmdPmixMessageKind kind
       break;
     case DVMD_PMIX_MSG_CALL:
       take_call (server, body);
+      break;
+    case DVMD_PMIX_MSG_TAKEN:
+      take_taken (server, body);
+      break;
+    case DVMD_PMIX_MSG_UNWANTED:
+      dvmd_pmix_host_output_unwanted (server->pool->host, server->id, FALSE);
       break;
     default:
       g_message ("%s is nothing that a PMIx server says", dvmd_pmix_message_name (kind));

@@ -56,8 +56,7 @@ typedef struct
   guint n_tools;
   GArray *catching_up; /* (nullable): who waits for the answer that is on its way, and for the next one */
   GArray *to_catch_up;
-  guint64 memory;   /* bytes, after its first job */
-  gboolean spawned; /* a client has asked for a job, and may want its output */
+  guint64 memory; /* bytes, after its first job */
   guint grace_timer;
   gboolean had_job;
   DvmdPmixPorts *ports;         /* (nullable) */

@@ -48,15 +48,15 @@ dvmd_pmix_servers_find_home (DvmdPmixServers *self, const char *nspace)
 guint64
 dvmd_pmix_servers_widen (DvmdPmixServerProcess *server, guint64 token)
 {
-  return (guint64)server->id << 48 | token;
+  return (guint64)server->id << DVMD_CALL_SERVER_SHIFT | token;
 }
 
 DvmdPmixServerProcess *
 dvmd_pmix_servers_narrow (DvmdPmixServers *self, guint64 *token)
 {
-  DvmdPmixServerProcess *server = dvmd_pmix_servers_find (self, (guint)(*token >> 48));
+  DvmdPmixServerProcess *server = dvmd_pmix_servers_find (self, DVMD_CALL_SERVER (*token));
 
-  *token &= (G_GUINT64_CONSTANT (1) << 48) - 1;
+  *token &= (G_GUINT64_CONSTANT (1) << DVMD_CALL_SERVER_SHIFT) - 1;
   return server;
 }
 
@@ -361,6 +361,8 @@ on_ended (DvmdPmixRemote *remote, const char *reason, gpointer user_data)
     g_message ("%s; it had %u jobs", reason, server->n_homes);
   g_hash_table_steal (self->servers, GUINT_TO_POINTER (id));
   dvmd_pmix_collectives_server_ended (self, id);
+  if (self->host != NULL)
+    dvmd_pmix_host_output_unwanted (self->host, id, TRUE);
   if (server->ports != NULL && server->n_homes > 0 && self->host != NULL)
     keep_ports (server, cause);
   orphan_jobs (self, server, cause);

@@ -14,6 +14,5 @@ void dvmd_pmix_server_spawn (DvmdPmixServer *self, const pmix_proc_t *proc, cons
 /* (transfer full) (nullable): (aa{sv}a{sv}), the arguments of SubmitApps */
 GVariant *dvmd_pmix_read_spawn (const pmix_info_t *info, gsize n_info, const pmix_app_t *apps, gsize n_apps,
                                 DvmdPmixAttributes *attributes, GError **error);
-void dvmd_pmix_server_deliver_output (DvmdPmix *pmix, const DvmdPmixProc *source, guint stream, GBytes *bytes);
 
 G_END_DECLS

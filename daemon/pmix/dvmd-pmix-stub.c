@@ -324,7 +324,7 @@ handle_output (DvmdPmixStub *self, GVariant *body)
 
   g_variant_get (body, "(&suu@ay)", &source.nspace, &source.rank, &stream, &data);
   bytes = g_variant_get_data_as_bytes (data);
-  dvmd_pmix_deliver_output (self->pmix, &source, stream, bytes);
+  dvmd_pmix_deliver_output (self->pmix, 0, &source, stream, bytes);
 }
 
 static void
@@ -524,6 +524,18 @@ host_call (DvmdPmixHost *host, guint64 token, DvmdCallKind kind, const char *nsp
 }
 
 static void
+host_output_taken (DvmdPmixHost *host, guint server, guint n_pieces)
+{
+  say (DVMD_PMIX_STUB (host), DVMD_PMIX_MSG_TAKEN, g_variant_new ("(u)", n_pieces));
+}
+
+static void
+host_output_unwanted (DvmdPmixHost *host, guint server, gboolean ended)
+{
+  say (DVMD_PMIX_STUB (host), DVMD_PMIX_MSG_UNWANTED, g_variant_new ("()"));
+}
+
+static void
 host_connect (DvmdPmixHost *host, guint64 token, gboolean leave, const DvmdPmixProc *participants, guint n_participants,
               guint timeout)
 {
@@ -543,6 +555,8 @@ dvmd_pmix_stub_host_init (DvmdPmixHostInterface *iface)
   iface->direct_modex = host_direct_modex;
   iface->tool_connected = host_tool_connected;
   iface->call = host_call;
+  iface->output_taken = host_output_taken;
+  iface->output_unwanted = host_output_unwanted;
   iface->connect = host_connect;
 }
 

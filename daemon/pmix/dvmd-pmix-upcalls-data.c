@@ -16,7 +16,7 @@
 #include "dvmd-pmix-calls.h"
 #include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-read.h"
-#include "dvmd-pmix-post.h"
+#include "dvmd-pmix-upcall.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -385,7 +385,7 @@ post_data (DvmdPmixDataOp op, const pmix_proc_t *proc, char **keys, const pmix_i
   upcall->info = info;
   upcall->n_info = n_info;
   upcall->call = *call;
-  dvmd_pmix_post (&upcall->item);
+  dvmd_pmix_upcall_post_item (&upcall->item);
   return PMIX_SUCCESS;
 }
 
@@ -434,7 +434,7 @@ post_connect (gboolean leaves, const pmix_proc_t procs[], size_t n_procs, const 
   upcall->timeout = (guint)CLAMP (timeout, 0, G_MAXUINT32);
   upcall->call.answer = answer_done;
   upcall->call.callback.done = callback;
-  dvmd_pmix_post (&upcall->item);
+  dvmd_pmix_upcall_post_item (&upcall->item);
   return PMIX_SUCCESS;
 }
 

@@ -19,10 +19,11 @@
 #include "dvmd-pmix-input.h"
 #include "dvmd-pmix-log.h"
 #include "dvmd-pmix-modex.h"
-#include "dvmd-pmix-post.h"
+#include "dvmd-pmix-output.h"
 #include "dvmd-pmix-query.h"
 #include "dvmd-pmix-spawn.h"
 #include "dvmd-pmix-tools.h"
+#include "dvmd-pmix-upcall.h"
 #include "dvmd-pmix-upcalls-data.h"
 
 #include <stdlib.h>
@@ -30,7 +31,7 @@
 
 /*
  * PMIx calls the module's functions on its own thread and without a user pointer. Each captures its arguments into an
- * Upcall, posts it to the main context (dvmd-pmix-post.c) and does nothing else; on_*() below run there.
+ * Upcall, posts it to the main context and does nothing else; on_*() below run there.
  */
 
 typedef struct
@@ -103,7 +104,7 @@ upcall_new (void (*func) (DvmdPmixServer *, gpointer), const pmix_proc_t *proc)
 static void
 upcall_post (Upcall *self)
 {
-  dvmd_pmix_post (&self->item);
+  dvmd_pmix_upcall_post_item (&self->item);
 }
 
 static void
@@ -368,7 +369,7 @@ direct_modex (const pmix_proc_t *proc, const pmix_info_t info[], size_t n_info, 
   capture_directives (upcall, info, n_info);
   upcall->callback = callback;
   upcall->callback_data = callback_data;
-  if (dvmd_pmix_post_about (&upcall->item, proc->nspace))
+  if (dvmd_pmix_queue_post_about (dvmd_pmix_upcall_get_queue (), &upcall->item, proc->nspace))
     return PMIX_SUCCESS;
   upcall_free (&upcall->item);
   return PMIX_ERR_NOT_FOUND;
@@ -420,6 +421,17 @@ job_control (const pmix_proc_t *proc, const pmix_proc_t targets[], size_t n_targ
   return PMIX_SUCCESS;
 }
 
+/* NSPACE@NUMBER, with one of our ranks' environment. */
+static gboolean
+is_job (const char *nspace)
+{
+  const char *own = dvmd_pmix_upcall_get_nspace ();
+  const gsize length = strlen (own);
+
+  return strncmp (nspace, own, length) == 0 && nspace[length] == '@' && nspace[length + 1] != '\0'
+         && strspn (nspace + length + 1, "0123456789") == strlen (nspace + length + 1);
+}
+
 /*
  * A tool that a rank has started comes straight to the library, and may be killed with its rank at any moment: it is
  * answered at once, because the library cannot bear to answer one that has gone. It cannot be given another name
@@ -433,7 +445,7 @@ tool_connected (pmix_info_t *info, size_t n_info, pmix_tool_connection_cbfunc_t 
   pmix_proc_t proc;
   Upcall *upcall;
 
-  if (nspace != NULL && dvmd_pmix_post_is_job (nspace))
+  if (nspace != NULL && is_job (nspace))
     {
       PMIX_LOAD_PROCID (&proc, nspace, rank);
       upcall_post (upcall_new (on_tool_of_rank, &proc));
@@ -542,6 +554,7 @@ static pmix_server_module_t module = {
   .push_stdin = push_stdin,
   .get_credential = dvmd_pmix_upcall_get_credential,
   .validate_credential = dvmd_pmix_upcall_validate_credential,
+  .iof_pull = dvmd_pmix_upcall_pull,
   .register_events = register_events,
   .deregister_events = deregister_events,
   .notify_event = dvmd_pmix_upcall_told_event,
@@ -550,7 +563,7 @@ static pmix_server_module_t module = {
 pmix_server_module_t *
 dvmd_pmix_upcalls_set_queue (DvmdPmixQueue *queue, const char *nspace)
 {
-  dvmd_pmix_post_set_queue (queue, nspace);
+  dvmd_pmix_upcall_set_queue (queue, nspace);
   return &module;
 }
 

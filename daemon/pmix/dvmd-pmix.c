@@ -142,9 +142,9 @@ dvmd_pmix_complete_connect (DvmdPmix *self, guint64 token, int status)
 }
 
 void
-dvmd_pmix_deliver_output (DvmdPmix *self, const DvmdPmixProc *source, guint stream, GBytes *bytes)
+dvmd_pmix_deliver_output (DvmdPmix *self, guint server, const DvmdPmixProc *source, guint stream, GBytes *bytes)
 {
-  DVMD_PMIX_GET_IFACE (self)->deliver_output (self, source, stream, bytes);
+  DVMD_PMIX_GET_IFACE (self)->deliver_output (self, server, source, stream, bytes);
 }
 
 void

@@ -66,7 +66,7 @@ struct _DvmdPmixInterface
                              gpointer user_data);
   GBytes *(*fetch_modex_finish) (DvmdPmix *self, GAsyncResult *result, GError **error);
   void (*complete_call) (DvmdPmix *self, guint64 token, int status, GVariant *answer);
-  void (*deliver_output) (DvmdPmix *self, const DvmdPmixProc *source, guint stream, GBytes *bytes);
+  void (*deliver_output) (DvmdPmix *self, guint server, const DvmdPmixProc *source, guint stream, GBytes *bytes);
   void (*complete_connect) (DvmdPmix *self, guint64 token, int status);
   void (*notify_event) (DvmdPmix *self, int status, const DvmdPmixProc *source, const DvmdPmixProc *targets,
                         guint n_targets, GVariant *details);
@@ -144,9 +144,12 @@ GBytes *dvmd_pmix_fetch_modex_finish (DvmdPmix *self, GAsyncResult *result, GErr
  * The job of a spawn runs then.
  */
 void dvmd_pmix_complete_call (DvmdPmix *self, guint64 token, int status, GVariant *answer);
-/* To those who have spawned that job, and want this stream (DVMD_PMIX_STDOUT, ...). Before the answer to the spawn,
- * too. */
-void dvmd_pmix_deliver_output (DvmdPmix *self, const DvmdPmixProc *source, guint stream, GBytes *bytes);
+/*
+ * To those clients of one of the node's servers (DVMD_CALL_SERVER() of their calls) who have spawned that job or pull
+ * its output, and want this stream (DVMD_PMIX_STDOUT, ...); after they have been answered. The host is told when it has
+ * been handed over.
+ */
+void dvmd_pmix_deliver_output (DvmdPmix *self, guint server, const DvmdPmixProc *source, guint stream, GBytes *bytes);
 
 /* The jobs of all participants have been registered before. */
 void dvmd_pmix_complete_connect (DvmdPmix *self, guint64 token, int status);

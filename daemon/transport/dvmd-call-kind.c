@@ -17,3 +17,9 @@ dvmd_call_kind_get_type (guint kind)
 
   return kind < DVMD_N_CALLS ? &types[kind] : NULL;
 }
+
+gboolean
+dvmd_call_kind_is_anonymous (DvmdCallKind kind)
+{
+  return kind == DVMD_CALL_QUERY || kind == DVMD_CALL_PULL;
+}

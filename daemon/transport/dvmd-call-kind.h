@@ -20,10 +20,10 @@ G_BEGIN_DECLS
  *              "resume", "separate". Without targets the job of the caller; of a tool: the DVM
  * DATA         (DvmdPmixDataOp, uid, gid, request): ([(nspace, rank, key, packed value)])
  * LOG          ([(DvmdLogChannel, syslog priority, text)]): ()
- * QUERY        ([(word, qualifiers)]): ([(status, value)]). The library does not say who asks: it is the agent itself.
- *              Qualifiers are nspace, rank, node, alloc-id
+ * QUERY        ([(word, qualifiers)]): ([(status, value)]). Qualifiers are nspace, rank, node, alloc-id
  * INPUT        (namespace of the job, rank that reads, bytes, whether they are the last): (), when they have been taken
  * EVENT        (status, DvmdPmixRange, [(nspace, rank)] of a range of processes, details with packed values): ()
+ * PULL         ([(nspace, rank)], streams): (); for all clients of a server that pull
  */
 #define DVMD_CALLS(CALL)                                                                                               \
   CALL (ALLOCATE, "change the nodes of the DVM", "(sa{sv})", "(ssu)")                                                  \
@@ -33,7 +33,12 @@ G_BEGIN_DECLS
   CALL (LOG, "log something", "(a(uus))", "()")                                                                        \
   CALL (QUERY, "know something", "(a(sa{sv}))", "(a(iv))")                                                             \
   CALL (INPUT, "write to a job", "(suayb)", "()")                                                                      \
-  CALL (EVENT, "tell of an event", "(iua(su)a{sv})", "()")
+  CALL (EVENT, "tell of an event", "(iua(su)a{sv})", "()")                                                             \
+  CALL (PULL, "get the output of jobs", "(a(su)u)", "()")
+
+/* The number that a token has, of the PMIx server of the one who asks, among those of its node. */
+#define DVMD_CALL_SERVER_SHIFT  48
+#define DVMD_CALL_SERVER(token) ((guint)((token) >> DVMD_CALL_SERVER_SHIFT))
 
 /* Values that the job's processes are told besides: application or G_MAXUINT32, key, packed value. */
 #define DVMD_SPAWN_INFO      "pmix-info"
@@ -78,6 +83,8 @@ typedef struct
   const char *answer;
 } DvmdCallType;
 
+/* The library does not say who asks: it is the agent that does. */
+gboolean dvmd_call_kind_is_anonymous (DvmdCallKind kind);
 /* (nullable): there is no such kind */
 const DvmdCallType *dvmd_call_kind_get_type (guint kind);
 

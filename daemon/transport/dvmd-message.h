@@ -32,16 +32,18 @@ typedef enum
   DVMD_MSG_TOPOLOGY = 28,    /* (token, XML of hwloc; empty: why not) */
   DVMD_MSG_STAGE_TAKEN = 29, /* (job, pass, bytes written) */
   DVMD_MSG_STAGED = 30,      /* (job, pass, what went wrong or ""): answers STAGE_END, or comes before it */
-  DVMD_MSG_ENVIRONMENT_ASK = 31, /* (job, application): the environment that the launch message names is not here */
-  DVMD_MSG_FENCE_GIVEN_UP = 32,  /* (job, sequence, status), of fences that go by the tree */
-  DVMD_MSG_CALL = 48,            /* (token, DvmdCallKind, nspace, rank, pid or 0, request): ANSWER */
-  DVMD_MSG_TOOL_GONE = 100,      /* (nspace): a tool that was connected here is not any more */
-  DVMD_MSG_ABORT_OTHERS = 114,   /* (nspace, rank, pid, status, message, [(nspace, rank)]) */
-  DVMD_MSG_CONNECT = 122,        /* (token, leave, [(nspace, rank)], timeout s, status): CONNECTED answers */
-  DVMD_MSG_PMIX_LOST = 124,      /* (job, reason): the PMIx server of its ranks on this node has ended */
-  DVMD_MSG_MPI_LIBRARY = 126,    /* (job, library): a rank that did not call PMIx_Init is linked with it */
-  DVMD_MSG_LEAVING = 86,         /* (reason): the agent goes, without being told to; what runs on its node ends */
-  DVMD_MSG_LEFT = 88,            /* (rank of its uplink): as ordered, all is done here and nobody is below */
+  DVMD_MSG_ENVIRONMENT_ASK = 31,  /* (job, application): the environment that the launch message names is not here */
+  DVMD_MSG_FENCE_GIVEN_UP = 32,   /* (job, sequence, status), of fences that go by the tree */
+  DVMD_MSG_CALL = 48,             /* (token, DvmdCallKind, nspace, rank, pid or 0, request): ANSWER */
+  DVMD_MSG_OUTPUT_TAKEN = 128,    /* (PMIx server, pieces that it has handed over) */
+  DVMD_MSG_OUTPUT_UNWANTED = 129, /* (PMIx server, whether it has ended): none of its clients pulls output any more */
+  DVMD_MSG_TOOL_GONE = 100,       /* (nspace): a tool that was connected here is not any more */
+  DVMD_MSG_ABORT_OTHERS = 114,    /* (nspace, rank, pid, status, message, [(nspace, rank)]) */
+  DVMD_MSG_CONNECT = 122,         /* (token, leave, [(nspace, rank)], timeout s, status): CONNECTED answers */
+  DVMD_MSG_PMIX_LOST = 124,       /* (job, reason): the PMIx server of its ranks on this node has ended */
+  DVMD_MSG_MPI_LIBRARY = 126,     /* (job, library): a rank that did not call PMIx_Init is linked with it */
+  DVMD_MSG_LEAVING = 86,          /* (reason): the agent goes, without being told to; what runs on its node ends */
+  DVMD_MSG_LEFT = 88,             /* (rank of its uplink): as ordered, all is done here and nobody is below */
 
   /* controller to agent */
   DVMD_MSG_MEMBERSHIP = 64,    /* (epoch, [(rank, name, address)]) */
@@ -73,10 +75,10 @@ typedef enum
   DVMD_MSG_ALLOC_WARNING = 101, /* (nspace, rank, ids as in SIZE_EVENT, s): its allocation is over soon */
   DVMD_MSG_JOB_EVENT = 113, /* (nspace, rank, PMIx event, namespace of the job, status, exit code): to its spawner */
   DVMD_MSG_EVENT = 128, /* (PMIx event, nspace of its source or "", rank, [(nspace, rank)], to all tools, details) */
-  DVMD_MSG_SPAWN_OUTPUT = 117, /* (nspace, rank, namespace of the job, rank, stream, bytes): to its spawner */
-  DVMD_MSG_CONNECTED = 123,    /* (token, status) */
-  DVMD_MSG_JOB_INFO = 125,     /* see DVMD_JOB_INFO_TYPE: of a job without ranks on that node; before it is spoken of */
-  DVMD_MSG_JOB_FORGET = 127,   /* (nspace): that one has ended */
+  DVMD_MSG_PULLED_OUTPUT = 117, /* (PMIx server of the node, nspace, rank, stream, bytes): OUTPUT_TAKEN follows */
+  DVMD_MSG_CONNECTED = 123,     /* (token, status) */
+  DVMD_MSG_JOB_INFO = 125,   /* see DVMD_JOB_INFO_TYPE: of a job without ranks on that node; before it is spoken of */
+  DVMD_MSG_JOB_FORGET = 127, /* (nspace): that one has ended */
 } DvmdMessageKind;
 
 /*

@@ -22,6 +22,11 @@
  *   ended NSPACE         wait for the end of that one
  *   control OPERATION[+OPERATION...] TARGET   kill, term, signal=N, pause, resume, separate; NSPACE[.RANK] or none
  *   push TARGET TEXT COUNT   PMIx_IOF_push() so often; COUNT 0: the end
+ *   pull out+err[/KEY] TARGET[,TARGET...]   PMIx_IOF_pull(), with that directive
+ *   gate PATH            what comes of it is not read until that file is there
+ *   pulled N             until so many bytes have come, at most 60 s
+ *   told                 how many bytes each has said on each channel, and their FNV-1a
+ *   drop                 the last pull is deregistered
  *   abort TARGET         PMIx_Abort of those
  *   stay                     until it is killed, or its server goes
  *
@@ -40,6 +45,7 @@
 #include <unistd.h>
 
 #include "pmix-library.h"
+#include "pmix-pull.h"
 #include "pmix-spawn.h"
 #include "pmix-words.h"
 
@@ -277,6 +283,8 @@ do_command (char **argv)
   pmix_status_t ended = PMIX_EVENT_JOB_END;
   int n = pmix_spawn_command (&self, argv, last_id);
 
+  if (n < 0)
+    n = pmix_pull_command (&self, argv);
   if (n > 0)
     return n;
   if (strcmp (argv[0], "register") == 0)

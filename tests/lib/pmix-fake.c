@@ -241,7 +241,7 @@ pmix_fake_complete_connect (DvmdPmix *pmix, guint64 token, int status)
 }
 
 static void
-pmix_fake_deliver_output (DvmdPmix *pmix, const DvmdPmixProc *source, guint stream, GBytes *bytes)
+pmix_fake_deliver_output (DvmdPmix *pmix, guint server, const DvmdPmixProc *source, guint stream, GBytes *bytes)
 {
   GString *output = TEST_PMIX_FAKE (pmix)->output;
 

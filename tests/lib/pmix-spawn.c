@@ -4,6 +4,8 @@
 
 #include "pmix-spawn.h"
 
+#include "pmix-pull.h"
+
 #include <pmix_tool.h>
 
 #include <pthread.h>
@@ -42,8 +44,8 @@ find_nspace (const char *word)
 }
 
 /* NSPACE, NSPACE.RANK, or "none" */
-static size_t
-read_target (const char *word, pmix_proc_t *proc)
+size_t
+pmix_read_target (const char *word, pmix_proc_t *proc)
 {
   const char *dot = strrchr (word, '.');
   char nspace[PMIX_MAX_NSLEN + 1];
@@ -142,7 +144,7 @@ add_beside (Spawn *spawn, const char *text)
 
   array.array = procs;
   for (char *word = strtok_r (rest, ",", &rest); word != NULL && array.size < 8; word = strtok_r (NULL, ",", &rest))
-    array.size += read_target (word, &procs[array.size]);
+    array.size += pmix_read_target (word, &procs[array.size]);
   PMIX_INFO_LOAD (&spawn->info[spawn->n_info], PMIX_COLOCATE_PROCS, &array, PMIX_DATA_ARRAY);
   spawn->n_info++;
   free (copy);
@@ -356,8 +358,8 @@ do_ended (const char *nspace)
 
 /* ---- what is done to jobs ---- */
 
-static void
-print_status (const char *what, pmix_status_t status)
+void
+pmix_print_status (const char *what, pmix_status_t status)
 {
   flockfile (stdout);
   printf ("%u %s %d\n", self->rank, what, status);
@@ -384,7 +386,7 @@ do_control (const char *words, const char *target)
   size_t n_results = 0;
   size_t n = 0;
   pmix_proc_t proc;
-  size_t n_targets = read_target (target, &proc);
+  size_t n_targets = pmix_read_target (target, &proc);
   pmix_status_t status;
 
   for (char *word = strtok_r (rest, "+", &rest); word != NULL && n < 4; word = strtok_r (NULL, "+", &rest))
@@ -399,7 +401,7 @@ do_control (const char *words, const char *target)
     }
   status = PMIx_Job_control (n_targets > 0 ? &proc : NULL, n_targets, info, n, &results, &n_results);
   /* A request that is done at once is as good. */
-  print_status ("control", status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status);
+  pmix_print_status ("control", status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status);
   if (results != NULL)
     PMIX_INFO_FREE (results, n_results);
   free (copy);
@@ -437,7 +439,7 @@ do_push (const char *target, const char *text, int count)
   pmix_byte_object_t data = { .bytes = (char *)text, .size = count > 0 ? strlen (text) : 0 };
   pmix_proc_t proc;
 
-  read_target (target, &proc);
+  pmix_read_target (target, &proc);
   for (int i = 0; i < (count > 0 ? count : 1) && push.status == PMIX_SUCCESS; i++)
     {
       pmix_status_t status;
@@ -451,7 +453,7 @@ do_push (const char *target, const char *text, int count)
       if (status != PMIX_SUCCESS)
         push.status = status;
     }
-  print_status ("push", push.status);
+  pmix_print_status ("push", push.status);
   return 4;
 }
 
@@ -460,9 +462,9 @@ static int
 do_abort (const char *target)
 {
   pmix_proc_t proc;
-  size_t n = read_target (target, &proc);
+  size_t n = pmix_read_target (target, &proc);
 
-  print_status ("abort", PMIx_Abort (7, "as the test has it", n > 0 ? &proc : NULL, n));
+  pmix_print_status ("abort", PMIx_Abort (7, "as the test has it", n > 0 ? &proc : NULL, n));
   return 2;
 }
 

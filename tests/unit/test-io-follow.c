@@ -215,28 +215,42 @@ test_parted (Fixture *self, gconstpointer data)
   g_assert_cmpuint (dvmd_output_get_retained (self->output), ==, 6);
 }
 
-static void
-on_tap (DvmdOutput *output, guint rank, DvmdStream stream, GBytes *bytes, gpointer user_data)
+typedef struct
 {
-  GString *text = user_data;
+  GString *text;
+  DvmdReceipt *receipt; /* (nullable): of the last piece */
+} Tap;
 
-  g_string_append_printf (text, "%u:", stream);
-  g_string_append_len (text, g_bytes_get_data (bytes, NULL), (gssize)g_bytes_get_size (bytes));
+static gboolean
+on_tap (DvmdOutput *output, const DvmdOutputPiece *piece, DvmdReceipt *receipt, gpointer user_data)
+{
+  Tap *tap = user_data;
+
+  if (piece->stream != DVMD_STREAM_STDERR)
+    return FALSE;
+  g_string_append_printf (tap->text, "%s%u:", piece->own ? "" : "follower ", piece->rank);
+  g_string_append_len (tap->text, g_bytes_get_data (piece->bytes, NULL), (gssize)g_bytes_get_size (piece->bytes));
+  g_clear_pointer (&tap->receipt, dvmd_receipt_unref);
+  tap->receipt = dvmd_receipt_ref (receipt);
+  return TRUE;
 }
 
-/* The tap of a stream gets its output, and nothing of it is kept. */
+/* Output that the tap takes is not kept, and credited when it is done with it. */
 static void
 test_tap (Fixture *self, gconstpointer data)
 {
   g_autoptr (GString) text = g_string_new (NULL);
+  Tap tap = { text, NULL };
 
   self->output = make (self, "dvm@2", 2, NULL);
-  dvmd_output_set_tap (self->output, 1u << DVMD_STREAM_STDERR, on_tap, text);
+  dvmd_output_set_tap (self->output, on_tap, &tap);
   push (self->output, DVMD_STREAM_STDOUT, "out\n");
   push (self->output, DVMD_STREAM_STDERR, "err\n");
   g_assert_cmpuint (dvmd_output_get_retained (self->output), ==, 4);
+  g_assert_cmpuint (self->credited, ==, 4);
+  g_clear_pointer (&tap.receipt, dvmd_receipt_unref);
   g_assert_cmpuint (self->credited, ==, 8);
-  dvmd_output_set_tap (self->output, 0, NULL, NULL);
+  dvmd_output_set_tap (self->output, NULL, NULL);
   push (self->output, DVMD_STREAM_STDERR, "kept\n");
   g_assert_cmpuint (dvmd_output_get_retained (self->output), ==, 9);
   g_assert_true (g_str_has_suffix (text->str, ":err\n"));

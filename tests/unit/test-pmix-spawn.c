@@ -304,7 +304,7 @@ test_beside_qualified (Request *self, gconstpointer data)
 static void
 test_beside_many (Request *self, gconstpointer data)
 {
-  const gsize n = 200000;
+  const gsize n = 20000;
   g_autofree pmix_proc_t *procs = g_new (pmix_proc_t, n);
   g_autoptr (DvmJobSpec) spec = NULL;
 

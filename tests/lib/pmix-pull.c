@@ -1,0 +1,216 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "pmix-pull.h"
+
+#include <pmix_tool.h>
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define MAX_SOURCES 64
+#define MAX_TARGETS 64
+#define MAX_PULLS   16
+#define LIMIT       60 /* s */
+
+/* One channel of a process. */
+typedef struct
+{
+  pmix_proc_t proc;
+  pmix_iof_channel_t channel;
+  size_t n_bytes;
+  uint32_t sum; /* FNV-1a of all bytes */
+} Source;
+
+static const pmix_proc_t *self;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
+static Source sources[MAX_SOURCES];
+static int n_sources;
+static size_t n_bytes;
+static size_t pulls[MAX_PULLS];
+static int n_pulls;
+static char *gate; /* (nullable): nothing is read until that file is there */
+
+static Source *
+find_source (const pmix_proc_t *proc, pmix_iof_channel_t channel)
+{
+  for (int i = 0; i < n_sources; i++)
+    if (sources[i].channel == channel && strcmp (sources[i].proc.nspace, proc->nspace) == 0
+        && sources[i].proc.rank == proc->rank)
+      return &sources[i];
+  if (n_sources == MAX_SOURCES)
+    abort ();
+  sources[n_sources].proc = *proc;
+  sources[n_sources].channel = channel;
+  sources[n_sources].sum = 2166136261u;
+  return &sources[n_sources++];
+}
+
+static void
+on_output (size_t handler, pmix_iof_channel_t channel, pmix_proc_t *proc, pmix_byte_object_t *bytes, pmix_info_t *info,
+           size_t n_info)
+{
+  Source *source;
+
+  while (gate != NULL && access (gate, F_OK) != 0)
+    usleep (10000);
+  pthread_mutex_lock (&lock);
+  source = find_source (proc, channel);
+  for (size_t i = 0; i < bytes->size; i++)
+    source->sum = (source->sum ^ (uint8_t)bytes->bytes[i]) * 16777619u;
+  source->n_bytes += bytes->size;
+  n_bytes += bytes->size;
+  pthread_cond_broadcast (&changed);
+  pthread_mutex_unlock (&lock);
+}
+
+typedef struct
+{
+  bool is_done;
+  pmix_status_t status;
+  size_t handler;
+} Answer;
+
+static void
+on_registered (pmix_status_t status, size_t handler, void *data)
+{
+  Answer *answer = data;
+
+  pthread_mutex_lock (&lock);
+  *answer = (Answer){ true, status, handler };
+  pthread_cond_broadcast (&changed);
+  pthread_mutex_unlock (&lock);
+}
+
+static void
+on_deregistered (pmix_status_t status, void *data)
+{
+  on_registered (status, 0, data);
+}
+
+static pmix_status_t
+wait_for (Answer *answer, pmix_status_t status)
+{
+  pthread_mutex_lock (&lock);
+  while (status == PMIX_SUCCESS && !answer->is_done)
+    pthread_cond_wait (&changed, &lock);
+  pthread_mutex_unlock (&lock);
+  return status == PMIX_SUCCESS ? answer->status : status;
+}
+
+static pmix_iof_channel_t
+read_channels (const char *word)
+{
+  pmix_iof_channel_t channels = 0;
+
+  if (strstr (word, "out") != NULL)
+    channels |= PMIX_FWD_STDOUT_CHANNEL;
+  if (strstr (word, "err") != NULL)
+    channels |= PMIX_FWD_STDERR_CHANNEL;
+  if (strstr (word, "diag") != NULL)
+    channels |= PMIX_FWD_STDDIAG_CHANNEL;
+  return channels;
+}
+
+/* pull CHANNELS[/DIRECTIVE] TARGET[,TARGET...] */
+static int
+do_pull (const char *words, const char *targets)
+{
+  pmix_proc_t procs[MAX_TARGETS];
+  pmix_info_t info;
+  size_t n = 0;
+  char *copy = strdup (targets);
+  char *rest = copy;
+  const char *key = strchr (words, '/');
+  Answer answer = { false, 0, 0 };
+  pmix_status_t status;
+
+  for (char *word; n < MAX_TARGETS && (word = strsep (&rest, ",")) != NULL;)
+    n += pmix_read_target (word, &procs[n]);
+  if (key != NULL)
+    PMIX_INFO_LOAD (&info, key + 1, NULL, PMIX_BOOL);
+  status = PMIx_IOF_pull (procs, n, key != NULL ? &info : NULL, key != NULL ? 1 : 0, read_channels (words), on_output,
+                          on_registered, &answer);
+  status = wait_for (&answer, status);
+  if (status == PMIX_SUCCESS && n_pulls < MAX_PULLS)
+    pulls[n_pulls++] = answer.handler;
+  pmix_print_status ("pull", status);
+  free (copy);
+  return 3;
+}
+
+/* drop: the pull that came last. The server of libpmix 4.2.2 answers with a status that it never sets. */
+static int
+do_drop (void)
+{
+  Answer answer = { false, 0, 0 };
+  pmix_status_t status = PMIX_ERR_NOT_FOUND;
+
+  if (n_pulls > 0)
+    {
+      status = PMIx_IOF_deregister (pulls[--n_pulls], NULL, 0, on_deregistered, &answer);
+      wait_for (&answer, status);
+    }
+  pmix_print_status ("drop", status);
+  return 1;
+}
+
+/* pulled BYTES: until so many have come in all */
+static int
+do_pulled (const char *word)
+{
+  size_t wanted = strtoul (word, NULL, 10);
+  struct timespec end;
+  int error = 0;
+
+  clock_gettime (CLOCK_REALTIME, &end);
+  end.tv_sec += LIMIT;
+  pthread_mutex_lock (&lock);
+  while (n_bytes < wanted && error == 0)
+    error = pthread_cond_timedwait (&changed, &lock, &end);
+  pthread_mutex_unlock (&lock);
+  if (error != 0)
+    printf ("%u pulled too little\n", self->rank);
+  return 2;
+}
+
+/* told: what each has said */
+static int
+do_told (void)
+{
+  pthread_mutex_lock (&lock);
+  for (int i = 0; i < n_sources; i++)
+    printf ("%u told %s.%u %u %zu %08x\n", self->rank, sources[i].proc.nspace, sources[i].proc.rank, sources[i].channel,
+            sources[i].n_bytes, sources[i].sum);
+  fflush (stdout);
+  pthread_mutex_unlock (&lock);
+  return 1;
+}
+
+int
+pmix_pull_command (const pmix_proc_t *proc, char **argv)
+{
+  self = proc;
+  if (strcmp (argv[0], "pull") == 0 && argv[1] != NULL && argv[2] != NULL)
+    return do_pull (argv[1], argv[2]);
+  if (strcmp (argv[0], "drop") == 0)
+    return do_drop ();
+  if (strcmp (argv[0], "pulled") == 0 && argv[1] != NULL)
+    return do_pulled (argv[1]);
+  if (strcmp (argv[0], "told") == 0)
+    return do_told ();
+  if (strcmp (argv[0], "gate") == 0 && argv[1] != NULL)
+    {
+      gate = strdup (argv[1]);
+      return 2;
+    }
+  return -1;
+}

@@ -1,0 +1,98 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include <pmix_server.h>
+
+#include <dvm.h>
+
+#include "dvmd-pmix-output.h"
+
+static const struct
+{
+  const char *nspace;
+  pmix_rank_t rank;
+  pmix_iof_channel_t channels;
+  const char *directive; /* (nullable): one that is true */
+  int code;              /* -1: it is done */
+  const char *text;      /* the request, or a part of the error */
+} rows[] = {
+  { "dvm@1", 3, PMIX_FWD_STDOUT_CHANNEL, NULL, -1, "([('dvm@1', 3)], 1)" },
+  { "dvm@1", PMIX_RANK_WILDCARD, PMIX_FWD_STDERR_CHANNEL, NULL, -1, "([('dvm@1', 4294967294)], 2)" },
+  { "dvm@1", 0, PMIX_FWD_STDOUT_CHANNEL | PMIX_FWD_STDERR_CHANNEL | PMIX_FWD_STDDIAG_CHANNEL, "test.hint", -1,
+    "([('dvm@1', 0)], 3)" },
+  { "dvm@1", 0, PMIX_FWD_STDDIAG_CHANNEL, NULL, DVM_ERROR_NOT_SUPPORTED, "stdout, stderr, or both" },
+  { "dvm@1", 0, PMIX_FWD_NO_CHANNELS, NULL, DVM_ERROR_NOT_SUPPORTED, "stdout, stderr, or both" },
+  { "dvm@1", PMIX_RANK_LOCAL_NODE, PMIX_FWD_STDOUT_CHANNEL, NULL, DVM_ERROR_NOT_SUPPORTED, "PMIX_RANK_WILDCARD" },
+  { "dvm@1", 0, PMIX_FWD_STDOUT_CHANNEL, PMIX_IOF_TAG_OUTPUT, DVM_ERROR_NOT_SUPPORTED, PMIX_IOF_TAG_OUTPUT },
+  { "dvm@1", 0, PMIX_FWD_STDOUT_CHANNEL, PMIX_IOF_STOP, DVM_ERROR_NOT_SUPPORTED, PMIX_IOF_STOP },
+  { "", 0, PMIX_FWD_STDOUT_CHANNEL, NULL, DVM_ERROR_BAD_PARAM, "no job" },
+  { "\xff\xfe", 0, PMIX_FWD_STDOUT_CHANNEL, NULL, DVM_ERROR_BAD_PARAM, "no job" },
+};
+
+static void
+test_read (gconstpointer data)
+{
+  const gsize i = GPOINTER_TO_SIZE (data);
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) request = NULL;
+  pmix_info_t info;
+  pmix_proc_t proc;
+
+  PMIX_LOAD_PROCID (&proc, rows[i].nspace, rows[i].rank);
+  if (rows[i].directive != NULL)
+    PMIX_INFO_LOAD (&info, rows[i].directive, NULL, PMIX_BOOL);
+  request = dvmd_pmix_read_pull (&proc, 1, &info, rows[i].directive != NULL ? 1 : 0, rows[i].channels, &error);
+  if (rows[i].code < 0)
+    {
+      g_autofree char *text = NULL;
+
+      g_assert_no_error (error);
+      g_variant_ref_sink (request);
+      text = g_variant_print (request, FALSE);
+      g_assert_cmpstr (text, ==, rows[i].text);
+      return;
+    }
+  g_assert_error (error, DVM_ERROR, rows[i].code);
+  g_assert_nonnull (strstr (error->message, rows[i].text));
+}
+
+/* A directive that is off changes nothing; one that is required has to be known. */
+static void
+test_directives (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) request = NULL;
+  gboolean off = FALSE;
+  pmix_info_t info[2];
+  pmix_proc_t proc;
+
+  PMIX_LOAD_PROCID (&proc, "dvm@1", 0);
+  PMIX_INFO_LOAD (&info[0], PMIX_IOF_TIMESTAMP_OUTPUT, &off, PMIX_BOOL);
+  request = dvmd_pmix_read_pull (&proc, 1, info, 1, PMIX_FWD_STDOUT_CHANNEL, &error);
+  g_assert_no_error (error);
+  g_variant_ref_sink (request);
+  PMIX_INFO_LOAD (&info[1], "test.hint", NULL, PMIX_BOOL);
+  PMIX_INFO_REQUIRED (&info[1]);
+  g_assert_null (dvmd_pmix_read_pull (&proc, 1, info, 2, PMIX_FWD_STDOUT_CHANNEL, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED);
+  g_clear_error (&error);
+  g_assert_null (dvmd_pmix_read_pull (&proc, 0, NULL, 0, PMIX_FWD_STDOUT_CHANNEL, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autofree char *name = g_strdup_printf ("/pmix-pull/read/%" G_GSIZE_FORMAT, i);
+
+      g_test_add_data_func (name, GSIZE_TO_POINTER (i), test_read);
+    }
+  g_test_add_func ("/pmix-pull/directives", test_directives);
+  return g_test_run ();
+}
