@@ -16,6 +16,7 @@
 
 #include "dvm.h"
 #include "dvmd-devices.h"
+#include "dvmd-topology-xml.h"
 
 struct _DvmdTopology
 {
@@ -262,8 +263,11 @@ static DvmdTopology *
 new_from_xml (const char *xml, gsize length, gboolean this_machine, GError **error)
 {
   hwloc_topology_t topology;
-  g_autofree char *copy = g_strndup (xml, length);
+  /* A neighbour is believed as this process is: the text is of hwloc itself. */
+  g_autofree char *copy = this_machine ? g_strndup (xml, length) : dvmd_topology_xml_clean (xml, length, error);
 
+  if (copy == NULL)
+    return NULL;
   if (!create_topology (&topology, TRUE, error))
     return NULL;
   if (this_machine)

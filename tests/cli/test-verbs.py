@@ -174,8 +174,11 @@ def test_map():
             file.write('<?xml version="1.0"?><topology version="2.0"><object type="Machine" os_index="0" cpuset="0x1"/></topology>')
         none = os.path.join(here.path, "none.xml")
         contains(here.cli("map", "--topology", none, "x").stderr, f"{none}: the XML describes no hardware thread")
+        machine = subprocess.run(["lstopo-no-graphics", "-i", "core:2 pu:1", "--of", "xml"], capture_output=True, text=True, check=True).stdout
+        incomplete = re.sub('(type="PU" .*) complete_cpuset="[^"]*"', r"\1", machine, count=1)
         for content, mention in (("\n", " is not the XML of a machine"), ("core:2 pu:1", " is not the XML of a machine"),
-                                 ('<topology><object type="PU">', ": hwloc could not load the topology")):
+                                 ('<topology><object type="PU">', ": The text is not the XML of an hwloc topology"),
+                                 (incomplete, ": The text is not the XML of an hwloc topology, as “lstopo --of xml” writes it: line 13: the PU has no")):
             wrong = os.path.join(here.path, "wrong.xml")
             with open(wrong, "w") as file:
                 file.write(content)

@@ -114,7 +114,6 @@ test_xml (void)
   check_round_trip (synthetic);
 }
 
-/* Messages that hwloc itself prints about bad XML stay in this child. */
 static void
 test_bad (void)
 {
@@ -125,6 +124,47 @@ test_bad (void)
   g_clear_error (&error);
   g_assert_null (dvmd_topology_new_from_xml ("", 0, &error));
   g_assert_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED);
+}
+
+/* hwloc reads on where an XML that was written by hand says too little, or contradicts itself. */
+static void
+test_inconsistent (void)
+{
+  static const struct
+  {
+    const char *text;
+    const char *instead;
+    const char *message;
+  } rows[] = {
+    { " complete_cpuset=\"0x00000002\"", "", "the Core has no complete_cpuset" },
+    { "type=\"Core\" os_index=\"1\" cpuset=\"0x00000002\"", "type=\"Core\" os_index=\"1\" cpuset=\"0x00000001\"",
+      "the cpuset of the Core is not within its complete_cpuset" },
+    { "type=\"PU\" os_index=\"1\"", "type=\"PU\" os_index=\"0\"", "of a PU have its os_index, and nothing else" },
+    { "type=\"PU\"", "type=\"Moon\"", "“Moon” is no type of an object" },
+    { "type=\"PU\"", "type=\"Machine\"", "a Machine is in no other object" },
+    { "type=\"PU\"", "type=\"Core\"", "a Core cannot be in a Core" },
+    { "version=\"2.0\"", "version=\"1.0\"", "another version of hwloc than 2" },
+    { "version=\"2.0\"", "version=\"3.0\"", "another version of hwloc than 2" },
+    { "allowed_cpuset=\"0x00000003\"", "allowed_cpuset=\"0x0\"", "has none of its hardware threads" },
+    { "complete_cpuset=\"0x00000003\"", "complete_cpuset=\"0xf...f\"", "is no set of numbers from 0 to 65535" },
+    { "<topology ", "<machine ", "the first element is “machine”" },
+  };
+  g_autoptr (DvmdTopology) topology = dvmd_topology_new_from_synthetic ("core:2 pu:1", NULL);
+  g_autofree char *xml = dvmd_topology_dup_xml (topology, NULL);
+
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      const char *at = strstr (xml, rows[i].text);
+      g_autofree char *wrong = NULL;
+
+      g_assert_nonnull (at);
+      wrong = g_strdup_printf ("%.*s%s%s", (int)(at - xml), xml, rows[i].instead, at + strlen (rows[i].text));
+      g_assert_null (dvmd_topology_new_from_xml (wrong, strlen (wrong), &error));
+      g_assert_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED);
+      if (strstr (error->message, rows[i].message) == NULL || strstr (error->message, "line ") == NULL)
+        g_error ("row %zu: %s", i, error->message);
+    }
 }
 
 static void
@@ -191,6 +231,7 @@ main (int argc, char **argv)
   g_test_add_func ("/topology/large-number", test_large_number);
   g_test_add_func ("/topology/xml", test_xml);
   g_test_add_func ("/topology/bad", test_bad);
+  g_test_add_func ("/topology/inconsistent", test_inconsistent);
   g_test_add_func ("/topology/bitmap", test_bitmap);
   g_test_add_func ("/topology/neighbour", test_neighbour);
   return g_test_run ();
