@@ -60,6 +60,8 @@ typedef struct
   hwloc_const_bitmap_t excluded;
   hwloc_topology_t topology;
   GArray *units;       /* Unit, in logical order */
+  GArray *unit_of;     /* 1 + the index of the unit of each hardware thread, by its number; 0: it has none */
+  GPtrArray *core_of;  /* (nullable) hwloc_const_bitmap_t: its core, by the number of the hardware thread */
   GArray *regions;     /* Region, in logical order */
   GPtrArray *devices;  /* (nullable): hwloc_bitmap_t of each group of devices, when a place was one */
   GHashTable *members; /* kind and object -> GArray of the indexes of its units */
@@ -145,7 +147,28 @@ add_units (Binder *self, gboolean hwthreads, hwloc_const_bitmap_t excluded)
       unit.region = find_region (self, unit.cpus);
       unit.excluded = hwloc_bitmap_intersects (unit.cpus, excluded);
       g_array_append_val (self->units, unit);
+      for (int cpu = hwloc_bitmap_first (unit.cpus); cpu >= 0; cpu = hwloc_bitmap_next (unit.cpus, cpu))
+        {
+          if ((guint)cpu >= self->unit_of->len)
+            g_array_set_size (self->unit_of, (guint)cpu + 1);
+          g_array_index (self->unit_of, guint, cpu) = self->units->len;
+        }
     }
+}
+
+static void
+index_cores (Binder *self)
+{
+  hwloc_obj_t core = NULL;
+
+  self->core_of = g_ptr_array_new ();
+  while ((core = hwloc_get_next_obj_by_type (self->topology, HWLOC_OBJ_CORE, core)) != NULL)
+    for (int cpu = hwloc_bitmap_first (core->cpuset); cpu >= 0; cpu = hwloc_bitmap_next (core->cpuset, cpu))
+      {
+        if ((guint)cpu >= self->core_of->len)
+          g_ptr_array_set_size (self->core_of, cpu + 1);
+        self->core_of->pdata[cpu] = core->cpuset;
+      }
 }
 
 static hwloc_bitmap_t
@@ -176,6 +199,7 @@ binder_init (Binder *self, const DvmdBindingRequest *request, const DvmdBindingP
   /* A limit is one of cores, of which each may have several processes where a hardware thread is a cpu. */
   self->by_unit = kind > KIND_CORE
                   || (kind == KIND_CORE && ((policy->flags & DVMD_BINDING_HWTHREADS) == 0 || policy->limit == 0));
+  self->unit_of = g_array_new (FALSE, TRUE, sizeof (guint));
   self->units = g_array_new (FALSE, FALSE, sizeof (Unit));
   g_array_set_clear_func (self->units, unit_clear);
   self->regions = g_array_new (FALSE, FALSE, sizeof (Region));
@@ -189,6 +213,8 @@ binder_init (Binder *self, const DvmdBindingRequest *request, const DvmdBindingP
   if (self->regions->len == 0)
     return set_no_kind (kind, error);
   add_units (self, policy->bind_to == KIND_HWTHREAD || (policy->flags & DVMD_BINDING_HWTHREADS) != 0, excluded);
+  if (policy->bind_to == KIND_CORE)
+    index_cores (self);
   return TRUE;
 }
 
@@ -197,6 +223,8 @@ binder_clear (Binder *self)
 {
   g_clear_pointer (&self->devices, g_ptr_array_unref);
   g_clear_pointer (&self->members, g_hash_table_unref);
+  g_clear_pointer (&self->core_of, g_ptr_array_unref);
+  g_clear_pointer (&self->unit_of, g_array_unref);
   g_clear_pointer (&self->units, g_array_unref);
   g_clear_pointer (&self->regions, g_array_unref);
 }
@@ -279,18 +307,54 @@ get_object_cpus (Binder *self, const DvmdBindingPlace *place, GError **error)
   return NULL;
 }
 
+static int
+compare_indexes (gconstpointer a, gconstpointer b)
+{
+  guint left = *(const guint *)a;
+  guint right = *(const guint *)b;
+
+  return left < right ? -1 : left > right;
+}
+
+/* (transfer full) (element-type guint): the units that have some of these cpus, in logical order */
+static GArray *
+list_units (Binder *self, hwloc_const_bitmap_t cpus)
+{
+  GArray *units = g_array_new (FALSE, FALSE, sizeof (guint));
+  guint n = 0;
+
+  /* A list that is written without an end has one here. */
+  for (int cpu = hwloc_bitmap_first (cpus); cpu >= 0 && (guint)cpu < self->unit_of->len;
+       cpu = hwloc_bitmap_next (cpus, cpu))
+    {
+      guint index = g_array_index (self->unit_of, guint, cpu) - 1;
+
+      if (index < self->units->len)
+        g_array_append_val (units, index);
+    }
+  g_array_sort (units, compare_indexes);
+  for (guint i = 0; i < units->len; i++)
+    if (i == 0 || g_array_index (units, guint, i) != g_array_index (units, guint, i - 1))
+      g_array_index (units, guint, n++) = g_array_index (units, guint, i);
+  g_array_set_size (units, n);
+  return units;
+}
+
 static GArray *
 list_members (Binder *self, hwloc_const_bitmap_t cpus)
 {
-  GArray *members = g_array_new (FALSE, FALSE, sizeof (guint));
+  GArray *members = list_units (self, cpus);
+  guint n = 0;
 
-  for (guint i = 0; i < self->units->len; i++)
+  for (guint i = 0; i < members->len; i++)
     {
-      const Unit *unit = &g_array_index (self->units, Unit, i);
+      guint index = g_array_index (members, guint, i);
+      const Unit *unit = &g_array_index (self->units, Unit, index);
 
       if (unit->region != NO_REGION && hwloc_bitmap_isincluded (unit->cpus, cpus))
-        g_array_append_val (members, i);
+        g_array_index (members, guint, n++) = index;
     }
+  g_array_set_size (members, n);
   return members;
 }
 
@@ -437,17 +501,19 @@ choose_units (Binder *self, GArray *members, guint region)
   return chosen;
 }
 
-/* All cores of which some thread is in the set, as far as they may be used, and others do not have them. */
+/* All cores of which some thread is in the set, as far as they are in the place and may be used, and others do not have
+   them. */
 static void
-widen_to_cores (Binder *self, hwloc_bitmap_t cpus)
+widen_to_cores (Binder *self, hwloc_bitmap_t cpus, hwloc_const_bitmap_t within)
 {
   hwloc_bitmap_t wide = hwloc_bitmap_alloc ();
-  hwloc_obj_t core = NULL;
 
-  while ((core = hwloc_get_next_obj_by_type (self->topology, HWLOC_OBJ_CORE, core)) != NULL)
-    if (hwloc_bitmap_intersects (core->cpuset, cpus))
-      hwloc_bitmap_or (wide, wide, core->cpuset);
+  for (int cpu = hwloc_bitmap_first (cpus); cpu >= 0 && (guint)cpu < self->core_of->len;
+       cpu = hwloc_bitmap_next (cpus, cpu))
+    if (self->core_of->pdata[cpu] != NULL)
+      hwloc_bitmap_or (wide, wide, self->core_of->pdata[cpu]);
   hwloc_bitmap_and (wide, wide, hwloc_topology_get_allowed_cpuset (self->topology));
+  hwloc_bitmap_and (wide, wide, within);
   if ((self->policy->flags & DVMD_BINDING_OVERLOAD) == 0)
     hwloc_bitmap_andnot (wide, wide, self->excluded);
   hwloc_bitmap_or (cpus, cpus, wide);
@@ -467,9 +533,9 @@ dup_list (hwloc_const_bitmap_t cpus)
   return shared;
 }
 
-/* (transfer full): what the process is bound to */
+/* (transfer full): what a process is bound to in its place */
 static char *
-take_units (Binder *self, GArray *members, guint index)
+take_units (Binder *self, GArray *members, guint index, hwloc_const_bitmap_t within)
 {
   Region *region = &g_array_index (self->regions, Region, index);
   g_autoptr (GArray) chosen = choose_units (self, members, index);
@@ -485,7 +551,7 @@ take_units (Binder *self, GArray *members, guint index)
     }
   region->n_bound++;
   if (self->policy->bind_to == KIND_CORE)
-    widen_to_cores (self, taken);
+    widen_to_cores (self, taken, within);
   else if (!self->by_unit)
     hwloc_bitmap_copy (taken, region->cpus);
   list = dup_list (taken);
@@ -521,6 +587,7 @@ static char *
 take_cpus (Binder *self, guint32 index, GError **error)
 {
   const char *list = index < self->request->n_cpusets ? self->request->cpusets[index] : NULL;
+  g_autoptr (GArray) units = NULL;
   hwloc_bitmap_t cpus;
 
   if (list == NULL)
@@ -539,12 +606,9 @@ take_cpus (Binder *self, guint32 index, GError **error)
                    list);
       return NULL;
     }
-  for (guint i = 0; i < self->units->len; i++)
-    {
-      Unit *unit = &g_array_index (self->units, Unit, i);
-
-      unit->used += hwloc_bitmap_intersects (unit->cpus, cpus);
-    }
+  units = list_units (self, cpus);
+  for (guint i = 0; i < units->len; i++)
+    g_array_index (self->units, Unit, g_array_index (units, guint, i)).used++;
   hwloc_bitmap_free (cpus);
   return g_ref_string_new_intern (list);
 }
@@ -564,7 +628,9 @@ bind_process (Binder *self, guint index, GError **error)
     return NULL;
   count_members (self, members);
   region = choose_region (self);
-  return region != NO_REGION ? take_units (self, members, region) : set_no_room (self, members, error);
+  if (region == NO_REGION)
+    return set_no_room (self, members, error);
+  return take_units (self, members, region, get_object_cpus (self, place, NULL));
 }
 
 static void

@@ -27,7 +27,13 @@
 #define SILENT  2
 
 static const char *const machines[] = {
-  "package:2 numa:1 core:4 pu:2", "package:2 numa:2 l3:2 core:2 pu:1", "numa:4 pu:1", "gpus.xml", "vendors.xml",
+  "package:2 numa:1 core:4 pu:2",
+  "package:2 numa:2 l3:2 core:2 pu:1",
+  "numa:4 pu:1",
+  "gpus.xml",
+  "vendors.xml",
+  "hybrid.xml",
+  "offline.xml",
 };
 
 /* An attribute, or an element that has no others in it. */

@@ -28,6 +28,8 @@ static const char *const machines[] = {
   "package:3 numa:1 l3:1 l2:3 core:1 pu:1",
   "package:1 core:1 pu:1",
   "package:2 numa:2 l3:1 l2:2 l1:1 core:2 pu:4",
+  "hybrid.xml",  /* cores of two threads and of one */
+  "offline.xml", /* some hardware threads are not there */
 };
 
 /* From the smallest to the largest, by the numbers of DvmdObjectKind. */

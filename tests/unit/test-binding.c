@@ -66,6 +66,11 @@ static const Case cases[] = {
   { C, { CORE, 0, 1, 0 }, CORE, "6", NULL, NULL },
   { E, { CORE, 0, 1, 0 }, CORE, "0 1 2", NULL, "0,8 1,9 2,10" },
   { E, { HWTHREAD, 0, 1, 0 }, HWTHREAD, "0 1 2", NULL, "0 8 1" },
+  /* A hardware thread that was asked for is not widened to its core. */
+  { A, { CORE, DVMD_BINDING_HWTHREADS, 1, 0 }, HWTHREAD, "1 0 3", NULL, "1 0 3" },
+  { A, { CORE, DVMD_BINDING_HWTHREADS | DVMD_BINDING_OVERLOAD, 1, 0 }, HWTHREAD, "1 0 1", NULL, "1 0 1" },
+  { A, { CORE, DVMD_BINDING_HWTHREADS, 1, 1 }, HWTHREAD, "1 2", NULL, "1 2" },
+  { E, { CORE, DVMD_BINDING_HWTHREADS, 1, 0 }, HWTHREAD, "1 0", NULL, "8 0" },
 };
 
 static DvmdTopology *
