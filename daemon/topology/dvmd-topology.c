@@ -220,14 +220,30 @@ check_numbers (hwloc_topology_t topology, const char *what, GError **error)
   return FALSE;
 }
 
-/* root (nullable): the files of the kernel are below */
+/* taskset or a scheduler may have left some of the cpus to this process, which the kernel knows. */
+static void
+restrict_to_affinity (hwloc_topology_t topology)
+{
+  hwloc_bitmap_t cpus = hwloc_bitmap_alloc ();
+
+  if (hwloc_get_cpubind (topology, cpus, HWLOC_CPUBIND_THREAD) != 0
+      || hwloc_topology_restrict (topology, cpus, HWLOC_RESTRICT_FLAG_REMOVE_CPULESS) != 0)
+    g_message ("The cpus on which this process may run are not known, or hwloc does not know them: it is taken to run "
+               "on all of them");
+  hwloc_bitmap_free (cpus);
+}
+
+/* root (nullable): this is the machine that the process runs on, and the files of its kernel are below */
 static DvmdTopology *
 load (hwloc_topology_t topology, const char *what, const char *root, GError **error)
 {
   if (hwloc_topology_load (topology) == 0)
     {
-      GPtrArray *devices = check_numbers (topology, what, error) ? find_devices (topology, root, error) : NULL;
+      GPtrArray *devices;
 
+      if (root != NULL)
+        restrict_to_affinity (topology);
+      devices = check_numbers (topology, what, error) ? find_devices (topology, root, error) : NULL;
       if (devices != NULL)
         return wrap (topology, devices);
       hwloc_topology_destroy (topology);

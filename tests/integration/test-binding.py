@@ -47,6 +47,21 @@ class Binding(dvmtest.Case):
             self.assertEqual(cpus, [set(CPUS)] * 2)
             self.assertEqual(told, ['', ''])
 
+    def test_affinity(self):
+        """An agent that was started on one cpu has a machine of one."""
+        for cpu in (CPUS[0], CPUS[-1]):
+            os.sched_setaffinity(0, {cpu})
+            try:
+                dvm = self.start()
+            finally:
+                os.sched_setaffinity(0, CPUS)
+            self.assertEqual(dvm.get('SlotCount'), 1)
+            cpus, told = self.seen(dvm, 1)
+            self.assertEqual((cpus, told), ([{cpu}], [str(cpu)]))
+            done = dvm.run(['true'], np=2, **{'bind-to': 'core'})
+            self.assertEqual(done.state, dvmtest.MAP_FAILED, done)
+            self.assert_success(dvm.run(['true'], np=2, **{'bind-to': 'core:overload-allowed', 'when_full': 'oversubscribe'}))
+
     def test_words(self):
         """What is asked for is done; the kernel and ListProcs say the same."""
         dvm = self.start('slots=2')

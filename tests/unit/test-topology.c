@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include <hwloc.h>
+#include <sched.h>
 #include <string.h>
 
 #include "dvm.h"
@@ -29,6 +30,55 @@ test_local (void)
   g_assert_nonnull (dvmd_topology_get_cpuset (topology));
   g_assert_nonnull (dvmd_topology_get_hwloc (topology));
   g_assert_cmpstr (dvmd_topology_get_signature (topology), ==, dvmd_topology_get_signature (again));
+}
+
+static void
+check_round_trip (DvmdTopology *topology)
+{
+  g_autoptr (GError) error = NULL;
+  g_autofree char *xml = dvmd_topology_dup_xml (topology, &error);
+  g_autoptr (DvmdTopology) copy = NULL;
+
+  g_assert_no_error (error);
+  copy = dvmd_topology_new_from_xml (xml, strlen (xml), &error);
+  g_assert_no_error (error);
+  g_assert_cmpstr (dvmd_topology_get_signature (copy), ==, dvmd_topology_get_signature (topology));
+  g_assert_cmpuint (dvmd_topology_get_n_pus (copy), ==, dvmd_topology_get_n_pus (topology));
+  g_assert_cmpstr (dvmd_topology_get_cpuset (copy), ==, dvmd_topology_get_cpuset (topology));
+}
+
+/* The cpus that taskset or a scheduler leaves to an agent are the machine that it has. */
+static void
+test_affinity (void)
+{
+  cpu_set_t all;
+  cpu_set_t one;
+  int last = -1;
+
+  g_assert_cmpint (sched_getaffinity (0, sizeof all, &all), ==, 0);
+  if (CPU_COUNT (&all) < 2)
+    {
+      g_test_skip ("one cpu: everything is bound to it");
+      return;
+    }
+  for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
+    last = CPU_ISSET (cpu, &all) ? cpu : last;
+  CPU_ZERO (&one);
+  CPU_SET (last, &one);
+  g_assert_cmpint (sched_setaffinity (0, sizeof one, &one), ==, 0);
+  {
+    g_autoptr (GError) error = NULL;
+    g_autoptr (DvmdTopology) topology = dvmd_topology_new_local (&error);
+    g_autofree char *cpus = g_strdup_printf ("%d", last);
+
+    sched_setaffinity (0, sizeof all, &all);
+    g_assert_no_error (error);
+    g_assert_cmpuint (dvmd_topology_get_n_pus (topology), ==, 1);
+    g_assert_cmpstr (dvmd_topology_get_cpuset (topology), ==, cpus);
+    g_assert_cmpuint (dvmd_topology_count_in_signature (dvmd_topology_get_signature (topology), DVMD_TOPOLOGY_NUMA), ==,
+                      1);
+    check_round_trip (topology);
+  }
 }
 
 static void
@@ -87,21 +137,6 @@ test_synthetic_objects (void)
   g_assert_null (dvmd_topology_new_from_synthetic ("package:2 moon:3", &error));
   g_assert_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED);
   g_assert_nonnull (strstr (error->message, "“package:2 moon:3” does not describe a machine"));
-}
-
-static void
-check_round_trip (DvmdTopology *topology)
-{
-  g_autoptr (GError) error = NULL;
-  g_autofree char *xml = dvmd_topology_dup_xml (topology, &error);
-  g_autoptr (DvmdTopology) copy = NULL;
-
-  g_assert_no_error (error);
-  copy = dvmd_topology_new_from_xml (xml, strlen (xml), &error);
-  g_assert_no_error (error);
-  g_assert_cmpstr (dvmd_topology_get_signature (copy), ==, dvmd_topology_get_signature (topology));
-  g_assert_cmpuint (dvmd_topology_get_n_pus (copy), ==, dvmd_topology_get_n_pus (topology));
-  g_assert_cmpstr (dvmd_topology_get_cpuset (copy), ==, dvmd_topology_get_cpuset (topology));
 }
 
 static void
@@ -226,6 +261,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/topology/local", test_local);
+  g_test_add_func ("/topology/affinity", test_affinity);
   g_test_add_func ("/topology/synthetic", test_synthetic);
   g_test_add_func ("/topology/synthetic-objects", test_synthetic_objects);
   g_test_add_func ("/topology/large-number", test_large_number);
