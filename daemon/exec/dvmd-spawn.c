@@ -30,6 +30,7 @@
 #include <dvm.h>
 
 #define STACK_SIZE   (128 * 1024)
+#define CPUS_SIZE    8192 /* of the largest set of cpus of a kernel */
 #define N_SIGNALS    64
 #define SIGSET_BYTES 8
 
@@ -54,6 +55,7 @@ typedef enum
   STAGE_DESCRIPTORS,
   STAGE_CHDIR,
   STAGE_CPUS,
+  STAGE_CPUS_GONE,
   STAGE_LIMIT,
   STAGE_TRACE,
   STAGE_EXEC,
@@ -211,6 +213,22 @@ child_exec (Child *child)
   child_fail (child, STAGE_EXEC, error);
 }
 
+/* The kernel binds to as many of the cpus as the cgroup still has, and is content. */
+IN_CHILD static void
+child_check_cpus (Child *child)
+{
+  const DvmdSpawnRequest *request = child->request;
+  const guint8 *wanted = (const guint8 *)request->cpus;
+  guint8 got[CPUS_SIZE];
+  long n = syscall (SYS_sched_getaffinity, 0, sizeof got, got);
+
+  if (n < 0)
+    child_fail (child, STAGE_CPUS, errno);
+  for (gsize i = 0; i < request->cpus_size; i++)
+    if ((wanted[i] & ~(i < (gsize)n ? got[i] : 0)) != 0)
+      child_fail (child, STAGE_CPUS_GONE, EINVAL);
+}
+
 /* Its memory is that of its cpus, whatever policy the daemon was started with; kernels without NUMA have no other. */
 IN_CHILD static void
 child_bind (Child *child)
@@ -221,6 +239,7 @@ child_bind (Child *child)
     return;
   if (syscall (SYS_sched_setaffinity, 0, request->cpus_size, request->cpus) != 0)
     child_fail (child, STAGE_CPUS, errno);
+  child_check_cpus (child);
   syscall (SYS_set_mempolicy, MPOL_LOCAL, NULL, 0);
 }
 
@@ -494,6 +513,12 @@ set_stage_error (const DvmdSpawnRequest *request, const Child *child, GError **e
     case STAGE_CPUS:
       what = "cannot bind the process to its cpus";
       break;
+    case STAGE_CPUS_GONE:
+      g_set_error_literal (
+          error, DVM_ERROR, code,
+          "cannot bind the process: some of its cpus are not the agent's any more, since they have gone offline "
+          "or the agent's cgroup has lost them; an agent that is started again has those that are left");
+      return DVMD_EXIT_FAILED;
     case STAGE_LIMIT:
       what = "cannot restore the limit of open files";
       break;

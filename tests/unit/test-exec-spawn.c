@@ -586,6 +586,25 @@ test_stopped_ends (Fixture *fixture, gconstpointer data)
   g_assert_cmpint (WTERMSIG (status), ==, SIGKILL);
 }
 
+/* The kernel takes what it can of a set of cpus without a word: an agent may have lost some, here they never were. */
+static void
+test_cpus_gone (Fixture *fixture, gconstpointer data)
+{
+  const char *argv[] = { "true", NULL };
+  gsize size = CPU_ALLOC_SIZE (G_MAXUINT16 + 1);
+  g_autofree cpu_set_t *cpus = g_malloc0 (size);
+
+  CPU_SET_S ((gsize)sched_getcpu (), size, cpus);
+  fixture->request.cpus = cpus;
+  fixture->request.cpus_size = size;
+  g_free (run_shell (fixture, "true"));
+  CPU_SET_S (G_MAXUINT16, size, cpus);
+  assert_refused (fixture, argv, 125, DVM_ERROR_LAUNCH_FAILED, "some of its cpus are not the agent's any more");
+  CPU_ZERO_S (size, cpus);
+  CPU_SET_S (G_MAXUINT16, size, cpus);
+  assert_refused (fixture, argv, 125, DVM_ERROR_LAUNCH_FAILED, "its cpus: Invalid argument");
+}
+
 static void
 add (const char *name, void (*func) (Fixture *, gconstpointer))
 {
@@ -616,6 +635,7 @@ main (int argc, char **argv)
   add ("session", test_session);
   add ("pty", test_pty);
   add ("cpus", test_cpus);
+  add ("cpus-gone", test_cpus_gone);
   add ("memory", test_memory);
   add ("nofile", test_nofile);
   add ("many", test_many);
