@@ -122,9 +122,18 @@ settle_ranking (const DvmPlacement *placement, const char *word)
 
 /* ---- bind-to ---- */
 
-/* Whether some line has more than a host: cpus. */
+/* A line of a sequence is "HOST [CPUS]", that of a rankfile "rank N=HOST [slot=CPUS]"; neither has "=" in a host. */
 static gboolean
-file_has_cpus (const char *file)
+line_has_cpus (const char *line, gboolean is_rankfile)
+{
+  if (!is_rankfile)
+    return strpbrk (line, " \t") != NULL;
+  line = strchr (line, '=');
+  return line != NULL && strchr (line + 1, '=') != NULL;
+}
+
+static gboolean
+file_has_cpus (const char *file, gboolean is_rankfile)
 {
   g_auto (GStrv) lines = file != NULL ? g_strsplit (file, "\n", -1) : g_new0 (char *, 1);
 
@@ -134,7 +143,7 @@ file_has_cpus (const char *file)
 
       if (comment != NULL)
         *comment = '\0';
-      if (strpbrk (g_strstrip (lines[i]), " \t") != NULL)
+      if (line_has_cpus (g_strstrip (lines[i]), is_rankfile))
         return TRUE;
     }
   return FALSE;
@@ -144,7 +153,9 @@ file_has_cpus (const char *file)
 static gboolean
 names_cpus (const char *word, const DvmdMapWishes *wishes)
 {
-  return is (word, "rankfile") || is (word, "pe-list") || (is (word, "seq") && file_has_cpus (wishes->file));
+  gboolean is_rankfile = is (word, "rankfile");
+
+  return is (word, "pe-list") || ((is_rankfile || is (word, "seq")) && file_has_cpus (wishes->file, is_rankfile));
 }
 
 /* Mappers that count: how many there would be they have not been told when the binding is settled. */
@@ -161,7 +172,7 @@ default_binding (const DvmPlacement *placement, const DvmdMapWishes *wishes, con
   DvmdBindTo cpu = policy->cpus == DVMD_CPUS_HWTHREAD ? DVMD_BIND_TO_HWTHREAD : DVMD_BIND_TO_CORE;
 
   if (placement->pe > 0 || names_cpus (policy->word, wishes))
-    return is (policy->word, "rankfile") && np > FEW && !wishes->np_is_counted ? DVMD_BIND_TO_NUMA : cpu;
+    return cpu;
   if (oversubscribe)
     return DVMD_BIND_TO_NONE;
   /* The cpus belong to the job beside which it is. */

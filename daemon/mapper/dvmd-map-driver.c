@@ -314,12 +314,13 @@ is_left_to_us (const Question *self)
   return self->policy.word_is_default && self->placement->pe == 0 && self->placement->rank_by < DVM_RANK_BY_FILL;
 }
 
-/* The job says how many processes a node has: by its slots, or by their number for each object. */
+/* The job says how many processes a node has: by its slots, by their number for each object, or one by one. */
 static gboolean
 says_how_many (const Question *self)
 {
-  return self->placement->pe == 0
-         && (strcmp (self->word, "slot") == 0 || strcmp (self->word, "node") == 0 || strcmp (self->word, "ppr") == 0);
+  static const char *const counting[] = { "slot", "node", "ppr", "seq", "rankfile", NULL };
+
+  return self->placement->pe == 0 && g_strv_contains (counting, self->word);
 }
 
 static void

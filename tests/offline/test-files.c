@@ -164,6 +164,35 @@ test_list (gconstpointer mappers)
   check_cases (mappers, wrong, G_N_ELEMENTS (wrong), FALSE);
 }
 
+/* Files that name no cpus, of more processes than a node has cpus: it has slots for all of them, or may be shared. */
+static void
+test_more_than_cpus (gconstpointer mappers)
+{
+  static const struct
+  {
+    const char *map_by;
+    const char *file;
+  } cases[] = {
+    { "rankfile:file=/x", "rank 0=n\nrank 1=n\nrank 2=n\n" },
+    { "rankfile:file=/x:OVERSUBSCRIBE", "rank 0=n\nrank 1=n\nrank 2=n\n" },
+    { "seq:file=/x", "n\nn\nn\n" },
+    { "seq:file=/x:OVERSUBSCRIBE", "n\nn\nn\n" },
+    { "seq", NULL },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_auto (OfflineJob) job = { 0 };
+      g_autofree char *placed = NULL;
+
+      offline_job_init (&job, (GPtrArray *)mappers);
+      offline_job_add_node (&job, "n", "package:1 numa:1 core:2 pu:1", 8);
+      placed = offline_job_place (&job, cases[i].map_by, NULL, cases[i].file, 3);
+      if (strcmp (placed, "0:0:- 1:0:- 2:0:-") != 0)
+        g_error ("%s is \"%s\"", cases[i].map_by, placed);
+    }
+}
+
 /* A program without a number has the cpus of the list that the others leave. */
 static void
 test_list_of_programs (gconstpointer mappers)
@@ -266,6 +295,7 @@ static const OfflineTest tests[] = {
   { "/files/sequence", test_sequence },
   { "/files/list", test_list },
   { "/files/list-of-programs", test_list_of_programs },
+  { "/files/more-than-cpus", test_more_than_cpus },
   { "/files/number", test_number },
   { "/files/number-of-programs", test_number_of_programs },
   { "/files/cpus-of-each", test_cpus_of_each },

@@ -109,14 +109,19 @@ test_words (void)
     }
 }
 
-/* Cpus in a sequence are heeded, whatever else is said. */
+/* Cpus in a file are heeded, whatever else is said; without them it is as any job. */
 static void
 test_file (void)
 {
   const Case given = { .map_by = "seq:FILE=/x:OVERSUBSCRIBE", .np = 5 };
+  const Case ranks = { .map_by = "rankfile:FILE=/x", .np = 5 };
 
   check_policy (&given, TRUE, "n1 # one\n\n# two words\n", "seq slot none");
   check_policy (&given, TRUE, "n1\nn2 0-1\n", "seq slot core");
+  check_policy (&ranks, TRUE, "rank 0 = n1 # slot=0\nrank 1=slot=\n", "rankfile slot core");
+  check_policy (&ranks, TRUE, "rank 0 = n1 # slot=0\nrank 1=slots\n", "rankfile slot numa");
+  check_policy (&ranks, FALSE, "rank 0=n1\n", "rankfile slot none");
+  check_policy (&ranks, FALSE, "rank 0=n1\nrank 1=n1 slots = 0\n", "rankfile slot core");
 }
 
 int
