@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The cpus that the processes of jobs are bound to, node by node, from the claim of the slots to their return.
+ * The cpus that the processes of jobs count for, node by node, from the claim of the slots to their return.
  */
 
 #include "config.h"
@@ -22,7 +22,7 @@ typedef struct
   GHashTable *jobs;           /* DvmdJob, unowned -> GArray of Share */
 } Claims;
 
-/* How many processes are bound to each cpu. */
+/* How many processes count for each cpu. */
 typedef struct
 {
   GArray *counts;   /* guint, by the number of the cpu */
@@ -72,28 +72,66 @@ get_usage (Claims *self, guint node)
   return usage;
 }
 
-static void
-count_cpus (GArray *counts, const char *list)
+/* The cpus of one list. */
+typedef struct
 {
+  cpu_set_t *set;
   gsize size;
-  g_autofree cpu_set_t *set = dvmd_binding_dup_cpu_set (list, &size);
+} CpuSet;
 
-  if (set == NULL)
-    return;
-  if (counts->len < size * 8)
-    g_array_set_size (counts, (guint)size * 8);
-  for (guint cpu = 0; cpu < size * 8; cpu++)
-    g_array_index (counts, guint, cpu) += CPU_ISSET_S (cpu, size, set) != 0;
+static CpuSet
+read_set (const char *list)
+{
+  CpuSet self;
+
+  self.set = dvmd_binding_dup_cpu_set (list, &self.size);
+  return self;
 }
 
-/* (transfer full): of all processes of a node */
-static GArray *
-count_lists (GPtrArray *lists)
+static gboolean
+set_has (const CpuSet *self, guint cpu)
 {
+  return self->set != NULL && CPU_ISSET_S (cpu, self->size, self->set);
+}
+
+/* What the processes of a node count for */
+typedef struct
+{
+  CpuSet taken;  /* all cpus that are not free any more */
+  CpuSet others; /* those of other jobs */
+} Taken;
+
+static gboolean
+counts_for (const Taken *self, const DvmdBindingPolicy *policy, const DvmdMapRank *rank, guint cpu)
+{
+  if (policy->bind_to >= DVMD_OBJECT_CORE || rank->place.kind == DVMD_KIND_CPUS)
+    return TRUE;
+  return set_has (&self->taken, cpu) && ((policy->flags & DVMD_BINDING_OVERLOAD) != 0 || !set_has (&self->others, cpu));
+}
+
+/* (transfer full): of all processes of a node. One that may use all cpus of a larger object has a core there, or as
+ * many as it asks for: jobs get the others, whichever of them comes first. */
+static GArray *
+count_lists (DvmdMap *map, guint node, GPtrArray *lists, const char *taken)
+{
+  const Taken counted = { read_set (taken), read_set (dvmd_map_get_excluded (map, node)) };
+  g_autoptr (GArray) ranks = dvmd_map_expand_node (map, node);
   GArray *counts = g_array_new (FALSE, TRUE, sizeof (guint));
 
   for (guint i = 0; i < lists->len; i++)
-    count_cpus (counts, lists->pdata[i]);
+    {
+      const DvmdMapRank *rank = &g_array_index (ranks, DvmdMapRank, i);
+      const CpuSet cpus = read_set (lists->pdata[i]);
+
+      if (counts->len < cpus.size * 8)
+        g_array_set_size (counts, (guint)cpus.size * 8);
+      for (guint cpu = 0; cpu < cpus.size * 8; cpu++)
+        g_array_index (counts, guint, cpu) += set_has (&cpus, cpu)
+                                              && counts_for (&counted, dvmd_map_get_policy (map, rank->app), rank, cpu);
+      g_free (cpus.set);
+    }
+  g_free (counted.taken.set);
+  g_free (counted.others.set);
   return counts;
 }
 
@@ -151,7 +189,8 @@ make_shares (Claims *self, DvmdMap *map)
       g_return_val_if_fail (lists != NULL, shares);
 
       if (!g_hash_table_contains (counts, lists))
-        g_hash_table_insert (counts, g_ptr_array_ref (lists), count_lists (lists));
+        g_hash_table_insert (counts, g_ptr_array_ref (lists),
+                             count_lists (map, share.node, lists, dvmd_map_binder_get_taken (binder, lists)));
       share.counts = g_array_ref (g_hash_table_lookup (counts, lists));
       g_array_append_val (shares, share);
       g_ptr_array_unref (lists);

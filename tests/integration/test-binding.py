@@ -96,6 +96,29 @@ class Binding(dvmtest.Case):
             first.wait()
         self.assertEqual(dvm.get('Statistics')['jobs-bound'], 0)
 
+    @unittest.skipIf(len(CPUS) != 2, 'it counts with two cpus')
+    def test_jobs_on_objects(self):
+        """A process on a package counts for one core of it, whether it comes before those bound to cores or behind them."""
+        dvm = self.start('slots=4')
+        for words in (('package', 'core'), ('core', 'package'), ('package', 'package')):
+            jobs = [dvm.submit(['sleep', '1000'], np=1, **{'map-by': word, 'bind-to': word}) for word in words]
+            for job in jobs:
+                job.wait_running()
+            cpus = [expand(job.procs()[0][9]) for job in jobs]
+            for word, had in zip(words, cpus):
+                self.assertEqual(len(had), 2 if word == 'package' else 1, (words, cpus))
+            # None is left for a third one.
+            third = dvm.submit(['sleep', '1000'], np=1, **{'bind-to': 'core'})
+            dvmtest.wait_until(lambda: third.get('HeldAt') == 'cpus', 'it to wait')
+            jobs[0].cancel()
+            third.wait_running()
+            if words[1] == 'core':
+                self.assertFalse(expand(third.procs()[0][9]) & cpus[1], words)
+            for job in (*jobs, third):
+                job.cancel()
+                job.wait()
+        self.assertEqual(dvm.get('Statistics')['jobs-bound'], 0)
+
     def test_no_cpus_left(self):
         """Where others have all cpus a job that asks for some waits for them, unless it shares; others are not bound."""
         dvm = self.start(f'slots={2 * len(CPUS)}')

@@ -371,6 +371,8 @@ typedef struct
   GArray *ranks;    /* DvmdMapRank */
   GPtrArray *lists; /* of each */
   Cpus before;      /* those that jobs have which came before */
+  Cpus excluded;    /* the same when this one came: some may have ended */
+  Cpus taken;       /* none of the node was free any more of these then */
 } Bound;
 
 static const DvmdBindingPolicy *
@@ -385,15 +387,28 @@ may_share (const DvmdBindingPolicy *policy)
   return (policy->flags & DVMD_BINDING_OVERLOAD) != 0;
 }
 
+/* What the process counts for: its cpus, or of an object larger than a core a part that no other job has. */
+static Cpus
+claims_of (const Bound *self, guint i)
+{
+  const DvmdBindingPolicy *policy = policy_of (self, i);
+  Cpus cpus = read_cpus (self->lists->pdata[i]);
+
+  if (policy->bind_to >= DVMD_OBJECT_CORE || g_array_index (self->ranks, DvmdMapRank, i).place.kind == DVMD_KIND_CPUS)
+    return cpus;
+  return cpus & self->taken & ~(may_share (policy) ? 0 : self->excluded);
+}
+
 /* Whether each process on an object larger than a core has a cpu of its own; it may use all cpus of the object. */
 static gboolean
-has_room (const Bound *self, guint i, Cpus cpus)
+has_room (const Bound *self, guint i)
 {
+  Cpus claims = claims_of (self, i);
   guint n = 0;
 
   for (guint k = 0; k < self->ranks->len; k++)
     n += g_strcmp0 (self->lists->pdata[i], self->lists->pdata[k]) == 0 && !may_share (policy_of (self, k));
-  return count_cpus (cpus & ~self->before) >= n;
+  return (claims & self->before) == 0 && count_cpus (claims) >= n;
 }
 
 /* Each process has its cpus alone, by cores or by hardware threads; cpus that are named are as they are named. */
@@ -419,7 +434,7 @@ check_process (Stream *self, const Bound *bound, guint i, Cpus *alone)
     return;
   if (policy->bind_to < DVMD_OBJECT_CORE)
     {
-      MUST_HOLD (has_room (bound, i, cpus), self);
+      MUST_HOLD (has_room (bound, i), self);
       return;
     }
   MUST_HOLD ((cpus & bound->before) == 0, self);
@@ -429,7 +444,7 @@ check_process (Stream *self, const Bound *bound, guint i, Cpus *alone)
   *alone |= cpus;
 }
 
-/* The result has all cpus of the job there, and those of jobs before it. */
+/* The result has all cpus that the job claims there, and those of jobs before it. */
 static Cpus
 check_job_cpus (Stream *self, DvmdJob *job, guint rank, Cpus before)
 {
@@ -437,14 +452,19 @@ check_job_cpus (Stream *self, DvmdJob *job, guint rank, Cpus before)
   g_autoptr (DvmdMapBinder) binder = dvmd_map_binder_new (map);
   g_autoptr (GPtrArray) lists = dvmd_map_binder_bind (binder, rank, get_topology (rank, self), NULL);
   g_autoptr (GArray) ranks = dvmd_map_expand_node (map, rank);
-  const Bound bound = { map, ranks, lists, before };
+  const Bound bound = { map,
+                        ranks,
+                        lists,
+                        before,
+                        read_cpus (dvmd_map_get_excluded (map, rank)),
+                        read_cpus (dvmd_map_binder_get_taken (binder, lists)) };
   Cpus alone = 0;
 
   MUST_HOLD (lists != NULL && lists->len == ranks->len, self);
   for (guint i = 0; i < ranks->len; i++)
     {
       check_process (self, &bound, i, &alone);
-      before |= read_cpus (lists->pdata[i]);
+      before |= claims_of (&bound, i);
     }
   return before;
 }
