@@ -66,14 +66,16 @@ question_clear (Question *self)
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Question, question_clear)
 
-static const char *
-why_oversubscribed (const DvmdMapRequest *request)
+/* Slots that nobody has given may be passed on single nodes, although they do for the job: cpus may be too few for it
+ * all the same, as where they are given. */
+static gboolean
+exceeds_slots (const DvmdMapRequest *request)
 {
   guint64 slots = 0;
 
   for (guint i = 0; i < request->n_nodes; i++)
     slots += request->nodes[i].limit;
-  return dvmd_map_check_sum_of_np (request) > slots ? "more processes than slots" : "more processes than cpus";
+  return request->oversubscribe && dvmd_map_check_sum_of_np (request) > slots;
 }
 
 /* A job that may have more processes than slots has no binding by default; this one has not asked for that. */
@@ -82,11 +84,11 @@ explain_oversubscribed (Question *self)
 {
   const DvmdMapRequest *request = &self->request;
 
-  if (self->policy.bind_to == DVMD_BIND_TO_NONE && request->oversubscribe && !self->wishes->oversubscribe
+  if (self->policy.bind_to == DVMD_BIND_TO_NONE && exceeds_slots (request) && !self->wishes->oversubscribe
       && self->placement->oversubscribe != TRUE
       && dvmd_map_defaults_settle (self->placement, self->wishes, FALSE, dvmd_map_check_sum_of_np (request)).bind_to
              > DVMD_BIND_TO_NONE)
-    self->unbound = g_strdup (why_oversubscribed (request));
+    self->unbound = g_strdup ("more processes than slots");
 }
 
 /* The policy of the words is put into the request. */
@@ -101,7 +103,7 @@ question_init (Question *self, GPtrArray *mappers, const DvmdMapWishes *wishes, 
   self->placement = _dvm_placement_parse (wishes->map_by, wishes->rank_by, wishes->bind_to, "", error);
   if (self->placement == NULL)
     return FALSE;
-  oversubscribe = wishes->oversubscribe || request->oversubscribe || self->placement->oversubscribe == TRUE;
+  oversubscribe = wishes->oversubscribe || exceeds_slots (request) || self->placement->oversubscribe == TRUE;
   self->policy = dvmd_map_defaults_settle (self->placement, wishes, oversubscribe, dvmd_map_check_sum_of_np (request));
   explain_oversubscribed (self);
   self->request.rank_by = policy->rank_by;
@@ -923,8 +925,8 @@ dvmd_map_driver_count_procs (GPtrArray *mappers, const DvmdMapWishes *wishes, co
   mapper = find_mapper (mappers, self.word);
   if (!prepare (&self, mapper, &self.request, &words, NULL))
     return FALSE;
-  /* There are as many as devices: a binding that nobody has asked for is left out where they have too few cpus. */
-  if (self.policy.by_device && self.policy.bind_is_default && self.placement->pe == 0)
+  /* There are as many as slots, or devices: a binding that nobody has asked for is left out where cpus are too few. */
+  if ((self.policy.by_device || is_left_to_us (&self)) && self.policy.bind_is_default && self.placement->pe == 0)
     self.request.bind_to = DVMD_BIND_TO_NONE;
   return dvmd_mapper_count (mapper, &self.request, np) || (self.own_nodes != NULL && count_slots (&self.request, np));
 }

@@ -193,6 +193,40 @@ test_more_than_cpus (gconstpointer mappers)
     }
 }
 
+/* A node of more slots than cpus, given or not: an object that is asked for is for processes that have cpus there. */
+static void
+test_more_slots_than_cpus (gconstpointer mappers)
+{
+  static const struct
+  {
+    const char *map_by;
+    const char *bind_to;
+    guint32 np;
+    const char *expected;
+  } cases[] = {
+    { "core", NULL, 0, "0:0:0-1 1:0:2-3" },
+    { NULL, "core", 0, "0:0:0-1 1:0:2-3" },
+    { "core", "none", 0, "0:0:- 1:0:- 2:0:- 3:0:-" },
+    { "core", NULL, 3, "3 processes do not fit onto the job's 1 nodes: each has 1 core of its own" },
+    { NULL, NULL, 0, "0:0:- 1:0:- 2:0:- 3:0:-" },
+    { NULL, NULL, 3, "0:0:- 1:0:- 2:0:-" },
+  };
+
+  for (gsize i = 0; i < 2 * G_N_ELEMENTS (cases); i++)
+    {
+      g_auto (OfflineJob) job = { 0 };
+      g_autofree char *placed = NULL;
+
+      offline_job_init (&job, (GPtrArray *)mappers);
+      offline_job_add_node (&job, "n", "package:1 core:2 pu:2", 4);
+      job.oversubscribe = i % 2 == 1;
+      placed = offline_job_place (&job, cases[i / 2].map_by, cases[i / 2].bind_to, NULL, cases[i / 2].np);
+      if (strstr (placed, cases[i / 2].expected) == NULL)
+        g_error ("%s %s is \"%s\", not \"%s\"", cases[i / 2].map_by, cases[i / 2].bind_to, placed,
+                 cases[i / 2].expected);
+    }
+}
+
 /* A program without a number has the cpus of the list that the others leave. */
 static void
 test_list_of_programs (gconstpointer mappers)
@@ -296,6 +330,7 @@ static const OfflineTest tests[] = {
   { "/files/list", test_list },
   { "/files/list-of-programs", test_list_of_programs },
   { "/files/more-than-cpus", test_more_than_cpus },
+  { "/files/more-slots-than-cpus", test_more_slots_than_cpus },
   { "/files/number", test_number },
   { "/files/number-of-programs", test_number_of_programs },
   { "/files/cpus-of-each", test_cpus_of_each },

@@ -178,7 +178,7 @@ test_why_unbound (gconstpointer mappers)
     { "w", NULL, NULL, 4, FALSE, NULL },
     { "w", "slot:OVERSUBSCRIBE", NULL, 5, FALSE, NULL },
     { "w", "core", NULL, 5, TRUE, "more processes than slots" },
-    { "w", "core", "0", 4, TRUE, "more processes than cpus" },
+    { "w", "core", "0", 4, TRUE, "other jobs have the cpus" },
     { "wu", NULL, NULL, 4, FALSE, "the hardware of node n1 is not known" },
     { "w", "node", "0", 4, FALSE, "more slots than free cpus" },
     { "w", "core", "0", 4, FALSE, "other jobs have the cpus" },

@@ -43,7 +43,7 @@ dvmd_by_object_count (DvmdMapper *mapper, const DvmdMapRequest *request, guint32
   DvmdObjectKind kind = DVMD_OBJECT_NODE;
 
   return dvmd_map_words_read_kind (request->word, &kind, NULL)
-         && (dvmd_map_words_has_pe (request) || kind == DVMD_OBJECT_DEVICE)
+         && (request->bind_to > DVMD_BIND_TO_NONE || kind == DVMD_OBJECT_DEVICE)
          && dvmd_map_plan_count (request, kind, app_np);
 }
 
