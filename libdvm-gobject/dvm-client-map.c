@@ -10,6 +10,114 @@
 
 #include "dvm-client-private.h"
 
+/* As many ranks are in one answer; a larger map is asked for in pages. */
+#define PAGE 65536
+
+typedef struct
+{
+  char *path;
+  const char *interface;
+  int timeout_ms;
+  GVariant *apps;    /* (nullable): of a job that is there */
+  GVariant *options; /* a{sv} */
+  gboolean chosen;   /* these have the ranks */
+  guint32 first;     /* of the page */
+  GPtrArray *rows;   /* GVariant, of the pages before it */
+} Question;
+
+static void
+question_free (gpointer data)
+{
+  Question *self = data;
+
+  g_free (self->path);
+  g_clear_pointer (&self->apps, g_variant_unref);
+  g_variant_unref (self->options);
+  g_ptr_array_unref (self->rows);
+  g_free (self);
+}
+
+static void ask_page (GTask *task);
+
+/* A page after the first begins with the last rank of the one before it: a page must not begin behind the map. */
+static void
+add_page (Question *self, GVariant *page)
+{
+  for (gsize i = self->first > 0; i < g_variant_n_children (page); i++)
+    g_ptr_array_add (self->rows, g_variant_get_child_value (page, i));
+}
+
+static GVariant *
+join_pages (Question *self)
+{
+  return g_variant_ref_sink (
+      g_variant_new_array (G_VARIANT_TYPE ("(uuussss)"), (GVariant *const *)self->rows->pdata, self->rows->len));
+}
+
+static void
+on_page (GObject *connection, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (GTask) task = user_data;
+  Question *self = g_task_get_task_data (task);
+  g_autoptr (GVariant) reply = _dvm_client_call_finish (connection, result, task, NULL);
+  g_autoptr (GVariant) page = NULL;
+  gboolean last;
+
+  if (reply == NULL)
+    return;
+  page = g_variant_get_child_value (reply, 0);
+  last = self->chosen || g_variant_n_children (page) < PAGE;
+  if (last && self->first == 0)
+    {
+      g_task_return_pointer (task, g_steal_pointer (&page), (GDestroyNotify)g_variant_unref);
+      return;
+    }
+  add_page (self, page);
+  if (last)
+    {
+      g_task_return_pointer (task, join_pages (self), (GDestroyNotify)g_variant_unref);
+      return;
+    }
+  g_variant_get_child (self->rows->pdata[self->rows->len - 1], 0, "u", &self->first);
+  ask_page (g_steal_pointer (&task));
+}
+
+/* Takes task over. */
+static void
+ask_page (GTask *task)
+{
+  Question *self = g_task_get_task_data (task);
+  DvmCall call = { self->path, self->interface, "Map", NULL, "(a(uuussss))", self->timeout_ms, NULL };
+  g_auto (GVariantDict) dict = G_VARIANT_DICT_INIT (self->options);
+  g_autofree char *ranks = g_strdup_printf ("%u-%u", self->first, self->first + PAGE - 1);
+
+  if (!self->chosen)
+    g_variant_dict_insert (&dict, "ranks", "s", ranks);
+  if (self->apps != NULL)
+    call.parameters = g_variant_new ("(@aa{sv}@a{sv})", self->apps, g_variant_dict_end (&dict));
+  else
+    call.parameters = g_variant_new ("(@a{sv})", g_variant_dict_end (&dict));
+  _dvm_client_call (g_task_get_source_object (task), &call, task, on_page);
+}
+
+/* Takes task over. apps (nullable), options: (transfer full) */
+static void
+ask_map (GTask *task, const char *path, const char *interface, GVariant *apps, GVariant *options)
+{
+  Question *self = g_new0 (Question, 1);
+  g_autoptr (GVariant) ranks = g_variant_lookup_value (options, "ranks", NULL);
+
+  self->path = g_strdup (path);
+  self->interface = interface;
+  self->timeout_ms = apps != NULL ? G_MAXINT : -1;
+  self->apps = apps;
+  self->options = options;
+  self->chosen = ranks != NULL;
+  self->rows = g_ptr_array_new_with_free_func ((GDestroyNotify)g_variant_unref);
+  g_task_set_task_data (task, self, question_free);
+  ask_page (task);
+}
+
 /* (transfer full): the options of the job and those of the question */
 static GVariant *
 join_options (GVariant *options, GVariant *more)
@@ -55,11 +163,9 @@ void
 dvm_client_map_with_options_async (DvmClient *self, DvmJobSpec *spec, GVariant *options, GCancellable *cancellable,
                                    GAsyncReadyCallback callback, gpointer user_data)
 {
-  DvmCall call = { DVM_MANAGER_PATH, DVM_MANAGER_INTERFACE, "Map", NULL, "(a(uuussss))", G_MAXINT, NULL };
   g_autoptr (GVariant) value = NULL;
-  g_autoptr (GVariant) apps = NULL;
   g_autoptr (GVariant) of_job = NULL;
-  g_autoptr (GVariant) all = NULL;
+  GVariant *apps;
   GError *error = NULL;
   GTask *task;
 
@@ -76,9 +182,7 @@ dvm_client_map_with_options_async (DvmClient *self, DvmJobSpec *spec, GVariant *
     }
   value = dvm_job_spec_to_variant (spec);
   g_variant_get (value, "(@aa{sv}@a{sv})", &apps, &of_job);
-  all = join_options (of_job, options);
-  call.parameters = g_variant_new ("(@aa{sv}@a{sv})", apps, all);
-  _dvm_client_call (self, &call, task, _dvm_client_on_value);
+  ask_map (task, DVM_MANAGER_PATH, DVM_MANAGER_INTERFACE, apps, join_options (of_job, options));
 }
 
 /**
@@ -152,8 +256,8 @@ dvm_client_map_finish (DvmClient *self, GAsyncResult *result, GError **error)
  *
  * Asks where the processes of a job would go.
  *
- * Nothing is claimed and nothing is started. If the job would have to wait for slots, each note says so, and the map is
- * that of its turn.
+ * Nothing is claimed and nothing is started. Without @ranks a large map is asked for in pages. If the job would have to
+ * wait for slots, each note says so, and the map is that of its turn.
  *
  * Returns: (transfer full): a value of type a(uuussss): rank, application, local rank, node, cpuset, object, note of
  *   each process; %NULL on error, %DVM_ERROR_MAP_FAILED if such a job can never run
@@ -216,18 +320,11 @@ void
 dvm_client_map_job_async (DvmClient *self, DvmJob *job, const char *ranks, GCancellable *cancellable,
                           GAsyncReadyCallback callback, gpointer user_data)
 {
-  DvmCall call = { NULL, DVM_JOB_INTERFACE, "Map", NULL, "(a(uuussss))", -1, NULL };
-  g_autoptr (GVariant) options = NULL;
-
   g_return_if_fail (DVM_IS_CLIENT (self));
   g_return_if_fail (DVM_IS_JOB (job));
 
-  options = describe_ranks (ranks);
-  call.path = dvm_job_get_object_path (job);
-  call.parameters = g_variant_new ("(@a{sv})", options);
-  _dvm_client_call (self, &call,
-                    _dvm_client_new_task (self, dvm_client_map_job_async, cancellable, callback, user_data),
-                    _dvm_client_on_value);
+  ask_map (_dvm_client_new_task (self, dvm_client_map_job_async, cancellable, callback, user_data),
+           dvm_job_get_object_path (job), DVM_JOB_INTERFACE, NULL, describe_ranks (ranks));
 }
 
 /**

@@ -57,6 +57,15 @@ def test_objects():
         equal(here.cli("stop").returncode, 0)
 
 
+def test_large_map():
+    """a map of more ranks than one answer takes is asked for in pages, and ends where it ends"""
+    with place() as here:
+        for n_nodes in (128, 129):
+            rows = map_rows(here, "--bind-to", "none", "--nodes", str(n_nodes), topology="package:1 core:512 pu:1")
+            equal([row["rank"] for row in rows] == list(range(512 * n_nodes)), True, f"{len(rows)} ranks")
+            equal((rows[-1]["node"], rows[-1]["local-rank"]), (f"n{n_nodes - 1}", 511))
+
+
 def test_devices():
     """a map says which devices each rank has; a message says what would be right"""
     gpus = os.path.join(os.path.dirname(__file__), "..", "offline", "machines", "gpus.xml")
