@@ -359,13 +359,23 @@ is_translated (DvmCliArgs *args, const char *name)
   return FALSE;
 }
 
+static gboolean
+is_hidden (void)
+{
+  static const char *const words[] = { "no", "0", "false", NULL };
+  const char *notice = g_getenv ("DVM_NOTICE");
+  g_autofree char *word = notice != NULL ? g_ascii_strdown (notice, -1) : NULL;
+
+  return word != NULL && g_strv_contains (words, word);
+}
+
 void
 dvm_cli_old_tell (DvmCli *cli, DvmCliArgs *args)
 {
   g_autofree char *typed = dvm_cli_old_show (args);
   g_autoptr (GString) today = g_string_new (NULL);
 
-  if (typed == NULL || g_strcmp0 (g_getenv ("DVM_NOTICE"), "no") == 0)
+  if (typed == NULL || is_hidden ())
     return;
   for (gsize i = 0; i < G_N_ELEMENTS (todays); i++)
     {

@@ -587,14 +587,16 @@ dvm_cli_spec_new_from_file (DvmCli *cli, const char *path, GError **error)
   g_autoptr (DvmJobSpec) spec = NULL;
   g_autofree char *text = NULL;
   g_autofree char *directory = NULL;
+  g_autoptr (GError) local = NULL;
   gsize length;
 
   if (!check_beside_file (cli->args, path, error) || !read_job_file (path, &text, &length, error))
     return NULL;
-  spec = dvm_job_spec_new_from_json (text, (gssize)length, error);
+  spec = dvm_job_spec_new_from_json (text, (gssize)length, &local);
   if (spec == NULL)
     {
-      g_prefix_error (error, "%s: ", strcmp (path, "-") != 0 ? path : _ ("standard input"));
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0, "%s: %s", strcmp (path, "-") != 0 ? path : _ ("standard input"),
+                   local->message);
       return NULL;
     }
   directory = current_directory (error);

@@ -84,24 +84,6 @@ take_option (GPtrArray *argv, const char *name, const char *value)
 /* Options that are settings of the same name: what jobs get that do not say it. */
 static const char *const defaults[] = { "map-by", "rank-by", "bind-to", "output", "display", NULL };
 
-static gboolean
-gives_defaults (DvmCli *cli)
-{
-  g_autofree const char **settings = dvm_cli_args_get_all (cli->args, "set");
-
-  for (gsize i = 0; defaults[i] != NULL; i++)
-    {
-      g_autofree char *start = g_strconcat (defaults[i], "=", NULL);
-
-      if (dvm_cli_args_has (cli->args, defaults[i]))
-        return TRUE;
-      for (gsize k = 0; settings[k] != NULL; k++)
-        if (g_str_has_prefix (settings[k], start))
-          return TRUE;
-    }
-  return FALSE;
-}
-
 static void
 take_settings (GPtrArray *argv, DvmCli *cli)
 {
@@ -431,7 +413,7 @@ run_in_background (Start *start, int ready_end, GError **error)
     {
       end = end_daemon (&keeper, result != DVM_CLI_READY_ANSWERED);
       /* That is what dvmd says of a setting that is wrong. */
-      if (gives_defaults (start->cli) && WIFEXITED (end) && WEXITSTATUS (end) == DVM_CLI_EXIT_USAGE)
+      if (WIFEXITED (end) && WEXITSTATUS (end) == DVM_CLI_EXIT_USAGE)
         blame_usage (error);
       if (result == DVM_CLI_READY_SILENT)
         explain_end (start, end, error);

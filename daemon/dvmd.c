@@ -284,9 +284,20 @@ open_trace_file (DvmdConfig *config, DvmdTraceFile **file, GError **error)
 static gboolean
 check_defaults (Daemon *self, DvmdConfig *config, GError **error)
 {
+  static const char *const names[] = { "map-by", "rank-by", "bind-to", "output" };
   const DvmdDefaults defaults = dvmd_node_options_get_defaults (config);
+  g_autoptr (GError) local = NULL;
+  g_autoptr (GString) said = g_string_new (NULL);
 
-  return dvmd_controller_check_defaults (self->plugins, &defaults, error);
+  if (dvmd_controller_check_defaults (self->plugins, &defaults, &local))
+    return TRUE;
+  for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
+    if (dvmd_config_get_origin (config, names[i]) != DVMD_CONFIG_ORIGIN_BUILT_IN)
+      g_string_append_printf (said, "%s%s: %s = %s", said->len > 0 ? ", " : "",
+                              dvmd_config_get_place (config, names[i]), names[i],
+                              dvmd_config_get_string (config, names[i]));
+  g_set_error (error, local->domain, local->code, "%s (%s)", local->message, said->str);
+  return FALSE;
 }
 
 static void

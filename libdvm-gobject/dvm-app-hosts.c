@@ -8,6 +8,8 @@
 
 #define G_LOG_DOMAIN "dvm-spec"
 
+#include <glib/gi18n-lib.h>
+
 #include "dvm-app-spec-private.h"
 #include "dvm-placement-private.h"
 
@@ -56,6 +58,12 @@ read_choice (DvmAppSpec *self, const char *place, DvmHosts **hosts, DvmHostsRead
   file = _dvm_hosts_new ();
   if (!_dvm_hosts_add_file (file, self->hostfile, read, error))
     return FALSE;
+  /* It would be all nodes otherwise. */
+  if (_dvm_hosts_get_n (file) == 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s: no host is named"), self->hostfile);
+      return FALSE;
+    }
   *hosts = _dvm_hosts_get_n (list) > 0 ? _dvm_hosts_filter (file, list, error) : g_steal_pointer (&file);
   return *hosts != NULL;
 }

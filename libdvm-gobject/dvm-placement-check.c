@@ -224,11 +224,28 @@ check_threads (const DvmPlacementReader *self, GError **error)
   return FALSE;
 }
 
+/* Processes that are bound to nothing share all cpus. */
+static gboolean
+check_unbound (const DvmPlacementReader *self, GError **error)
+{
+  const DvmPlacement *placement = self->placement;
+
+  if (!placement->bind_given || placement->bind_to != DVM_BIND_TO_NONE
+      || (!placement->overload && placement->bind_limit == 0))
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               _ ("%sbind-to: “%s” and “none” contradict each other: nothing is bound"), self->place,
+               placement->overload ? "overload-allowed" : "limit");
+  return FALSE;
+}
+
 static gboolean
 check_binding (const DvmPlacementReader *self, GError **error)
 {
   const DvmPlacement *placement = self->placement;
 
+  if (!check_unbound (self, error))
+    return FALSE;
   if (!placement->bind_given || self->word == DVM_MAP_WORD_FOREIGN)
     return TRUE;
   if (!check_one_cpu (self, error) || !check_list (self, error))

@@ -290,6 +290,27 @@ join_paths (char **parts)
     }
 }
 
+/* A qualifier without its colon would be a word of nobody, or part of a value. */
+static gboolean
+check_colon (const DvmPlacementReader *self, const char *word, gsize length, GError **error)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (map_qualifiers); i++)
+    if (strlen (map_qualifiers[i].name) == length && g_ascii_strncasecmp (word, map_qualifiers[i].name, length) == 0)
+      return refuse_map_by (self, error, _ ("“%s” is a qualifier: it is written behind a colon, :%s"),
+                            map_qualifiers[i].name, map_qualifiers[i].name);
+  return TRUE;
+}
+
+/* "numa:PE=2,SPAN": commas stand in lists of numbers alone. */
+static gboolean
+check_commas (const DvmPlacementReader *self, const char *part, GError **error)
+{
+  for (const char *comma = strchr (part, ','); comma != NULL; comma = strchr (comma + 1, ','))
+    if (!check_colon (self, comma + 1, strcspn (comma + 1, "=,"), error))
+      return FALSE;
+  return TRUE;
+}
+
 static gboolean
 read_qualifiers (DvmPlacementReader *self, char **parts, GPtrArray *rest, GError **error)
 {
@@ -312,7 +333,8 @@ read_qualifiers (DvmPlacementReader *self, char **parts, GPtrArray *rest, GError
         }
       else
         {
-          if (!check_moved (self, parts[i], length, error))
+          if (!check_moved (self, parts[i], length, error)
+              || (strchr (parts[i], '/') == NULL && !check_commas (self, parts[i], error)))
             return FALSE;
           word = _dvm_placement_find_word (map_qualifiers, G_N_ELEMENTS (map_qualifiers), parts[i], length, self->place,
                                            "map-by", error);
@@ -519,16 +541,6 @@ read_ppr (DvmPlacementReader *self, char **parts, gsize *used, GError **error)
   return TRUE;
 }
 
-/* A qualifier without its colon would be a word of nobody. */
-static gboolean
-check_colon (const DvmPlacementReader *self, const char *word, GError **error)
-{
-  for (gsize i = 0; i < G_N_ELEMENTS (map_qualifiers); i++)
-    if (g_ascii_strcasecmp (word, map_qualifiers[i].name) == 0)
-      return refuse_map_by (self, error, _ ("“%s” is a qualifier: it is written behind a colon, :%s"), word, word);
-  return TRUE;
-}
-
 static gboolean
 find_word (DvmPlacementReader *self, const char *text, GError **error)
 {
@@ -539,7 +551,7 @@ find_word (DvmPlacementReader *self, const char *text, GError **error)
 
   if (length == 0)
     return TRUE;
-  if (!check_colon (self, start, error))
+  if (!check_colon (self, start, length, error))
     return FALSE;
   /* "co" is "core": "colocate" needs a third letter. */
   if (length > 2 && g_ascii_strncasecmp ("colocate", start, length) == 0)

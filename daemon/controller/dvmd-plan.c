@@ -162,6 +162,15 @@ count_in_levels (const char *text, guint64 *children)
   return n;
 }
 
+/* Levels of an object and a number each, "package:2 core:8(indexes=...)", with memory in brackets between them. */
+static gboolean
+looks_like_levels (const char *text)
+{
+  return g_regex_match_simple (
+      "^\\s*(\\([^()]*\\)\\s*)?((([a-z][a-z0-9]*:)?[0-9]+(\\([^()]*\\))?|\\[[^\\]]*\\])(\\s+|$))+$", text,
+      G_REGEX_CASELESS, 0);
+}
+
 /* hwloc takes minutes for what no machine is like, and its time grows with the square of the children of one object. */
 static gboolean
 check_text (const char *text, GError **error)
@@ -169,7 +178,11 @@ check_text (const char *text, GError **error)
   guint64 children = 1;
   guint64 n = is_xml (text) ? count_in_xml (text) : count_in_levels (text, &children);
 
-  if (n > MOST_HWTHREADS)
+  if ((n > MOST_HWTHREADS || children > MOST_CHILDREN) && !is_xml (text) && !looks_like_levels (text))
+    g_set_error_literal (
+        error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+        "it is neither a description, such as “package:2 core:8 pu:2”, nor XML that lstopo has written");
+  else if (n > MOST_HWTHREADS)
     g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "a node has %d hardware threads at most", MOST_HWTHREADS);
   else if (children > MOST_CHILDREN)
     g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,

@@ -96,6 +96,14 @@ def test_defaults():
             equal(status, 2, told)
             contains(told, mention)
             equal(here.cli("status").returncode, 1)
+        # It is told where the word was said.
+        result = here.cli("start", "--bus", "none", env={**here.env, "DVM_MAP_BY": "slow"})
+        equal(result.returncode, 2, result.stderr)
+        contains(result.stderr, "(DVM_MAP_BY: map-by = slow)")
+        write_conf(here, "[dvm]\nmap-by = slow\n")
+        result = here.cli("start", "--bus", "none")
+        equal(result.returncode, 2, result.stderr)
+        contains(result.stderr, "dvm.conf:2: map-by = slow)")
 
 
 def test_defaults_and_job():

@@ -93,7 +93,7 @@ def test_mistakes():
             ("[" * 100000, "nested too deeply"),
         ):
             result = here.cli("submit", "--file", "-", stdin=text.encode(errors="surrogateescape"), text=False)
-            check(result.returncode in (1, 2), f"{text[:60]}: {result.returncode}")
+            equal(result.returncode, 2, f"{text[:60]}: {result.stderr}")
             contains(result.stderr.decode(), mention, text[:60])
         result = here.cli("submit", "--file", here.path + "/none.json")
         contains(result.stderr, "none.json")

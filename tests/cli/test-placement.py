@@ -169,7 +169,8 @@ def test_old_spellings():
         equal(told("-N", "1", "--bind-to-none"), (0, line))
         contains(told("-N", "1", "--map-by", ":nolocal")[1], "'-N 1' is '--map-by ppr:1:node:nolocal' today")
         equal(told("-q", "-N", "1"), (0, ""))
-        equal(told("-N", "1", env={**here.env, "DVM_NOTICE": "no"}), (0, ""))
+        for word in ("no", "0", "False"):
+            equal(told("-N", "1", env={**here.env, "DVM_NOTICE": word}), (0, ""), word)
         with open(here.path + "/job.json", "w") as file:
             json.dump({"apps": [{"argv": list(SHOW), "np": 5}], "map-by": "slot", "personality": "plain"}, file)
         result = here.cli("run", "--file", here.path + "/job.json", "--bynode")
@@ -265,6 +266,11 @@ def test_hostfile():
         write("node1 slots=two\n")
         dvm.refused(here.path + "/mine:1: slots is “two”", "--hostfile", "mine")
         dvm.refused(here.path + "/no-such-file", "--hostfile", "no-such-file")
+        for content in ("", "# none\n\n"):
+            with open(here.path + "/empty", "w") as file:
+                file.write(content)
+            dvm.refused(here.path + "/empty: no host is named", "--hostfile", "empty")
+        dvm.refused("have fewer processes, more for each, or more nodes", "-n", "5", "-N", "1")
 
 
 def test_oversubscribe():

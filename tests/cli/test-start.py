@@ -204,7 +204,7 @@ def test_nodes_refused():
             ((1, "relative names are for jobs"), "--host", "+n1"),
             ((1, "names no host"), "--host", "^a"),
             ((1, 'no launcher "pigeon"; there are: local, ssh'), "--host", "a", "--launcher", "pigeon"),
-            ((1, "it takes a number from 2"), "--set", "radix=1"),
+            ((2, "it takes a number from 2"), "--set", "radix=1"),
         ]
         for (status, mention), *args in wrong:
             result = here.cli("start", "--bus", "none", *args)

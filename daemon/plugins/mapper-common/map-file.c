@@ -284,16 +284,16 @@ take_node (DvmdFilePlan *self, const DvmdMapLine *line, guint *node, GError **er
   *node = find_node (self, line->host);
   if (*node == request->n_nodes)
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "%s: “%s” is none of the job's %u nodes", line->place,
-                   line->host, request->n_nodes);
+      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "%s: “%s” is none of the job's %u nodes%s", line->place,
+                   line->host, request->n_nodes, line->host[0] == '+' ? ": the first is +n0" : "");
       return FALSE;
     }
   most = request->oversubscribe ? request->nodes[*node].most : request->nodes[*node].limit;
   if (++self->counts[*node] <= most)
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-               "%s: node %s takes %u processes of the job, and this is one more", line->place,
-               request->nodes[*node].name, most);
+               "%s: node %s takes %u process%s of the job, and this is one more", line->place,
+               request->nodes[*node].name, most, most == 1 ? "" : "es");
   return FALSE;
 }
 
@@ -307,8 +307,8 @@ take_for_app (DvmdFilePlan *self, const DvmdMapLine *line, guint node, GError **
   if (limit > 0 && (++self->app_counts[node] <= limit || request->oversubscribe))
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-               "%s: node %s takes %u processes of this program of the job, and this is one more", line->place,
-               request->nodes[node].name, limit);
+               "%s: node %s takes %u process%s of this program of the job, and this is one more", line->place,
+               request->nodes[node].name, limit, limit == 1 ? "" : "es");
   return FALSE;
 }
 

@@ -90,6 +90,13 @@ find_help (const DvmdMapPlan *self, guint64 need)
 
 /* ---- the cause ---- */
 
+/* (transfer full): such as "2 processes do" */
+static char *
+show_need (guint64 need)
+{
+  return need == 1 ? g_strdup ("1 process does") : g_strdup_printf ("%" G_GUINT64_FORMAT " processes do", need);
+}
+
 /* Whether some object of a node, or one of its packages, has so many cpus. */
 static gboolean
 holds_one (const DvmdMapPlan *self)
@@ -163,11 +170,12 @@ set_no_cpus (const DvmdMapPlan *self, const Sums *sums, const char *apps, GError
 {
   g_autofree char *share = show_share (self);
   g_autofree char *help = find_help (self, sums->need);
+  g_autofree char *need = show_need (sums->need);
 
   g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-               "%" G_GUINT64_FORMAT " processes do not fit onto the job's %u nodes%s: %s, and after those that have a "
+               "%s not fit onto the job's %u nodes%s: %s, and after those that have a "
                "place there is room for %" G_GUINT64_FORMAT "; %s",
-               sums->need, self->request->n_nodes, apps, share, sums->fits, help);
+               need, self->request->n_nodes, apps, share, sums->fits, help);
 }
 
 /* How many processes the devices of all nodes are for, if each has its own; G_MAXUINT64: they are no devices, or shared
@@ -188,13 +196,14 @@ static void
 set_no_devices (const DvmdMapPlan *self, guint64 need, guint64 n_devices, GError **error)
 {
   const char *name = self->request->value;
+  g_autofree char *shown = show_need (need);
 
   g_set_error (
       error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-      "map-by: %" G_GUINT64_FORMAT " processes do not fit onto the %" G_GUINT64_FORMAT
+      "map-by: %s not fit onto the %" G_GUINT64_FORMAT
       " devices “%s”, or groups of them, of the job's %u nodes: each has its own; have fewer processes, or let "
       "them share (map-by device=%s:shared)",
-      need, n_devices, name, self->request->n_nodes, name);
+      shown, n_devices, name, self->request->n_nodes, name);
 }
 
 /* No node has the object on which processes are put. */
@@ -232,6 +241,7 @@ dvmd_map_plan_refuse (DvmdMapPlan *self, GError **error)
   const DvmdMapRequest *request = self->request;
   Sums sums = sum_up (self);
   const char *apps = request->app_limits != NULL ? ", as far as they are for its applications" : "";
+  g_autofree char *need = show_need (sums.need);
 
   if (sums.without < request->n_nodes && sums.need > count_devices (self))
     set_no_devices (self, sums.need, count_devices (self), error);
@@ -240,8 +250,7 @@ dvmd_map_plan_refuse (DvmdMapPlan *self, GError **error)
   else if (sums.need <= sums.slots && request->bind_to > DVMD_BIND_TO_NONE)
     set_no_cpus (self, &sums, apps, error);
   else
-    g_set_error (
-        error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-        "%" G_GUINT64_FORMAT " processes do not fit into the %" G_GUINT64_FORMAT " slots of the job's %u nodes%s%s",
-        sums.need, sums.slots, request->n_nodes, apps, sums.without > 0 ? "; some of these have no such object" : "");
+    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+                 "%s not fit into the %" G_GUINT64_FORMAT " slots of the job's %u nodes%s%s", need, sums.slots,
+                 request->n_nodes, apps, sums.without > 0 ? "; some of these have no such object" : "");
 }

@@ -119,8 +119,10 @@ set_error (DvmdMapPlan *plan, const DvmdMapRequest *request, const Wish *wish, g
     need += request->app_np[app];
   g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
                "%u of %" G_GUINT64_FORMAT
-               " processes have no place: %u of each application on each %s, where there is room for so many",
-               left, need, wish->number, object);
+               " processes have no place: %u of each application on each %s, where there is room for so many; %s",
+               left, need, wish->number, object,
+               need > left ? "have fewer processes, more for each, or more nodes"
+                           : "have fewer for each, or nodes with more slots and cpus");
 }
 
 static DvmdPluginVerdict

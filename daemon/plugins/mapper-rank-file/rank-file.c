@@ -46,7 +46,7 @@ skip_word (const char *text, const char *word)
   return text[0] == '=' ? skip_spaces (text + 1) : NULL;
 }
 
-/* (nullable): what follows "rank N=" */
+/* (nullable): what follows "rank N=". rank (out): MOST_RANKS if it is too large */
 static const char *
 read_rank (const char *text, guint32 *rank)
 {
@@ -60,8 +60,8 @@ read_rank (const char *text, guint32 *rank)
     return NULL;
   number = g_ascii_strtoull (text, &end, 10);
   text = skip_spaces (end);
-  *rank = (guint32)number;
-  return number < MOST_RANKS && text[0] == '=' ? skip_spaces (text + 1) : NULL;
+  *rank = (guint32)MIN (number, MOST_RANKS);
+  return text[0] == '=' ? skip_spaces (text + 1) : NULL;
 }
 
 static gboolean
@@ -79,6 +79,12 @@ read_line (DvmdMapLine *line, const char *text, GError **error)
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
                    "%s: “%s” is not written as it must be: rank N=HOST slot=CPUS, such as rank 0=n001 slot=0-3",
                    line->place, text);
+      return FALSE;
+    }
+  if (line->rank >= MOST_RANKS)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s: “%s”: the rank is too large, the last one can be %u",
+                   line->place, text, MOST_RANKS - 1);
       return FALSE;
     }
   line->host = g_strndup (host, length);
