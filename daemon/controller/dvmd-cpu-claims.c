@@ -94,7 +94,7 @@ set_has (const CpuSet *self, guint cpu)
   return self->set != NULL && CPU_ISSET_S (cpu, self->size, self->set);
 }
 
-/* What the processes of a node count for */
+/* The cpus that the processes of a node count for are found by these. */
 typedef struct
 {
   CpuSet taken;  /* all cpus that are not free any more */

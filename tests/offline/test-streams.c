@@ -387,7 +387,7 @@ may_share (const DvmdBindingPolicy *policy)
   return (policy->flags & DVMD_BINDING_OVERLOAD) != 0;
 }
 
-/* What the process counts for: its cpus, or of an object larger than a core a part that no other job has. */
+/* The process counts for these: its cpus, or of an object larger than a core a part that no other job has. */
 static Cpus
 claims_of (const Bound *self, guint i)
 {
