@@ -16,6 +16,7 @@ typedef struct
   const char *rank_by;
   const char *bind_to;
   gboolean binds;         /* its processes are bound unless it says otherwise: those of parallel programs */
+  gboolean shares_cpus;   /* they would be, if its nodes were not parts of one machine */
   gboolean oversubscribe; /* the job allows it */
   gboolean np_is_counted; /* how many processes there are was not given */
   const char *file;       /* the text of the file that map-by names */

@@ -78,17 +78,19 @@ exceeds_slots (const DvmdMapRequest *request)
   return request->oversubscribe && dvmd_map_check_sum_of_np (request) > slots;
 }
 
-/* A job that may have more processes than slots has no binding by default; this one has not asked for that. */
+/* A job that may have more processes than slots has no binding by default, nor one on nodes that share cpus; this one
+ * has not asked for that. */
 static void
-explain_oversubscribed (Question *self)
+explain_unbound (Question *self)
 {
-  const DvmdMapRequest *request = &self->request;
+  const DvmPlacement *placement = self->placement;
+  DvmdMapWishes apart = *self->wishes;
 
-  if (self->policy.bind_to == DVMD_BIND_TO_NONE && exceeds_slots (request) && !self->wishes->oversubscribe
-      && self->placement->oversubscribe != TRUE
-      && dvmd_map_defaults_settle (self->placement, self->wishes, FALSE, dvmd_map_check_sum_of_np (request)).bind_to
+  apart.binds = apart.binds || apart.shares_cpus;
+  if (self->policy.bind_to == DVMD_BIND_TO_NONE && !apart.oversubscribe && placement->oversubscribe != TRUE
+      && dvmd_map_defaults_settle (placement, &apart, FALSE, dvmd_map_check_sum_of_np (&self->request)).bind_to
              > DVMD_BIND_TO_NONE)
-    self->unbound = g_strdup ("more processes than slots");
+    self->unbound = g_strdup (apart.shares_cpus ? "its nodes are parts of one machine" : "more processes than slots");
 }
 
 /* The policy of the words is put into the request. */
@@ -105,7 +107,7 @@ question_init (Question *self, GPtrArray *mappers, const DvmdMapWishes *wishes, 
     return FALSE;
   oversubscribe = wishes->oversubscribe || exceeds_slots (request) || self->placement->oversubscribe == TRUE;
   self->policy = dvmd_map_defaults_settle (self->placement, wishes, oversubscribe, dvmd_map_check_sum_of_np (request));
-  explain_oversubscribed (self);
+  explain_unbound (self);
   self->request.rank_by = policy->rank_by;
   self->request.bind_to = policy->bind_to;
   self->request.bind_flags = policy->bind_flags;
@@ -797,8 +799,10 @@ describe (DvmdJob *job, const DvmdPlaces *places, const DvmdMapTopologies *topol
  * description alone.
  */
 static DvmdMapWishes *
-list_wishes (DvmJobSpec *spec, gboolean binds)
+list_wishes (DvmJobSpec *spec, const DvmdMapTopologies *topologies)
 {
+  gboolean binds = topologies != NULL && topologies->binds && !_dvm_job_spec_is_plain (spec);
+  gboolean shares_cpus = topologies != NULL && !topologies->binds && !_dvm_job_spec_is_plain (spec);
   guint n_apps = dvm_job_spec_get_n_apps (spec);
   DvmdMapWishes *wishes = g_new (DvmdMapWishes, n_apps);
   gboolean oversubscribe = _dvm_job_spec_get_when_full_policy (spec) == DVM_WHEN_FULL_OVERSUBSCRIBE;
@@ -813,7 +817,8 @@ list_wishes (DvmJobSpec *spec, gboolean binds)
         .bind_to = words.bind_to,
         .file = words.file,
         .file_name = words.file_name,
-        .binds = binds && !_dvm_job_spec_is_plain (spec),
+        .binds = binds,
+        .shares_cpus = shares_cpus,
         .oversubscribe = oversubscribe,
         .np_is_counted = dvm_app_spec_get_np (dvm_job_spec_get_app (spec, i)) == 0,
       };
@@ -886,7 +891,7 @@ count_slots (const DvmdMapRequest *request, guint32 *np)
 gboolean
 dvmd_map_driver_check (GPtrArray *mappers, DvmJobSpec *spec, gboolean *counts, GError **error)
 {
-  g_autofree DvmdMapWishes *wishes = list_wishes (spec, FALSE);
+  g_autofree DvmdMapWishes *wishes = list_wishes (spec, NULL);
   g_autofree guint32 *np = g_new0 (guint32, dvm_job_spec_get_n_apps (spec));
   const DvmdMapApps apps = { .wishes = wishes };
   const DvmdMapRequest request = { .app_np = np, .n_apps = dvm_job_spec_get_n_apps (spec) };
@@ -969,7 +974,7 @@ gboolean
 dvmd_map_driver_count (GPtrArray *mappers, DvmdJob *job, const DvmdPlaces *places, const DvmdMapTopologies *topologies,
                        guint32 *np)
 {
-  g_autofree DvmdMapWishes *wishes = list_wishes (dvmd_job_get_spec (job), topologies != NULL && topologies->binds);
+  g_autofree DvmdMapWishes *wishes = list_wishes (dvmd_job_get_spec (job), topologies);
   const DvmdMapApps apps = { wishes, topologies };
   g_autofree DvmdMapNode *nodes = NULL;
   DvmdMapRequest request = describe (job, places, topologies, &nodes);
@@ -985,7 +990,7 @@ DvmdMap *
 dvmd_map_driver_map_job (GPtrArray *mappers, DvmdJob *job, const DvmdPlaces *places,
                          const DvmdMapTopologies *topologies, GError **error)
 {
-  g_autofree DvmdMapWishes *wishes = list_wishes (dvmd_job_get_spec (job), topologies != NULL && topologies->binds);
+  g_autofree DvmdMapWishes *wishes = list_wishes (dvmd_job_get_spec (job), topologies);
   const DvmdMapApps apps = { wishes, topologies };
   g_autofree DvmdMapNode *nodes = NULL;
   DvmdMapRequest request = describe (job, places, topologies, &nodes);

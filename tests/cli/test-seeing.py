@@ -57,6 +57,18 @@ def test_objects():
         equal(here.cli("stop").returncode, 0)
 
 
+def test_parts_of_one_machine():
+    """nodes that share cpus bind nothing that is not asked for, and the map says why"""
+    with place() as here:
+        equal(here.cli("start", "--nodes", "2", "--slots", "1", "--bus", "none").returncode, 0)
+        why = "not bound: its nodes are parts of one machine"
+        for words, note in (((), why), (("--map-by", "node"), why), (("--personality", "plain"), ""), (("--bind-to", "none"), ""),
+                            (("--bind-to", "core"), "")):
+            rows = json.loads(here.cli("map", "--json", "-n", "2", *words, "true").stdout)
+            equal([row["note"] for row in rows], [note] * 2, words)
+        equal(here.cli("stop").returncode, 0)
+
+
 def test_large_map():
     """a map of more ranks than one answer takes is asked for in pages, and ends where it ends"""
     with place() as here:
