@@ -12,6 +12,8 @@
 
 /* As many ranks are in one answer; a larger map is asked for in pages. */
 #define PAGE 65536
+/* Each page is mapped anew by the DVM. */
+#define MOST_RANKS (16 * PAGE)
 
 typedef struct
 {
@@ -47,6 +49,30 @@ add_page (Question *self, GVariant *page)
     g_ptr_array_add (self->rows, g_variant_get_child_value (page, i));
 }
 
+/* Each page is a question of its own: the rank that two of them have must have the same place in both. */
+static gboolean
+check_page (Question *self, GVariant *page, GError **error)
+{
+  if (self->rows->len >= MOST_RANKS)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE, "The map has more than %d ranks: ask for some of them",
+                   MOST_RANKS);
+      return FALSE;
+    }
+  if (self->first > 0)
+    {
+      g_autoptr (GVariant) row = g_variant_n_children (page) > 0 ? g_variant_get_child_value (page, 0) : NULL;
+
+      if (row == NULL || !g_variant_equal (row, self->rows->pdata[self->rows->len - 1]))
+        {
+          g_set_error_literal (error, DVM_ERROR, DVM_ERROR_FAILED,
+                               "The map has changed while it was asked for: ask again");
+          return FALSE;
+        }
+    }
+  return TRUE;
+}
+
 static GVariant *
 join_pages (Question *self)
 {
@@ -61,11 +87,17 @@ on_page (GObject *connection, GAsyncResult *result, gpointer user_data)
   Question *self = g_task_get_task_data (task);
   g_autoptr (GVariant) reply = _dvm_client_call_finish (connection, result, task, NULL);
   g_autoptr (GVariant) page = NULL;
+  GError *error = NULL;
   gboolean last;
 
   if (reply == NULL)
     return;
   page = g_variant_get_child_value (reply, 0);
+  if (!check_page (self, page, &error))
+    {
+      g_task_return_error (task, error);
+      return;
+    }
   last = self->chosen || g_variant_n_children (page) < PAGE;
   if (last && self->first == 0)
     {

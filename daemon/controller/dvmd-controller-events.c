@@ -199,6 +199,11 @@ add_proc (Event *self, const char *nspace, guint32 rank, GError **error)
       g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no job and no tool %s", nspace);
       return FALSE;
     }
+  if (rank != 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "Tool %s is one process, with rank 0", nspace);
+      return FALSE;
+    }
   add_target (self, agent, nspace, rank);
   return TRUE;
 }
@@ -221,9 +226,14 @@ add_named (Event *self, GHashTable *named, gboolean whole, GError **error)
 
   g_variant_iter_init (&iter, self->procs);
   while (g_variant_iter_next (&iter, "(&su)", &nspace, &rank))
-    if ((rank == DVMD_PMIX_RANK_WILDCARD) == whole && !is_named (named, nspace, rank)
-        && !add_proc (self, nspace, rank, error))
-      return FALSE;
+    {
+      /* All of a tool is its one process. */
+      if (rank == DVMD_PMIX_RANK_WILDCARD && dvmd_controller_find_tool (self->controller, nspace) != 0)
+        rank = 0;
+      if ((rank == DVMD_PMIX_RANK_WILDCARD) == whole && !is_named (named, nspace, rank)
+          && !add_proc (self, nspace, rank, error))
+        return FALSE;
+    }
   return TRUE;
 }
 
@@ -294,7 +304,7 @@ add_range (Event *self, GError **error)
     case DVMD_PMIX_RANGE_CUSTOM:
       return add_procs (self, error);
     case DVMD_PMIX_RANGE_RM:
-      dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, self->call->nspace, self->call->rank,
+      dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, self->call->nspace, self->call->rank,
                      "tells the DVM of event %d, which nothing comes of", self->status);
       return TRUE;
     case DVMD_PMIX_RANGE_PROC_LOCAL:

@@ -311,10 +311,10 @@ dvmd_controller_pull_spawned (DvmdController *self, DvmdJob *job, const DvmdCall
   get_pull (entry, get_server (all, call))->spawned = streams;
 }
 
-void
-dvmd_controller_release_spawned (DvmdController *self, DvmdJob *job)
+static void
+release (Pulls *all, guint job)
 {
-  Job *entry = g_hash_table_lookup (get_all (self)->jobs, GUINT_TO_POINTER (dvmd_job_get_id (job)));
+  Job *entry = g_hash_table_lookup (all->jobs, GUINT_TO_POINTER (job));
   Held *held;
 
   if (entry == NULL)
@@ -325,6 +325,12 @@ dvmd_controller_release_spawned (DvmdController *self, DvmdJob *job)
       on_output (NULL, &held->piece, held->receipt, entry);
       held_free (held);
     }
+}
+
+void
+dvmd_controller_release_spawned (DvmdController *self, DvmdJob *job)
+{
+  release (get_all (self), dvmd_job_get_id (job));
 }
 
 static gboolean
@@ -339,8 +345,11 @@ dvmd_controller_drop_spawned (DvmdController *self, guint job)
 {
   Job *entry = g_hash_table_lookup (get_all (self)->jobs, GUINT_TO_POINTER (job));
 
-  if (entry != NULL)
-    drop_pulls (entry, drop_spawned, NULL);
+  if (entry == NULL)
+    return;
+  drop_pulls (entry, drop_spawned, NULL);
+  /* Others that pull it wait for no answer of the spawn. */
+  release (get_all (self), job);
 }
 
 void

@@ -665,19 +665,21 @@ requester_gone (gpointer service, const char *nspace)
       dvmd_controller_drop_spawned (self->controller, ((Spawn *)spawn)->id);
 }
 
-static gboolean
-is_of_agent (gpointer key, gpointer value, gpointer user_data)
-{
-  return ((const Spawn *)value)->call->agent == GPOINTER_TO_UINT (user_data);
-}
-
 /* The processes of a node that has gone wait for no answer. */
 static void
 agent_gone (gpointer service, guint agent)
 {
   Spawns *self = service;
+  GHashTableIter iter;
+  gpointer spawn;
 
-  g_hash_table_foreach_remove (self->spawns, is_of_agent, GUINT_TO_POINTER (agent));
+  g_hash_table_iter_init (&iter, self->spawns);
+  while (g_hash_table_iter_next (&iter, NULL, &spawn))
+    if (((const Spawn *)spawn)->call->agent == agent)
+      {
+        dvmd_controller_drop_spawned (self->controller, ((const Spawn *)spawn)->id);
+        g_hash_table_iter_remove (&iter);
+      }
   serve_later (self);
 }
 

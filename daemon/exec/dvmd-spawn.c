@@ -517,7 +517,8 @@ set_stage_error (const DvmdSpawnRequest *request, const Child *child, GError **e
       g_set_error_literal (
           error, DVM_ERROR, code,
           "cannot bind the process: some of its cpus are not the agent's any more, since they have gone offline "
-          "or the agent's cgroup has lost them; an agent that is started again has those that are left");
+          "or the agent's cgroup has lost them; shrink and grow the node, or stop and start the DVM, and it has those "
+          "that are left");
       return DVMD_EXIT_FAILED;
     case STAGE_LIMIT:
       what = "cannot restore the limit of open files";

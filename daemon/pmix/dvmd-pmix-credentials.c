@@ -25,6 +25,8 @@
 
 /* munge's own limit is 1 MiB, of data that these have none of. */
 #define MAX_SIZE (64 * 1024)
+/* That are under way at a time: each takes a thread for as long as munged lets it wait. */
+#define MAX_OPEN 8
 
 typedef struct
 {
@@ -41,6 +43,16 @@ work_free (gpointer data)
 
   g_free (self->credential);
   g_free (self);
+}
+
+/* How many questions are under way, after a change. */
+static guint
+count_open (DvmdPmixServer *server, int change)
+{
+  guint n = GPOINTER_TO_UINT (g_object_get_data (G_OBJECT (server), "open-credentials")) + (guint)change;
+
+  g_object_set_data (G_OBJECT (server), "open-credentials", GUINT_TO_POINTER (n));
+  return n;
 }
 
 /* ---- what is asked for ---- */
@@ -220,6 +232,7 @@ on_worked (GObject *source, GAsyncResult *result, gpointer unused)
   g_autoptr (GVariant) answer = g_task_propagate_pointer (G_TASK (result), &error);
 
   g_clear_handle_id (&self->timer, g_source_remove);
+  count_open (DVMD_PMIX_SERVER (source), -1);
   dvmd_pmix_server_complete_call (DVMD_PMIX (source), self->token,
                                   answer != NULL ? PMIX_SUCCESS : tell_failure (self, error), answer);
 }
@@ -240,6 +253,7 @@ begin (DvmdPmixServer *server, const DvmdPmixCall *call, char *credential, guint
   g_autoptr (GTask) task = g_task_new (server, NULL, on_worked, NULL);
   Work *self = g_new0 (Work, 1);
 
+  count_open (server, 1);
   self->server = server;
   self->token = dvmd_pmix_server_add_call (server, call);
   self->credential = credential;
@@ -262,6 +276,8 @@ run (DvmdPmixServer *server, const DvmdPmixUpcall *self)
     return;
   if (read_directives (self, &limit, &error) && self->bytes != NULL)
     credential = read_credential (self->bytes, &error);
+  if (error == NULL && count_open (server, 0) >= MAX_OPEN)
+    g_set_error (&error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE, "munged has %d questions to answer", MAX_OPEN);
   if (error == NULL)
     {
       begin (server, &self->call, g_steal_pointer (&credential), limit);

@@ -72,11 +72,11 @@ tell_server (NotifyClients next, pmix_status_t status, const pmix_proc_t *source
   return next (status, source, PMIX_RANGE_RM, directives, G_N_ELEMENTS (directives), callback, callback_data);
 }
 
-/* The library watches heartbeats and files of clients by itself, and tells in their name. Ours have a custom range. */
+/* The library watches heartbeats and files of clients by itself, and tells in their name, without details. */
 static gboolean
-is_alert (pmix_status_t status, pmix_data_range_t range)
+is_alert (pmix_status_t status, size_t n_info)
 {
-  return (status == PMIX_MONITOR_HEARTBEAT_ALERT || status == PMIX_MONITOR_FILE_ALERT) && range != PMIX_RANGE_CUSTOM;
+  return (status == PMIX_MONITOR_HEARTBEAT_ALERT || status == PMIX_MONITOR_FILE_ALERT) && n_info == 0;
 }
 
 __attribute__ ((visibility ("default"))) pmix_status_t
@@ -86,7 +86,7 @@ pmix_server_notify_client_of_event (pmix_status_t status, const pmix_proc_t *sou
 {
   NotifyClients next = find_next ();
 
-  if (is_alert (status, range) && is_known_version ())
+  if (is_alert (status, n_info) && is_known_version ())
     return dvmd_pmix_upcall_event (status, source, range, info, n_info, callback, callback_data);
   if (!dvmd_pmix_event_is_of_client (info, n_info) || !is_known_version ())
     return next (status, source, range, info, n_info, callback, callback_data);

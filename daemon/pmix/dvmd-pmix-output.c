@@ -33,6 +33,9 @@
 /* The controller answers at once; the library's thread waits no longer for it (µs). */
 #define ANSWER_LIMIT (5 * G_TIME_SPAN_SECOND)
 
+/* Of one request. */
+#define MOST_PROCS 65536
+
 #define IOF_KEYS "pmix.iof."
 
 struct _DvmdPmixOutputs
@@ -286,8 +289,9 @@ dvmd_pmix_read_pull (const pmix_proc_t *procs, gsize n_procs, const pmix_info_t 
   if (streams == 0)
     return refuse_pull (error, DVM_ERROR_NOT_SUPPORTED, "Channels 0x%x have no output: it is stdout, stderr, or both",
                         channels);
-  if (n_procs == 0)
-    return refuse_pull (error, DVM_ERROR_BAD_PARAM, "The processes have to be named");
+  if (n_procs == 0 || n_procs > MOST_PROCS)
+    return refuse_pull (error, DVM_ERROR_BAD_PARAM, "1 to %d processes have to be named, not %" G_GSIZE_FORMAT,
+                        MOST_PROCS, n_procs);
   for (gsize i = 0; i < n_procs; i++)
     {
       if (procs[i].nspace[0] == '\0' || !g_utf8_validate (procs[i].nspace, -1, NULL))

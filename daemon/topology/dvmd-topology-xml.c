@@ -19,6 +19,9 @@
 /* hwloc calls itself for each level, and its time grows with the square of the children of one object. */
 #define MOST_LEVELS   64
 #define MOST_CHILDREN 8192
+#define MOST_OBJECTS  131072
+/* Characters of a value in a message. */
+#define MOST_SHOWN 64
 /* Longer than the set of the largest number. */
 #define MOST_OF_SET 32768
 
@@ -68,7 +71,8 @@ static const struct
   const char *name;
   const char *pattern;
 } attributes[] = {
-  { "os_index", "^[0-9]{1,5}$" },
+  /* Those of caches and packages may be numbers of the firmware with 32 bits. */
+  { "os_index", "^[0-9]{1,10}$" },
   { "name", NULL },
   { "subtype", NULL },
   { "cache_size", "^[0-9]{1,18}$" },
@@ -77,12 +81,12 @@ static const struct
   { "local_memory", "^[0-9]{1,18}$" },
   { "kind", "^[0-9]{1,9}$" },
   { "subkind", "^[0-9]{1,9}$" },
-  { "pci_busid", "^[0-9a-fA-F]{1,4}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\\.[0-9a-fA-F]$" },
+  { "pci_busid", "^[0-9a-fA-F]{1,8}:[0-9a-fA-F]{2}:[0-9a-fA-F]{2}\\.[0-9a-fA-F]$" },
   { "pci_type", "^[0-9a-fA-F]{1,4} \\[[0-9a-fA-F]{4}:[0-9a-fA-F]{4}\\] "
                 "\\[[0-9a-fA-F]{4}:[0-9a-fA-F]{4}\\] [0-9a-fA-F]{2}$" },
   { "pci_link_speed", "^[0-9]{1,9}(\\.[0-9]{1,9})?$" },
   { "bridge_type", "^[01]-1$" },
-  { "bridge_pci", "^[0-9a-fA-F]{1,4}:\\[[0-9a-fA-F]{2}-[0-9a-fA-F]{2}\\]$" },
+  { "bridge_pci", "^[0-9a-fA-F]{1,8}:\\[[0-9a-fA-F]{2}-[0-9a-fA-F]{2}\\]$" },
   { "osdev_type", "^[0-9]$" },
 };
 
@@ -100,6 +104,7 @@ typedef struct
   GString *text;
   GPtrArray *objects;   /* Object, from the root to the one that is read */
   hwloc_bitmap_t nodes; /* NUMA nodes that were there */
+  guint n_objects;      /* so far */
   guint skipped;        /* elements that are open and do not go to hwloc */
   gboolean in_topology;
   gboolean has_root;
@@ -306,7 +311,16 @@ check_place (Reader *self, const Type *type, Object *parent, GError **error)
   if (self->objects->len >= MOST_LEVELS || ++parent->n_children > MOST_CHILDREN)
     return set_wrong (error, "objects are nested %d deep at most, and have %d others in them at most", MOST_LEVELS,
                       MOST_CHILDREN);
+  if (++self->n_objects > MOST_OBJECTS)
+    return set_wrong (error, "it has more than %d objects", MOST_OBJECTS);
   return TRUE;
+}
+
+/* (transfer full): the beginning, for messages */
+static char *
+cut (const char *value)
+{
+  return g_utf8_substring (value, 0, MIN (g_utf8_strlen (value, -1), MOST_SHOWN));
 }
 
 static gboolean
@@ -332,8 +346,12 @@ write_attributes (Reader *self, const Type *type, const char **names, const char
         continue;
       if (attributes[i].pattern != NULL
           && !g_regex_match_simple (attributes[i].pattern, value, G_REGEX_DOLLAR_ENDONLY, 0))
-        return set_wrong (error, "the %s of the %s is “%s”, which hwloc does not write", attributes[i].name, type->name,
-                          value);
+        {
+          g_autofree char *shown = cut (value);
+
+          return set_wrong (error, "the %s of the %s is “%s”, which hwloc does not write", attributes[i].name,
+                            type->name, shown);
+        }
       write_attribute (self->text, attributes[i].name, value);
     }
   return TRUE;
@@ -366,8 +384,12 @@ open_object (Reader *self, const char **names, const char **values, GError **err
     if (is_type (&types[i], name))
       type = &types[i];
   if (type == NULL)
-    return name != NULL ? set_wrong (error, "“%s” is no type of an object", name)
-                        : set_wrong (error, "the object has no type");
+    {
+      g_autofree char *shown = name != NULL ? cut (name) : NULL;
+
+      return shown != NULL ? set_wrong (error, "“%s” is no type of an object", shown)
+                           : set_wrong (error, "the object has no type");
+    }
   if (!check_place (self, type, parent, error) || !write_attributes (self, type, names, values, error))
     return FALSE;
   object = g_new0 (Object, 1);

@@ -220,14 +220,22 @@ check_numbers (hwloc_topology_t topology, const char *what, GError **error)
   return FALSE;
 }
 
+/* NUMA nodes that are left without cpus go, unless there is no memory but theirs. */
+static gboolean
+restrict_to (hwloc_topology_t topology, hwloc_const_bitmap_t cpus)
+{
+  return hwloc_bitmap_isincluded (hwloc_topology_get_allowed_cpuset (topology), cpus)
+         || hwloc_topology_restrict (topology, cpus, HWLOC_RESTRICT_FLAG_REMOVE_CPULESS) == 0
+         || hwloc_topology_restrict (topology, cpus, 0) == 0;
+}
+
 /* taskset or a scheduler may have left some of the cpus to this process, which the kernel knows. */
 static void
 restrict_to_affinity (hwloc_topology_t topology)
 {
   hwloc_bitmap_t cpus = hwloc_bitmap_alloc ();
 
-  if (hwloc_get_cpubind (topology, cpus, HWLOC_CPUBIND_THREAD) != 0
-      || hwloc_topology_restrict (topology, cpus, HWLOC_RESTRICT_FLAG_REMOVE_CPULESS) != 0)
+  if (hwloc_get_cpubind (topology, cpus, HWLOC_CPUBIND_THREAD) != 0 || !restrict_to (topology, cpus))
     g_message ("The cpus on which this process may run are not known, or hwloc does not know them: it is taken to run "
                "on all of them");
   hwloc_bitmap_free (cpus);

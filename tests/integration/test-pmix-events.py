@@ -197,13 +197,13 @@ class Ranges(Case):
         with open(self.path('peer'), encoding='utf-8') as file:
             name = file.read()
         senders = [self.start(dvm, 'tell', EVENT, *words, host='node2')
-                   for words in ((GLOBAL, 'text=all'), (SESSION, 'text=session'), (CUSTOM, 'text=name', f'to={name}:0'))]
+                   for words in ((GLOBAL, 'text=all'), (SESSION, 'text=session'), (CUSTOM, 'text=name', f'to={name}:0'), (CUSTOM, 'text=whole', f'to={name}'))]
         for sender in senders:
             self.end(sender)
         last = self.start(dvm, 'tell', EVENT, LOCAL, 'text=far', 'tell', EVENT, NAMESPACE, 'text=job', 'tell', LAST, GLOBAL, host='node2')
         self.end(last)
         lines = sorted(self.say(tool))
-        self.assertEqual(lines, sorted([f'0: {EVENT} from {sender.nspace}.0 text={text}' for sender, text in zip(senders, ('all', 'session', 'name'))]
+        self.assertEqual(lines, sorted([f'0: {EVENT} from {sender.nspace}.0 text={text}' for sender, text in zip(senders, ('all', 'session', 'name', 'whole'))]
                                        + [f'0: {LAST} from {last.nspace}.0']))
         self.end(self.start(dvm, 'tell', EVENT, CUSTOM, f'to={name}', host='node2'))
 

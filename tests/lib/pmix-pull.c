@@ -18,7 +18,7 @@
 #define MAX_SOURCES 64
 #define MAX_TARGETS 64
 #define MAX_PULLS   16
-#define LIMIT       60 /* s */
+#define LIMIT       600 /* s; who has started this ends it before */
 
 /* One channel of a process. */
 typedef struct

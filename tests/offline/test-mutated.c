@@ -312,11 +312,31 @@ test_unchanged (void)
     }
 }
 
+/* Numbers of caches and cores may be those of the firmware, of 32 bits. */
+static void
+test_large_numbers (void)
+{
+  static const char *const xml =
+      "<topology version=\"2.0\">"
+      "<object type=\"Machine\" os_index=\"0\" cpuset=\"0x1\" complete_cpuset=\"0x1\" nodeset=\"0x1\" "
+      "complete_nodeset=\"0x1\"><object type=\"NUMANode\" os_index=\"0\" cpuset=\"0x1\" complete_cpuset=\"0x1\" "
+      "nodeset=\"0x1\" complete_nodeset=\"0x1\"/>"
+      "<object type=\"L3Cache\" os_index=\"4294967294\" cpuset=\"0x1\" complete_cpuset=\"0x1\" nodeset=\"0x1\" "
+      "complete_nodeset=\"0x1\" cache_size=\"1048576\" depth=\"3\" cache_linesize=\"64\" cache_associativity=\"0\" "
+      "cache_type=\"0\"><object type=\"Core\" os_index=\"1048577\" cpuset=\"0x1\" complete_cpuset=\"0x1\" "
+      "nodeset=\"0x1\" complete_nodeset=\"0x1\"><object type=\"PU\" os_index=\"0\" cpuset=\"0x1\" "
+      "complete_cpuset=\"0x1\" nodeset=\"0x1\" complete_nodeset=\"0x1\"/></object></object>"
+      "</object></topology>";
+
+  g_assert_cmpint (try_to_load (xml, 0), ==, LOADED);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   dvmd_topology_prepare_environment ();
+  g_test_add_func ("/mutated/large-numbers", test_large_numbers);
   g_test_add_func ("/mutated/unchanged", test_unchanged);
   g_test_add_func ("/mutated/xml", test_mutated);
   return g_test_run ();

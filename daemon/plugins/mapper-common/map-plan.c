@@ -267,11 +267,12 @@ dvmd_map_plan_count (const DvmdMapRequest *request, DvmdObjectKind kind, guint32
   dvmd_map_plan_init (&plan, request, NULL, kind, 0);
   for (guint app = 0; app < request->n_apps; app++)
     {
-      guint64 taken = dvmd_map_plan_count_others (request, app_np, app);
+      guint64 taken;
       guint64 np = 0;
 
       if (app_np[app] > 0)
         continue;
+      taken = dvmd_map_plan_count_others (request, app_np, app);
       begin_app (&plan);
       open_room (&plan, app, TRUE, FALSE);
       for (guint node = 0; node < request->n_nodes; node++)
