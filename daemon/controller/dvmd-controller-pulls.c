@@ -433,18 +433,25 @@ handle_pull (gpointer service, DvmdCall *call, GVariant *request)
 
 /* ---- messages ---- */
 
+/* (nullable): it may have gone with its last pull */
+static Server *
+find_server (Pulls *self, guint agent, guint32 id)
+{
+  guint64 key = make_key (agent, id);
+
+  return g_hash_table_lookup (self->servers, &key);
+}
+
 static void
 handle_taken (gpointer service, guint source, GVariant *body)
 {
   Pulls *self = service;
   Server *server;
-  guint64 key;
   guint32 id;
   guint32 n;
 
   g_variant_get (body, "(uu)", &id, &n);
-  key = make_key (source, id);
-  server = g_hash_table_lookup (self->servers, &key);
+  server = find_server (self, source, id);
   if (server == NULL)
     return;
   for (; n > 0 && !g_queue_is_empty (&server->under_way); n--)
@@ -485,12 +492,10 @@ handle_unwanted (gpointer service, guint source, GVariant *body)
   Pulls *self = service;
   Server *server;
   gboolean ended;
-  guint64 key;
   guint32 id;
 
   g_variant_get (body, "(ub)", &id, &ended);
-  key = make_key (source, id);
-  server = g_hash_table_lookup (self->servers, &key);
+  server = find_server (self, source, id);
   if (server == NULL)
     return;
   if (ended)

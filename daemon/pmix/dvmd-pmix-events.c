@@ -186,7 +186,7 @@ refill (gpointer nspace, gpointer allowance, gpointer unused)
   return self->left >= BURST;
 }
 
-/* Those that have all of it left are not kept. */
+/* An allowance of which nothing is used is not kept. */
 static Allowance *
 find_allowance (GHashTable *allowances, const char *nspace)
 {

@@ -68,7 +68,7 @@ struct _DvmdPmixHostInterface
    */
   void (*call) (DvmdPmixHost *self, guint64 token, DvmdCallKind kind, const char *nspace, guint32 rank,
                 GVariant *request);
-  /* So many pieces of output more have been handed over by this server of the node. */
+  /* This server of the node has handed over n_pieces more of output. */
   void (*output_taken) (DvmdPmixHost *self, guint server, guint n_pieces);
   /* None of its clients pulls output any more; ended: nor does the server take what is on its way. */
   void (*output_unwanted) (DvmdPmixHost *self, guint server, gboolean ended);

@@ -6,7 +6,7 @@
  * libpmix itself would send an event that it has kept to a client when that connects and again when it registers a
  * handler (4.2.2), or before the client can have one (5.0.7). What it keeps for several processes it sends again to one
  * that registers another handler, and loses when the job of another one ends; so each process is a range of its own.
- * What it has kept for one process and then handed out it never frees (4.2.2 to 6.0).
+ * The library never frees an event that it has kept for one process and then handed out (4.2.2 to 6.0).
  */
 
 #include "config.h"

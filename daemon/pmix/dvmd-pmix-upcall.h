@@ -15,7 +15,7 @@ G_BEGIN_DECLS
 void dvmd_pmix_upcall_set_queue (DvmdPmixQueue *queue, const char *nspace);
 /* (nullable) */
 DvmdPmixQueue *dvmd_pmix_upcall_get_queue (void);
-/* Those of the jobs begin with it. */
+/* The namespace of the DVM, with which those of its jobs begin. */
 const char *dvmd_pmix_upcall_get_nspace (void);
 /* From PMIx's thread: to be run on the main context. */
 void dvmd_pmix_upcall_post_item (DvmdPmixItem *item);

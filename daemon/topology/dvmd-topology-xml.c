@@ -71,7 +71,7 @@ static const struct
   const char *name;
   const char *pattern;
 } attributes[] = {
-  /* Those of caches and packages may be numbers of the firmware with 32 bits. */
+  /* The firmware may give caches and packages numbers of 32 bits. */
   { "os_index", "^[0-9]{1,10}$" },
   { "name", NULL },
   { "subtype", NULL },

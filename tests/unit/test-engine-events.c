@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Whom an event reaches that a process tells: a controller with two agents in one process, each with a PMIx server that
- * the test plays the clients of.
+ * An event of a process reaches those of its range: a controller with two agents in one process, each with a PMIx
+ * server whose clients the test plays.
  */
 
 #include "config.h"

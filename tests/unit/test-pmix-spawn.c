@@ -167,7 +167,8 @@ add_edit (DvmdPmixInfo *info, const char *key, const char *name, const char *val
   dvmd_pmix_info_add (info, key, &variable, PMIX_ENVAR);
 }
 
-/* Those of the job come before those of the application; what is set or taken away makes void what was said before. */
+/* Changes of the job come before those of the application; to set or unset a variable makes void what was said before.
+ */
 static void
 test_edits (Request *self, gconstpointer data)
 {
