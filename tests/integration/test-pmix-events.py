@@ -75,11 +75,13 @@ class Case(dvmtest.Case):
         return subprocess.Popen([CLIENT, '--tool', file, *words], stdout=subprocess.PIPE, text=True, env={**os.environ, 'PEER_FILE': self.path('peer')})
 
     def say(self, tool):
-        """Its lines, when it has ended."""
+        """Its lines, when it has ended well."""
         try:
-            return tool.communicate(timeout=dvmtest.LIMIT)[0].splitlines()
+            lines = tool.communicate(timeout=dvmtest.LIMIT)[0].splitlines()
         finally:
             tool.kill()
+        self.assertEqual(tool.returncode, 0, lines)
+        return lines
 
 
 class Ranges(Case):

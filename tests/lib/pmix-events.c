@@ -243,11 +243,29 @@ read_details (char **words, pmix_info_t *info, size_t *n)
   return words;
 }
 
-typedef struct
+/* Kept until the program ends: of a tool's event the library (4.2.2 to 6.0) calls back twice, for itself and for the
+ * server. */
+typedef struct _Answer Answer;
+struct _Answer
 {
-  bool done;
+  Answer *next;
+  bool done; /* under mutex, as that below */
   pmix_status_t status;
-} Answer;
+};
+
+static Answer *all_answers;
+
+static Answer *
+add_answer (void)
+{
+  Answer *answer = calloc (1, sizeof *answer);
+
+  if (answer == NULL)
+    exit (33);
+  answer->next = all_answers;
+  all_answers = answer;
+  return answer;
+}
 
 static void
 on_told (pmix_status_t status, void *data)
@@ -255,7 +273,8 @@ on_told (pmix_status_t status, void *data)
   Answer *answer = data;
 
   pthread_mutex_lock (&mutex);
-  *answer = (Answer){ true, status };
+  answer->done = true;
+  answer->status = status;
   pthread_cond_broadcast (&changed);
   pthread_mutex_unlock (&mutex);
 }
@@ -266,14 +285,14 @@ tell (char **words)
   pmix_info_t info[MAX_INFO];
   size_t n = 0;
   char **rest = read_details (words + 2, info, &n);
-  Answer answer = { false, PMIX_SUCCESS };
+  Answer *answer = add_answer ();
   pmix_status_t rc = PMIx_Notify_event (atoi (words[0]), &self, (pmix_data_range_t)atoi (words[1]), n > 0 ? info : NULL,
-                                        n, on_told, &answer);
+                                        n, on_told, answer);
 
   pthread_mutex_lock (&mutex);
-  while (rc == PMIX_SUCCESS && !answer.done)
+  while (rc == PMIX_SUCCESS && !answer->done)
     pthread_cond_wait (&changed, &mutex);
-  printf ("%u: tell %s %s\n", self.rank, words[0], pmix_status_word (rc == PMIX_SUCCESS ? answer.status : rc));
+  printf ("%u: tell %s %s\n", self.rank, words[0], pmix_status_word (rc == PMIX_SUCCESS ? answer->status : rc));
   fflush (stdout);
   pthread_mutex_unlock (&mutex);
   return rest;
