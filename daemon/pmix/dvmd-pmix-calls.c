@@ -52,7 +52,7 @@ dvmd_pmix_server_refuse_stranger (DvmdPmixServer *self, const pmix_proc_t *proc,
   return TRUE;
 }
 
-/* The kernel takes 10 ms and more to list the connections of a machine. */
+/* The kernel takes 10 µs for each client to say whose its connection is. */
 gboolean
 dvmd_pmix_server_refuse_stranger_at_times (DvmdPmixServer *self, const pmix_proc_t *proc, const DvmdPmixCall *call)
 {

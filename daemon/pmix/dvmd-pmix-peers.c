@@ -16,61 +16,43 @@
 
 #include "dvmd-pmix-ends.h"
 
-/* -1: it is closed by now. */
-static int
-find_descriptor (guint64 inode)
-{
-  g_autoptr (GDir) dir = g_dir_open ("/proc/self/fd", 0, NULL);
-  g_autofree char *wanted = g_strdup_printf ("socket:[%" G_GUINT64_FORMAT "]", inode);
-  const char *name;
-
-  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
-    {
-      g_autofree char *path = g_build_filename ("/proc/self/fd", name, NULL);
-      g_autofree char *target = g_file_read_link (path, NULL);
-
-      if (g_strcmp0 (target, wanted) == 0)
-        return atoi (name);
-    }
-  return -1;
-}
-
-/* The library finds its end closed, and tidies up as when a peer goes. */
-static void
-expel (const DvmdPmixEnd *end)
-{
-  int fd = find_descriptor (end->inode);
-
-  if (fd >= 0)
-    shutdown (fd, SHUT_RDWR);
-}
-
 /*
- * Ends of others whose process has gone say nothing of its user, and the door has looked at them when they came. An end
- * of another user with our port, on another address, is none of ours.
+ * Whether a connection of ours, with that port, is one of another user. An end of others whose process has gone says
+ * nothing of its user, and the door has looked at it when it came.
  */
 static gboolean
-is_of_stranger (const DvmdPmixEnd *end, guint *uid)
+is_of_stranger (int fd, guint port, guint *uid)
 {
+  DvmdPmixEndpoint local;
+  DvmdPmixEndpoint remote;
   DvmdPmixEnd other;
 
-  if (end->inode == 0 || end->uid != geteuid () || !dvmd_pmix_ends_find (&end->remote, &end->local, &other)
-      || other.inode == 0 || dvmd_pmix_end_is_ours (&other))
+  if (!dvmd_pmix_ends_read_socket (fd, &local, &remote) || local.port != port
+      || !dvmd_pmix_ends_find (&remote, &local, &other) || other.inode == 0 || dvmd_pmix_end_is_ours (&other))
     return FALSE;
   *uid = other.uid;
   return TRUE;
 }
 
-/* (element-type DvmdPmixEnd) (transfer full): our ends of connections of others */
+/*
+ * (element-type int) (transfer full): descriptors of connections of others. They are looked for among our own: the
+ * kernel takes 10 ms to list the connections of the machine.
+ */
 static GArray *
 list_strangers (guint port, guint *uid)
 {
-  GArray *ends = dvmd_pmix_ends_list (port);
+  g_autoptr (GDir) dir = g_dir_open ("/proc/self/fd", 0, NULL);
+  GArray *strangers = g_array_new (FALSE, FALSE, sizeof (int));
+  const char *name;
 
-  for (guint i = ends->len; i > 0; i--)
-    if (!is_of_stranger (&g_array_index (ends, DvmdPmixEnd, i - 1), uid))
-      g_array_remove_index_fast (ends, i - 1);
-  return ends;
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+    {
+      int fd = atoi (name);
+
+      if (is_of_stranger (fd, port, uid))
+        g_array_append_val (strangers, fd);
+    }
+  return strangers;
 }
 
 gboolean
@@ -81,6 +63,7 @@ dvmd_pmix_peers_find_stranger (guint port, guint *uid)
   return strangers->len > 0;
 }
 
+/* The library finds its end closed, and tidies up as when a peer goes. */
 guint
 dvmd_pmix_peers_expel_strangers (guint port)
 {
@@ -91,6 +74,6 @@ dvmd_pmix_peers_expel_strangers (guint port)
     g_message ("A process of user %u has connected to the PMIx server of user %u, and is shown the door", uid,
                (guint)geteuid ());
   for (guint i = 0; i < strangers->len; i++)
-    expel (&g_array_index (strangers, DvmdPmixEnd, i));
+    shutdown (g_array_index (strangers, int, i), SHUT_RDWR);
   return strangers->len;
 }
