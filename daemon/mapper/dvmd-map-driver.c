@@ -687,13 +687,13 @@ map_part (DvmdMapParts *parts, GPtrArray *mappers, gboolean others, GError **err
   return map;
 }
 
-DvmdMap *
-dvmd_map_driver_map_apps (GPtrArray *mappers, const DvmdMapApps *apps, const DvmdMapRequest *request, GError **error)
+static DvmdMap *
+map_parts (GPtrArray *mappers, const DvmdMapApps *apps, const DvmdMapRequest *request, gboolean apart, GError **error)
 {
   gboolean others = have_cpus_in_use (request);
   g_auto (DvmdMapParts) parts = { 0 };
 
-  dvmd_map_parts_init (&parts, apps, request);
+  dvmd_map_parts_init (&parts, apps, request, apart);
   while (dvmd_map_parts_next (&parts))
     {
       g_autoptr (DvmdMap) map = NULL;
@@ -707,6 +707,21 @@ dvmd_map_driver_map_apps (GPtrArray *mappers, const DvmdMapApps *apps, const Dvm
         return NULL;
     }
   return g_steal_pointer (&parts.map);
+}
+
+/* Applications have cores of their own as long as there are enough of them. */
+DvmdMap *
+dvmd_map_driver_map_apps (GPtrArray *mappers, const DvmdMapApps *apps, const DvmdMapRequest *request, GError **error)
+{
+  DvmdMap *map = map_parts (mappers, apps, request, FALSE, error);
+  DvmdMap *apart = NULL;
+
+  if (map != NULL && dvmd_map_parts_share_cores (map, request->n_apps))
+    apart = map_parts (mappers, apps, request, TRUE, NULL);
+  if (apart == NULL)
+    return map;
+  dvmd_map_free (map);
+  return apart;
 }
 
 /* ---- of a job ---- */
@@ -901,7 +916,7 @@ dvmd_map_driver_check (GPtrArray *mappers, DvmJobSpec *spec, gboolean *counts, G
 
   for (guint i = 0; i < request.n_apps; i++)
     np[i] = dvm_app_spec_get_np (dvm_job_spec_get_app (spec, i));
-  dvmd_map_parts_init (&parts, &apps, &request);
+  dvmd_map_parts_init (&parts, &apps, &request, FALSE);
   while (dvmd_map_parts_next (&parts))
     {
       if (!check_alike (mappers, &parts, np + parts.first_app, &part_counts, error))
@@ -958,7 +973,7 @@ dvmd_map_driver_count_apps (GPtrArray *mappers, const DvmdMapApps *apps, const D
   g_auto (DvmdMapParts) parts = { 0 };
   gboolean all = TRUE;
 
-  dvmd_map_parts_init (&parts, apps, request);
+  dvmd_map_parts_init (&parts, apps, request, FALSE);
   /* Mappers place nothing where there are no nodes: all of them may be drained. */
   if (request->n_nodes > 0)
     take_counted (&parts, mappers, have_cpus_in_use (request));

@@ -12,9 +12,9 @@
 #include "dvmd-map-devices.h"
 
 void
-dvmd_map_parts_init (DvmdMapParts *self, const DvmdMapApps *apps, const DvmdMapRequest *whole)
+dvmd_map_parts_init (DvmdMapParts *self, const DvmdMapApps *apps, const DvmdMapRequest *whole, gboolean apart)
 {
-  *self = (DvmdMapParts){ .apps = apps, .whole = whole };
+  *self = (DvmdMapParts){ .apps = apps, .whole = whole, .apart = apart };
   self->nodes = g_memdup2 (whole->nodes, whole->n_nodes * sizeof (DvmdMapNode));
   self->cpusets = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)dvmd_cpuset_free);
   self->map = dvmd_map_new ();
@@ -48,7 +48,7 @@ dvmd_map_parts_next (DvmdMapParts *self)
     return FALSE;
   wishes = self->apps->wishes + self->first_app;
   self->wishes = wishes[0];
-  for (; self->first_app + n < whole->n_apps && are_alike (&wishes[n], &wishes[0]); n++)
+  for (; !self->apart && self->first_app + n < whole->n_apps && are_alike (&wishes[n], &wishes[0]); n++)
     self->wishes.np_is_counted = self->wishes.np_is_counted || wishes[n].np_is_counted;
   self->request = *whole;
   self->request.nodes = self->nodes;
@@ -170,4 +170,18 @@ dvmd_map_parts_take (DvmdMapParts *self, DvmdMap *map, GError **error)
         return FALSE;
     }
   return TRUE;
+}
+
+gboolean
+dvmd_map_parts_share_cores (DvmdMap *map, guint n_apps)
+{
+  for (guint app = 1; app < n_apps; app++)
+    {
+      const DvmdBindingPolicy *policy = dvmd_map_get_policy (map, app);
+
+      if (policy == dvmd_map_get_policy (map, app - 1) && policy->bind_to == DVMD_OBJECT_CORE
+          && (policy->flags & (DVMD_BINDING_HWTHREADS | DVMD_BINDING_OVERLOAD)) == DVMD_BINDING_HWTHREADS)
+        return TRUE;
+    }
+  return FALSE;
 }

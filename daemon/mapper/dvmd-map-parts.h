@@ -41,6 +41,7 @@ typedef struct
 {
   const DvmdMapApps *apps;
   const DvmdMapRequest *whole;
+  gboolean apart;      /* each application is a part */
   DvmdMapNode *nodes;  /* as the parts before have left them */
   GHashTable *cpusets; /* "0-3,8" -> DvmdCpuset: those of nodes */
   DvmdMap *map;        /* of the parts that have been taken */
@@ -49,8 +50,8 @@ typedef struct
   DvmdMapRequest request;
 } DvmdMapParts;
 
-/* Both are borrowed. */
-void dvmd_map_parts_init (DvmdMapParts *self, const DvmdMapApps *apps, const DvmdMapRequest *whole);
+/* Both are borrowed. apart: applications are not placed together, although the same is said of them */
+void dvmd_map_parts_init (DvmdMapParts *self, const DvmdMapApps *apps, const DvmdMapRequest *whole, gboolean apart);
 void dvmd_map_parts_clear (DvmdMapParts *self);
 /* FALSE: there is no other one */
 gboolean dvmd_map_parts_next (DvmdMapParts *self);
@@ -59,6 +60,9 @@ gboolean dvmd_map_parts_is_only (const DvmdMapParts *self);
 void dvmd_map_parts_rewind (DvmdMapParts *self);
 /* The part has its place. FALSE: its processes cannot be bound so, DVM_ERROR_MAP_FAILED. */
 gboolean dvmd_map_parts_take (DvmdMapParts *self, DvmdMap *map, GError **error);
+/* Whether applications that are placed together may have a core in common: where a hardware thread is a cpu, and
+ * processes are bound to cores, a core has several of them. */
+gboolean dvmd_map_parts_share_cores (DvmdMap *map, guint n_apps);
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DvmdMapParts, dvmd_map_parts_clear)
 

@@ -648,7 +648,8 @@ policy_of (const DvmdBindingRequest *request, guint place)
   return request->policies != NULL ? request->policies[place] : request->policy;
 }
 
-/* A process that is bound cpu by cpu has these for itself; of a larger object it has as many as it counts for. */
+/* A process that is bound to a core or to hardware threads has all of them, also where it counts for one thread of a
+   core; of a larger object it has as many as it counts for. */
 static void
 add_taken (Binder *self, GPtrArray *lists, guint first, hwloc_bitmap_t taken)
 {
@@ -659,7 +660,7 @@ add_taken (Binder *self, GPtrArray *lists, guint first, hwloc_bitmap_t taken)
       if (unit->used > 0)
         hwloc_bitmap_or (taken, taken, unit->cpus);
     }
-  for (guint i = first; self->by_unit && i < lists->len; i++)
+  for (guint i = first; self->policy->bind_to >= KIND_CORE && i < lists->len; i++)
     {
       hwloc_bitmap_t cpus = read_cpus (lists->pdata[i]);
 

@@ -613,10 +613,6 @@ check_apart (Programs *self, const DvmdMapRank *one, const DvmdMapRank *other, G
   if (are_together (self, one->app, other->app) || before->bind < DVMD_OBJECT_CORE || after->bind < DVMD_OBJECT_CORE
       || after->overload)
     return;
-  /* Where a hardware thread is a cpu, a core has several processes, also of programs that are placed together. */
-  if (before->bind == DVMD_OBJECT_CORE && after->bind == DVMD_OBJECT_CORE && unit_of (before) == DVMD_OBJECT_HWTHREAD
-      && unit_of (after) == DVMD_OBJECT_HWTHREAD)
-    return;
   left = dvmd_cpuset_new_from_list (cpus->pdata[one->rank]);
   right = dvmd_cpuset_new_from_list (cpus->pdata[other->rank]);
   MUST_HOLD (!meet (left, right), after);

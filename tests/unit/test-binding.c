@@ -212,6 +212,7 @@ test_policies (void)
     { A, { { PACKAGE, 0, 1, 0 }, { CORE, 0, 1, 0 } }, 2, 4, NULL, "0-15 0-15 4-5 6-7", "0-7" },
     /* A core that is one process's is so with both of its threads. */
     { A, { { CORE, DVMD_BINDING_HWTHREADS, 1, 0 }, { HWTHREAD, 0, 1, 0 } }, 1, 3, NULL, "0-1 2 3", "0-3" },
+    { A, { { CORE, DVMD_BINDING_HWTHREADS, 1, 1 }, { HWTHREAD, 0, 1, 0 } }, 1, 3, NULL, "0-1 2 3", "0-3" },
     /* One of which another program has a thread is so as far as it is free. */
     { A, { { HWTHREAD, 0, 1, 0 }, { CORE, DVMD_BINDING_HWTHREADS, 1, 0 } }, 1, 3, NULL, "0 1 2-3", "0-3" },
     { A, { { NODE, 0, 1, 0 }, { CORE, 0, 1, 0 } }, 2, 4, NULL, "- - 0-1 2-3", "0-3" },
