@@ -22,7 +22,7 @@ typedef struct
   GHashTable *jobs;           /* DvmdJob, unowned -> GArray of Share */
 } Claims;
 
-/* How many processes count for each cpu. */
+/* How many jobs count for each cpu. */
 typedef struct
 {
   GArray *counts;   /* guint, by the number of the cpu */
@@ -34,7 +34,7 @@ typedef struct
 typedef struct
 {
   guint node;
-  GArray *counts; /* as of Usage; nodes that are alike share it */
+  GArray *cpus; /* guint, their numbers; nodes that are alike share it */
 } Share;
 
 static void
@@ -50,7 +50,7 @@ usage_free (gpointer data)
 static void
 share_clear (gpointer data)
 {
-  g_array_unref (((Share *)data)->counts);
+  g_array_unref (((Share *)data)->cpus);
 }
 
 static Claims *
@@ -72,67 +72,18 @@ get_usage (Claims *self, guint node)
   return usage;
 }
 
-/* The cpus of one list. */
-typedef struct
-{
-  cpu_set_t *set;
-  gsize size;
-} CpuSet;
-
-static CpuSet
-read_set (const char *list)
-{
-  CpuSet self;
-
-  self.set = dvmd_binding_dup_cpu_set (list, &self.size);
-  return self;
-}
-
-static gboolean
-set_has (const CpuSet *self, guint cpu)
-{
-  return self->set != NULL && CPU_ISSET_S (cpu, self->size, self->set);
-}
-
-/* The cpus that the processes of a node count for are found by these. */
-typedef struct
-{
-  CpuSet taken;  /* all cpus that are not free any more */
-  CpuSet others; /* those of other jobs */
-} Taken;
-
-static gboolean
-counts_for (const Taken *self, const DvmdBindingPolicy *policy, const DvmdMapRank *rank, guint cpu)
-{
-  if (policy->bind_to >= DVMD_OBJECT_CORE || rank->place.kind == DVMD_KIND_CPUS)
-    return TRUE;
-  return set_has (&self->taken, cpu) && ((policy->flags & DVMD_BINDING_OVERLOAD) != 0 || !set_has (&self->others, cpu));
-}
-
-/* (transfer full): of all processes of a node. One that may use all cpus of a larger object has a core there, or as
- * many as it asks for: jobs get the others, whichever of them comes first. */
+/* (transfer full): the numbers of the cpus of a list */
 static GArray *
-count_lists (DvmdMap *map, guint node, GPtrArray *lists, const char *taken)
+read_numbers (const char *list)
 {
-  const Taken counted = { read_set (taken), read_set (dvmd_map_get_excluded (map, node)) };
-  g_autoptr (GArray) ranks = dvmd_map_expand_node (map, node);
-  GArray *counts = g_array_new (FALSE, TRUE, sizeof (guint));
+  gsize size;
+  g_autofree cpu_set_t *set = dvmd_binding_dup_cpu_set (list, &size);
+  GArray *cpus = g_array_new (FALSE, FALSE, sizeof (guint));
 
-  for (guint i = 0; i < lists->len; i++)
-    {
-      const DvmdMapRank *rank = &g_array_index (ranks, DvmdMapRank, i);
-      const CpuSet cpus = read_set (lists->pdata[i]);
-
-      if (counts->len < cpus.size * 8)
-        g_array_set_size (counts, (guint)cpus.size * 8);
-      for (guint cpu = 0; cpu < cpus.size * 8; cpu++)
-        g_array_index (counts, guint, cpu) += set_has (&cpus, cpu)
-                                              && counts_for (&counted, dvmd_map_get_policy (map, rank->app), rank, cpu);
-      g_free (cpus.set);
-    }
-  g_free (counted.taken.set);
-  g_free (counted.others.set);
-  return counts;
+  for (guint cpu = 0; cpu < size * 8; cpu++)
+    if (CPU_ISSET_S (cpu, size, set))
+      g_array_append_val (cpus, cpu);
+  return cpus;
 }
 
 static void
@@ -140,13 +91,17 @@ use_share (Claims *self, const Share *share, gboolean more)
 {
   Usage *usage = get_usage (self, share->node);
 
-  if (usage->counts->len < share->counts->len)
-    g_array_set_size (usage->counts, share->counts->len);
-  for (guint cpu = 0; cpu < share->counts->len; cpu++)
-    if (more)
-      g_array_index (usage->counts, guint, cpu) += g_array_index (share->counts, guint, cpu);
-    else
-      g_array_index (usage->counts, guint, cpu) -= g_array_index (share->counts, guint, cpu);
+  for (guint i = 0; i < share->cpus->len; i++)
+    {
+      guint cpu = g_array_index (share->cpus, guint, i);
+
+      if (cpu >= usage->counts->len)
+        g_array_set_size (usage->counts, cpu + 1);
+      if (more)
+        g_array_index (usage->counts, guint, cpu)++;
+      else
+        g_array_index (usage->counts, guint, cpu)--;
+    }
   usage->changed = TRUE;
 }
 
@@ -175,9 +130,9 @@ make_shares (Claims *self, DvmdMap *map)
   GArray *shares = g_array_new (FALSE, FALSE, sizeof (Share));
   g_autoptr (DvmdMapBinder) binder = dvmd_map_binder_new (map);
   g_autoptr (GArray) nodes = dvmd_map_get_nodes (map);
-  /* Nodes that are alike have one list of cpus, which is counted once. */
+  /* Nodes that are alike have one list of cpus, which is read once. */
   g_autoptr (GHashTable)
-      counts = g_hash_table_new_full (NULL, NULL, (GDestroyNotify)g_ptr_array_unref, (GDestroyNotify)g_array_unref);
+      numbers = g_hash_table_new_full (NULL, NULL, (GDestroyNotify)g_ptr_array_unref, (GDestroyNotify)g_array_unref);
 
   g_array_set_clear_func (shares, share_clear);
   for (guint i = 0; i < nodes->len; i++)
@@ -188,10 +143,10 @@ make_shares (Claims *self, DvmdMap *map)
 
       g_return_val_if_fail (lists != NULL, shares);
 
-      if (!g_hash_table_contains (counts, lists))
-        g_hash_table_insert (counts, g_ptr_array_ref (lists),
-                             count_lists (map, share.node, lists, dvmd_map_binder_get_taken (binder, lists)));
-      share.counts = g_array_ref (g_hash_table_lookup (counts, lists));
+      if (!g_hash_table_contains (numbers, lists))
+        g_hash_table_insert (numbers, g_ptr_array_ref (lists),
+                             read_numbers (dvmd_map_binder_get_claimed (binder, lists)));
+      share.cpus = g_array_ref (g_hash_table_lookup (numbers, lists));
       g_array_append_val (shares, share);
       g_ptr_array_unref (lists);
     }

@@ -19,7 +19,7 @@ struct _DvmdMapBinder
   DvmdMap *map;
   GHashTable *answers;    /* GBytes -> GPtrArray: of nodes of one row, and by the places of processes */
   GHashTable *topologies; /* set of DvmdTopology: those of the answers */
-  GHashTable *taken;      /* GPtrArray, an answer -> GRefString: the cpus that are not free any more */
+  GHashTable *claimed;    /* GPtrArray, an answer -> GRefString: the cpus that its processes count for */
 };
 
 /* The cpus of a node follow from this, and from the places of its processes. */
@@ -45,8 +45,8 @@ dvmd_map_binder_new (DvmdMap *map)
   self->answers = g_hash_table_new_full (g_bytes_hash, g_bytes_equal, (GDestroyNotify)g_bytes_unref,
                                          (GDestroyNotify)g_ptr_array_unref);
   self->topologies = g_hash_table_new_full (NULL, NULL, unref_topology, NULL);
-  self->taken = g_hash_table_new_full (NULL, NULL, (GDestroyNotify)g_ptr_array_unref,
-                                       (GDestroyNotify)g_ref_string_release);
+  self->claimed = g_hash_table_new_full (NULL, NULL, (GDestroyNotify)g_ptr_array_unref,
+                                         (GDestroyNotify)g_ref_string_release);
   return self;
 }
 
@@ -55,7 +55,7 @@ dvmd_map_binder_free (DvmdMapBinder *self)
 {
   g_hash_table_unref (self->answers);
   g_hash_table_unref (self->topologies);
-  g_hash_table_unref (self->taken);
+  g_hash_table_unref (self->claimed);
   g_free (self);
 }
 
@@ -116,20 +116,20 @@ bind_places (DvmdMapBinder *self, const Key *key, GArray *places, GPtrArray *pol
     .n_cpusets = self->map->cpusets->len,
   };
 
-  char *taken = NULL;
+  char *claimed = NULL;
 
   if (lists != NULL)
     return g_ptr_array_ref (lists);
   /* An answer that is kept has its cpus there. */
-  if (g_hash_table_size (self->taken) >= KEPT_ANSWERS)
+  if (g_hash_table_size (self->claimed) >= KEPT_ANSWERS)
     {
       g_hash_table_remove_all (self->answers);
-      g_hash_table_remove_all (self->taken);
+      g_hash_table_remove_all (self->claimed);
     }
-  lists = dvmd_binding_compute (&request, &taken, error);
+  lists = dvmd_binding_compute (&request, &claimed, error);
   if (lists == NULL)
     return NULL;
-  g_hash_table_insert (self->taken, g_ptr_array_ref (lists), taken);
+  g_hash_table_insert (self->claimed, g_ptr_array_ref (lists), claimed);
   keep (self, bytes, key->topology, lists);
   return lists;
 }
@@ -160,7 +160,7 @@ dvmd_map_binder_bind (DvmdMapBinder *self, guint node, DvmdTopology *topology, G
 }
 
 const char *
-dvmd_map_binder_get_taken (DvmdMapBinder *self, GPtrArray *lists)
+dvmd_map_binder_get_claimed (DvmdMapBinder *self, GPtrArray *lists)
 {
-  return g_hash_table_lookup (self->taken, lists);
+  return g_hash_table_lookup (self->claimed, lists);
 }

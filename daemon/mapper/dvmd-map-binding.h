@@ -22,8 +22,8 @@ void dvmd_map_binder_free (DvmdMapBinder *self);
  */
 GPtrArray *dvmd_map_binder_bind (DvmdMapBinder *self, guint node, DvmdTopology *topology, GError **error);
 
-/* (transfer none): the cpus of a node that are not free any more behind an answer, with those of other jobs: "0-3,8" */
-const char *dvmd_map_binder_get_taken (DvmdMapBinder *self, GPtrArray *lists);
+/* (transfer none): the cpus of a node that its processes count for by an answer, "0-3,8"; see dvmd_binding_compute() */
+const char *dvmd_map_binder_get_claimed (DvmdMapBinder *self, GPtrArray *lists);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdMapBinder, dvmd_map_binder_free)
 

@@ -94,6 +94,16 @@ find_cpuset (DvmdMapParts *self, const char *list)
   return cpus;
 }
 
+/* (transfer none): of other jobs, and of this one */
+static const DvmdCpuset *
+join (DvmdMapParts *self, const DvmdCpuset *others, const char *own)
+{
+  g_autofree char *before = others != NULL ? dvmd_cpuset_to_list (others) : g_strdup ("");
+  g_autofree char *all = g_strconcat (before, before[0] != '\0' && own[0] != '\0' ? "," : "", own, NULL);
+
+  return find_cpuset (self, all);
+}
+
 /* By the function that binds them in the end, so that the next part is offered what is free indeed. */
 static gboolean
 take_cpus (DvmdMapParts *self, DvmdMapNode *node, DvmdMapBinder *binder, GError **error)
@@ -112,7 +122,8 @@ take_cpus (DvmdMapParts *self, DvmdMapNode *node, DvmdMapBinder *binder, GError 
       g_prefix_error (error, "%s: ", node->name);
       return FALSE;
     }
-  node->in_use = find_cpuset (self, dvmd_map_binder_get_taken (binder, lists));
+  node->in_use = join (self, self->whole->nodes[node - self->nodes].in_use,
+                       dvmd_map_binder_get_claimed (binder, lists));
   return TRUE;
 }
 
@@ -125,8 +136,6 @@ take_devices (DvmdMapParts *self, DvmdMapNode *node, GError **error)
   DvmdTopology *hardware = NULL;
   g_autoptr (DvmdMapDevices) devices = NULL;
   g_autofree char *list = NULL;
-  g_autofree char *before = NULL;
-  g_autofree char *all = NULL;
 
   if (topologies != NULL && topologies->get_topology != NULL)
     hardware = topologies->get_topology (node->rank, topologies->user_data);
@@ -136,9 +145,7 @@ take_devices (DvmdMapParts *self, DvmdMapNode *node, GError **error)
   if (devices == NULL)
     return FALSE;
   list = dvmd_map_devices_list (devices);
-  before = others != NULL ? dvmd_cpuset_to_list (others) : g_strdup ("");
-  all = g_strconcat (before, before[0] != '\0' && list[0] != '\0' ? "," : "", list, NULL);
-  node->devices_in_use = find_cpuset (self, all);
+  node->devices_in_use = join (self, others, list);
   return TRUE;
 }
 

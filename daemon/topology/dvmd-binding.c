@@ -58,6 +58,7 @@ typedef struct
   const DvmdBindingRequest *request;
   const DvmdBindingPolicy *policy; /* of the places that are looked at */
   hwloc_const_bitmap_t excluded;
+  hwloc_bitmap_t claimed; /* borrowed: the cpus that processes count for are added */
   hwloc_topology_t topology;
   GArray *units;       /* Unit, in logical order */
   GArray *unit_of;     /* 1 + the index of the unit of each hardware thread, by its number; 0: it has none */
@@ -552,7 +553,9 @@ take_units (Binder *self, GArray *members, guint index, hwloc_const_bitmap_t wit
   region->n_bound++;
   if (self->policy->bind_to == KIND_CORE)
     widen_to_cores (self, taken, within);
-  else if (!self->by_unit)
+  /* A process on a core or on hardware threads has them for itself; on a larger object it counts for what it takes. */
+  hwloc_bitmap_or (self->claimed, self->claimed, taken);
+  if (self->policy->bind_to < KIND_CORE)
     hwloc_bitmap_copy (taken, region->cpus);
   list = dup_list (taken);
   hwloc_bitmap_free (taken);
@@ -609,6 +612,7 @@ take_cpus (Binder *self, guint32 index, GError **error)
   units = list_units (self, cpus);
   for (guint i = 0; i < units->len; i++)
     g_array_index (self->units, Unit, g_array_index (units, guint, i)).used++;
+  hwloc_bitmap_or (self->claimed, self->claimed, cpus);
   hwloc_bitmap_free (cpus);
   return g_ref_string_new_intern (list);
 }
@@ -646,27 +650,6 @@ static const DvmdBindingPolicy *
 policy_of (const DvmdBindingRequest *request, guint place)
 {
   return request->policies != NULL ? request->policies[place] : request->policy;
-}
-
-/* A process that is bound to a core or to hardware threads has all of them, also where it counts for one thread of a
-   core; of a larger object it has as many as it counts for. */
-static void
-add_taken (Binder *self, GPtrArray *lists, guint first, hwloc_bitmap_t taken)
-{
-  for (guint i = 0; i < self->units->len; i++)
-    {
-      const Unit *unit = &g_array_index (self->units, Unit, i);
-
-      if (unit->used > 0)
-        hwloc_bitmap_or (taken, taken, unit->cpus);
-    }
-  for (guint i = first; self->policy->bind_to >= KIND_CORE && i < lists->len; i++)
-    {
-      hwloc_bitmap_t cpus = read_cpus (lists->pdata[i]);
-
-      hwloc_bitmap_or (taken, taken, cpus);
-      hwloc_bitmap_free (cpus);
-    }
 }
 
 static int
@@ -715,14 +698,16 @@ count_alike (const DvmdBindingRequest *request, guint first)
   return n;
 }
 
-/* Binds the next places that have one policy. taken: by those before them, and then by all. */
+/* Binds the next places that have one policy. taken: by other jobs, and by places before them; claimed: what these
+   places take is added. */
 static gboolean
-bind_alike (const DvmdBindingRequest *request, GPtrArray *lists, hwloc_bitmap_t taken, GError **error)
+bind_alike (const DvmdBindingRequest *request, GPtrArray *lists, hwloc_const_bitmap_t taken, hwloc_bitmap_t claimed,
+            GError **error)
 {
   guint first = lists->len;
   const DvmdBindingPolicy *policy = policy_of (request, first);
   guint n = count_alike (request, first);
-  g_auto (Binder) self = { .n_bound = first };
+  g_auto (Binder) self = { .claimed = claimed, .n_bound = first };
   g_autoptr (GArray) order = NULL;
 
   g_return_val_if_fail (policy->bind_to < G_N_ELEMENTS (kinds), FALSE);
@@ -741,22 +726,26 @@ bind_alike (const DvmdBindingRequest *request, GPtrArray *lists, hwloc_bitmap_t 
       if (lists->pdata[place] == NULL)
         return FALSE;
     }
-  add_taken (&self, lists, first, taken);
   return order != NULL;
 }
 
 GPtrArray *
-dvmd_binding_compute (const DvmdBindingRequest *request, char **taken, GError **error)
+dvmd_binding_compute (const DvmdBindingRequest *request, char **claimed, GError **error)
 {
   g_autoptr (GPtrArray) lists = g_ptr_array_new_with_free_func (release_list);
-  hwloc_bitmap_t cpus = read_cpus (request->excluded);
+  hwloc_bitmap_t taken = read_cpus (request->excluded);
+  hwloc_bitmap_t own = hwloc_bitmap_alloc ();
   gboolean done = TRUE;
 
   while (done && lists->len < request->n_places)
-    done = bind_alike (request, lists, cpus, error);
-  if (done && taken != NULL)
-    *taken = dup_list (cpus);
-  hwloc_bitmap_free (cpus);
+    {
+      done = bind_alike (request, lists, taken, own, error);
+      hwloc_bitmap_or (taken, taken, own);
+    }
+  if (done && claimed != NULL)
+    *claimed = dup_list (own);
+  hwloc_bitmap_free (taken);
+  hwloc_bitmap_free (own);
   return done ? g_steal_pointer (&lists) : NULL;
 }
 

@@ -35,15 +35,16 @@ typedef struct
  * free, overload gives those that the fewest processes have. Places that follow each other with another policy find the
  * cpus taken that those before them have.
  *
- * taken (out) (optional) (transfer full): a GRefString, the cpus that are not free any more, with those that were
- * excluded: "0-3,8".
+ * claimed (out) (optional) (transfer full): a GRefString, "0-3,8", the cpus that the processes count for: those of each
+ * that is bound to a core, to hardware threads or to cpus that are named, and of one on a larger object as many as it
+ * takes there. With overload some of them may be excluded ones.
  *
  * Returns: (transfer full) (element-type utf8) (nullable): the hardware threads of each place, "0-3,8" as the operating
  * system numbers them, or %NULL elements if nothing is bound. Equal texts are one (GRefString).
  * Errors: DVM_ERROR_MAP_FAILED: the node has no such object, or not so many free cpus; DVM_ERROR_NOT_SUPPORTED: none of
  * them is near the device alone.
  */
-GPtrArray *dvmd_binding_compute (const DvmdBindingRequest *request, char **taken, GError **error);
+GPtrArray *dvmd_binding_compute (const DvmdBindingRequest *request, char **claimed, GError **error);
 
 /*
  * (transfer full) (nullable): the list "0-3,8" as sched_setaffinity() takes it, size: in bytes. NULL: list is NULL, or

@@ -148,6 +148,9 @@ draw_bind_to (const StreamDraw *self)
 
   if (one_in (self, 2))
     return NULL;
+  /* Jobs of which others have a part of an object that they share. */
+  if (one_in (self, 8))
+    return g_strconcat (one_in (self, 2) ? "package" : "numa", ":overload-allowed", NULL);
   if (one_in (self, 10))
     return g_strdup_printf ("%s:limit=%u", draw_object (self), 1 + draw (self, 3));
   if (one_in (self, 8))

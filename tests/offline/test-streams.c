@@ -368,11 +368,12 @@ count_cpus (Cpus cpus)
 typedef struct
 {
   DvmdMap *map;
+  DvmdMapTopology *objects;
   GArray *ranks;    /* DvmdMapRank */
   GPtrArray *lists; /* of each */
   Cpus before;      /* those that jobs have which came before */
   Cpus excluded;    /* the same when this one came: some may have ended */
-  Cpus taken;       /* none of the node was free any more of these then */
+  Cpus claimed;     /* those that the job counts for */
 } Bound;
 
 static const DvmdBindingPolicy *
@@ -387,23 +388,54 @@ may_share (const DvmdBindingPolicy *policy)
   return (policy->flags & DVMD_BINDING_OVERLOAD) != 0;
 }
 
-/* The process counts for these: its cpus, or of an object larger than a core a part that no other job has. */
-static Cpus
-claims_of (const Bound *self, guint i)
+/* On an object larger than a core it counts for a part of that. */
+static gboolean
+has_own_cpus (const Bound *self, guint i)
 {
-  const DvmdBindingPolicy *policy = policy_of (self, i);
-  Cpus cpus = read_cpus (self->lists->pdata[i]);
+  return policy_of (self, i)->bind_to >= DVMD_OBJECT_CORE
+         || g_array_index (self->ranks, DvmdMapRank, i).place.kind == DVMD_KIND_CPUS;
+}
 
-  if (policy->bind_to >= DVMD_OBJECT_CORE || g_array_index (self->ranks, DvmdMapRank, i).place.kind == DVMD_KIND_CPUS)
-    return cpus;
-  return cpus & self->taken & ~(may_share (policy) ? 0 : self->excluded);
+/* How many cores have some of them; where there are no cores, each hardware thread is one. */
+static guint
+count_cores (const Bound *self, Cpus cpus)
+{
+  gboolean cores = dvmd_map_topology_get_n_objects (self->objects, DVMD_OBJECT_CORE) > 0;
+  DvmdObjectKind kind = cores ? DVMD_OBJECT_CORE : DVMD_OBJECT_HWTHREAD;
+  guint n = 0;
+
+  for (guint i = 0; i < dvmd_map_topology_get_n_objects (self->objects, kind); i++)
+    n += (dvmd_map_topology_get_cpus (self->objects, kind, i)->words[0] & cpus) != 0;
+  return n;
+}
+
+/* The job counts for the cpus of processes that have their own, and for no more of others than these take. */
+static gboolean
+claims_no_more (const Bound *self)
+{
+  Cpus own = 0;
+  Cpus all = 0;
+  guint n = 0;
+
+  for (guint i = 0; i < self->ranks->len; i++)
+    {
+      const DvmdBindingPolicy *policy = policy_of (self, i);
+      Cpus cpus = read_cpus (self->lists->pdata[i]);
+
+      all |= cpus;
+      if (has_own_cpus (self, i))
+        own |= cpus;
+      else if (cpus != 0)
+        n += MAX (policy->pe, 1);
+    }
+  return (own & ~self->claimed) == 0 && (self->claimed & ~all) == 0 && count_cores (self, self->claimed & ~own) <= n;
 }
 
 /* Whether each process on an object larger than a core has a cpu of its own; it may use all cpus of the object. */
 static gboolean
 has_room (const Bound *self, guint i)
 {
-  Cpus claims = claims_of (self, i);
+  Cpus claims = self->claimed & read_cpus (self->lists->pdata[i]) & ~self->excluded;
   guint n = 0;
 
   for (guint k = 0; k < self->ranks->len; k++)
@@ -453,20 +485,19 @@ check_job_cpus (Stream *self, DvmdJob *job, guint rank, Cpus before)
   g_autoptr (GPtrArray) lists = dvmd_map_binder_bind (binder, rank, get_topology (rank, self), NULL);
   g_autoptr (GArray) ranks = dvmd_map_expand_node (map, rank);
   const Bound bound = { map,
+                        self->machines[self->of_nodes[rank]].objects,
                         ranks,
                         lists,
                         before,
                         read_cpus (dvmd_map_get_excluded (map, rank)),
-                        read_cpus (dvmd_map_binder_get_taken (binder, lists)) };
+                        read_cpus (dvmd_map_binder_get_claimed (binder, lists)) };
   Cpus alone = 0;
 
   MUST_HOLD (lists != NULL && lists->len == ranks->len, self);
   for (guint i = 0; i < ranks->len; i++)
-    {
-      check_process (self, &bound, i, &alone);
-      before |= claims_of (&bound, i);
-    }
-  return before;
+    check_process (self, &bound, i, &alone);
+  MUST_HOLD (claims_no_more (&bound), self);
+  return before | bound.claimed;
 }
 
 static int

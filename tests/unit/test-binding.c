@@ -204,10 +204,10 @@ test_policies (void)
     guint n;
     const char *excluded;
     const char *cpus; /* NULL: an error */
-    const char *taken;
+    const char *claimed;
   } tries[] = {
     { A, { { CORE, 0, 1, 0 }, { CORE, 0, 2, 0 } }, 2, 4, NULL, "0-1 2-3 4-7 8-11", "0-11" },
-    { A, { { CORE, 0, 1, 0 }, { CORE, 0, 2, 0 } }, 2, 4, "2-3", "0-1 4-5 6-9 10-13", "0-13" },
+    { A, { { CORE, 0, 1, 0 }, { CORE, 0, 2, 0 } }, 2, 4, "2-3", "0-1 4-5 6-9 10-13", "0-1,4-13" },
     /* Of a large object a process takes one core, and the next program has the others. */
     { A, { { PACKAGE, 0, 1, 0 }, { CORE, 0, 1, 0 } }, 2, 4, NULL, "0-15 0-15 4-5 6-7", "0-7" },
     /* A core that is one process's is so with both of its threads. */
@@ -219,6 +219,10 @@ test_policies (void)
     { A, { { CORE, 0, 1, 0 }, { NODE, 0, 1, 0 } }, 2, 4, NULL, "0-1 2-3 - -", "0-3" },
     { C, { { CORE, 0, 1, 0 }, { CORE, 0, 1, 2 } }, 4, 7, NULL, NULL, NULL },
     { C, { { CORE, 0, 1, 0 }, { CORE, DVMD_BINDING_OVERLOAD, 1, 0 } }, 4, 7, NULL, "0 1 2 3 4 5 0", "0-5" },
+    /* With overload a process counts for its part of the object, also where others have all of it. */
+    { C, { { PACKAGE, DVMD_BINDING_OVERLOAD, 1, 0 } }, 1, 1, "0-3", "0-5", "4" },
+    { C, { { PACKAGE, DVMD_BINDING_OVERLOAD, 1, 0 } }, 2, 2, "0-3,5", "0-5 0-5", "0,4" },
+    { C, { { PACKAGE, DVMD_BINDING_OVERLOAD, 2, 0 } }, 1, 1, "0-5", "0-5", "0-1" },
   };
   static const DvmdBindingPlace places[7] = { 0 };
 
@@ -234,11 +238,11 @@ test_policies (void)
       g_autoptr (GPtrArray) lists = NULL;
       g_autoptr (GString) shown = g_string_new (NULL);
       g_autoptr (GError) error = NULL;
-      char *taken = NULL;
+      char *claimed = NULL;
 
       for (guint k = 0; k < tries[i].n; k++)
         policies[k] = &tries[i].policies[k >= tries[i].n_first];
-      lists = dvmd_binding_compute (&request, &taken, &error);
+      lists = dvmd_binding_compute (&request, &claimed, &error);
       if (tries[i].cpus == NULL)
         {
           g_assert_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED);
@@ -249,8 +253,8 @@ test_policies (void)
         g_string_append_printf (shown, "%s%s", k > 0 ? " " : "",
                                 lists->pdata[k] != NULL ? (const char *)lists->pdata[k] : "-");
       g_assert_cmpstr (shown->str, ==, tries[i].cpus);
-      g_assert_cmpstr (taken, ==, tries[i].taken);
-      g_ref_string_release (taken);
+      g_assert_cmpstr (claimed, ==, tries[i].claimed);
+      g_ref_string_release (claimed);
     }
 }
 
