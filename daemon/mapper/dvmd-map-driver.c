@@ -117,6 +117,7 @@ question_init (Question *self, GPtrArray *mappers, const DvmdMapWishes *wishes, 
   self->request.cpus = policy->cpus;
   self->request.file = wishes->file;
   self->request.file_name = wishes->file_name;
+  self->request.np_is_counted = wishes->np_is_counted;
   self->word = dvmd_map_words_find (mappers, policy->word, policy->word_is_default ? NULL : error);
   /* The mappers of this DVM may not place by objects. */
   if (self->word == NULL && policy->word_is_default)

@@ -153,6 +153,7 @@ typedef struct
  * @beside: (nullable) (array length=n_beside): the processes beside which the job is to be, in the order in which it
  *   names them; %NULL: it names none
  * @n_beside: the length of @beside
+ * @np_is_counted: whether numbers in @app_np were counted, since the job does not give them: messages say so
  *
  * What is to be placed, and where it may go. Borrowed for the time of the call.
  *
@@ -181,6 +182,7 @@ typedef struct
   gboolean bind_is_default;
   const DvmdMapBeside *beside;
   guint32 n_beside;
+  gboolean np_is_counted;
   gpointer reserved[2];
 } DvmdMapRequest;
 

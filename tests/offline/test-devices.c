@@ -236,6 +236,47 @@ test_shared (gconstpointer mappers)
     }
 }
 
+/* Nobody has asked for the processes of a job that gives no number. */
+static void
+test_counted (gconstpointer mappers)
+{
+  static const struct
+  {
+    const char *map_by[2]; /* of each program */
+    const char *in_use;    /* (nullable) */
+    const char *expected;
+  } cases[] = {
+    { { "device=gpu:PE=2" },
+      "2,4,6",
+      "no number was given (-n), so that there is 1 process, which does not fit onto the job's 1 nodes: each has 2 "
+      "cores "
+      "of its own near its device “gpu”, and after those that have a place there is room for 0; let them share" },
+    { { "device=gpu:PE=2", "device=nic:PE=2" },
+      NULL,
+      "no number was given (-n), so that there are 3 processes, which do not fit onto the job's 1 nodes: each has 2 "
+      "cores of its own near its device “network”, and after those that have a place there is room for 0; give a "
+      "smaller "
+      "number (-n), or let them share" },
+    { { "ppr:1:device=gpu:PE=2" }, NULL, "so many; give a smaller number (-n), more for each, or more nodes" },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_auto (OfflineJob) job = { 0 };
+      g_autoptr (GError) error = NULL;
+
+      offline_job_init (&job, (GPtrArray *)mappers);
+      add_nodes (&job, GPUS);
+      if (cases[i].in_use != NULL)
+        g_array_index (job.nodes, OfflineNode, 0).in_use = dvmd_cpuset_new_from_list (cases[i].in_use);
+      for (guint k = 0; k < 2 && cases[i].map_by[k] != NULL; k++)
+        set_wishes (&job, cases[i].map_by[k], 0);
+      g_assert_null (offline_job_map (&job, &error));
+      if (strstr (error->message, cases[i].expected) == NULL)
+        g_error ("--map-by %s: \"%s\"", cases[i].map_by[0], error->message);
+    }
+}
+
 /* Programs of one job have no device together, and none that another job has. */
 static void
 test_others (gconstpointer mappers)
@@ -416,6 +457,7 @@ test_random (gconstpointer mappers)
 static const OfflineTest tests[] = {
   { "/devices/classes", test_classes }, { "/devices/qualifiers", test_qualifiers }, { "/devices/shared", test_shared },
   { "/devices/others", test_others },   { "/devices/travel", test_travel },         { "/devices/random", test_random },
+  { "/devices/counted", test_counted },
 };
 
 int

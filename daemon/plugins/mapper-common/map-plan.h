@@ -63,6 +63,8 @@ gboolean dvmd_map_plan_count (const DvmdMapRequest *request, DvmdObjectKind kind
 void dvmd_map_plan_refuse (DvmdMapPlan *self, GError **error);
 /* The same if no node has an object for a process. FALSE: some has */
 gboolean dvmd_map_plan_refuse_objects (DvmdMapPlan *self, GError **error);
+/* How messages say that there are to be fewer processes. */
+const char *dvmd_map_plan_name_fewer (const DvmdMapRequest *request);
 
 /* G_MAXUINT32: any number */
 guint32 dvmd_map_plan_app_limit (const DvmdMapRequest *request, guint app, guint node);

@@ -70,31 +70,50 @@ would_fit (const DvmdMapPlan *self, guint64 need, guint32 flags)
   return sum >= need;
 }
 
+const char *
+dvmd_map_plan_name_fewer (const DvmdMapRequest *request)
+{
+  return request->np_is_counted ? "give a smaller number (-n)" : "have fewer processes";
+}
+
 /* (transfer full) */
 static char *
 find_help (const DvmdMapPlan *self, guint64 need)
 {
   const DvmdMapRequest *request = self->request;
   const char *bound = dvmd_map_words_name_kind (dvmd_map_words_kind_of (request->bind_to));
+  const char *fewer = request->np_is_counted ? dvmd_map_plan_name_fewer (request) : "have fewer";
   guint32 shared = request->bind_flags | DVMD_BIND_OVERLOAD;
   guint32 without = request->bind_flags & ~(guint32)DVMD_BIND_LIMIT;
+  gboolean limited = (request->bind_flags & DVMD_BIND_LIMIT) != 0;
+  g_autofree char *share = g_strdup_printf ("let them share (bind-to %s:overload-allowed)", bound);
+  g_autofree char *other = NULL;
 
   if (would_fit (self, need, shared))
-    return g_strdup_printf ("have fewer, or let them share (bind-to %s:overload-allowed)", bound);
-  if ((request->bind_flags & DVMD_BIND_LIMIT) != 0 && would_fit (self, need, without))
-    return g_strdup ("have fewer, or a higher limit");
-  if ((request->bind_flags & DVMD_BIND_LIMIT) != 0 && would_fit (self, need, without | DVMD_BIND_OVERLOAD))
-    return g_strdup_printf ("have fewer, or a higher limit, and let them share (bind-to %s:overload-allowed)", bound);
-  return g_strdup ("have fewer");
+    other = g_steal_pointer (&share);
+  else if (limited && would_fit (self, need, without))
+    other = g_strdup ("a higher limit");
+  else if (limited && would_fit (self, need, without | DVMD_BIND_OVERLOAD))
+    other = g_strdup_printf ("a higher limit, and %s", share);
+  /* There is no number below one. */
+  if (need == 1)
+    return other != NULL ? g_steal_pointer (&other) : g_strdup ("have nodes with more of them");
+  return other != NULL ? g_strdup_printf ("%s, or %s", fewer, other) : g_strdup (fewer);
 }
 
 /* ---- the cause ---- */
 
 /* (transfer full): such as "2 processes do" */
 static char *
-show_need (guint64 need)
+show_need (const DvmdMapRequest *request, guint64 need)
 {
-  return need == 1 ? g_strdup ("1 process does") : g_strdup_printf ("%" G_GUINT64_FORMAT " processes do", need);
+  g_autofree char *processes = g_strdup_printf ("%" G_GUINT64_FORMAT " %s", need, need == 1 ? "process" : "processes");
+  const char *verb = need == 1 ? "does" : "do";
+
+  if (request->np_is_counted)
+    return g_strdup_printf ("no number was given (-n), so that there %s %s, which %s", need == 1 ? "is" : "are",
+                            processes, verb);
+  return g_strdup_printf ("%s %s", processes, verb);
 }
 
 /* Whether some object of a node, or one of its packages, has so many cpus. */
@@ -170,7 +189,7 @@ set_no_cpus (const DvmdMapPlan *self, const Sums *sums, const char *apps, GError
 {
   g_autofree char *share = show_share (self);
   g_autofree char *help = find_help (self, sums->need);
-  g_autofree char *need = show_need (sums->need);
+  g_autofree char *need = show_need (self->request, sums->need);
 
   g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
                "%s not fit onto the job's %u nodes%s: %s, and after those that have a "
@@ -196,14 +215,13 @@ static void
 set_no_devices (const DvmdMapPlan *self, guint64 need, guint64 n_devices, GError **error)
 {
   const char *name = self->request->value;
-  g_autofree char *shown = show_need (need);
+  g_autofree char *shown = show_need (self->request, need);
 
-  g_set_error (
-      error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-      "map-by: %s not fit onto the %" G_GUINT64_FORMAT
-      " devices “%s”, or groups of them, of the job's %u nodes: each has its own; have fewer processes, or let "
-      "them share (map-by device=%s:shared)",
-      shown, n_devices, name, self->request->n_nodes, name);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+               "map-by: %s not fit onto the %" G_GUINT64_FORMAT
+               " devices “%s”, or groups of them, of the job's %u nodes: each has its own; %s, or let "
+               "them share (map-by device=%s:shared)",
+               shown, n_devices, name, self->request->n_nodes, dvmd_map_plan_name_fewer (self->request), name);
 }
 
 /* No node has the object on which processes are put. */
@@ -241,7 +259,7 @@ dvmd_map_plan_refuse (DvmdMapPlan *self, GError **error)
   const DvmdMapRequest *request = self->request;
   Sums sums = sum_up (self);
   const char *apps = request->app_limits != NULL ? ", as far as they are for its applications" : "";
-  g_autofree char *need = show_need (sums.need);
+  g_autofree char *need = show_need (request, sums.need);
 
   if (sums.without < request->n_nodes && sums.need > count_devices (self))
     set_no_devices (self, sums.need, count_devices (self), error);

@@ -119,9 +119,9 @@ set_error (DvmdMapPlan *plan, const DvmdMapRequest *request, const Wish *wish, g
     need += request->app_np[app];
   g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
                "%u of %" G_GUINT64_FORMAT
-               " processes have no place: %u of each application on each %s, where there is room for so many; %s",
-               left, need, wish->number, object,
-               need > left ? "have fewer processes, more for each, or more nodes"
+               " processes have no place: %u of each application on each %s, where there is room for so many; %s%s",
+               left, need, wish->number, object, need > left ? dvmd_map_plan_name_fewer (request) : "",
+               need > left ? ", more for each, or more nodes"
                            : "have fewer for each, or nodes with more slots and cpus");
 }
 
