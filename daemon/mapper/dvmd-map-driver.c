@@ -51,6 +51,7 @@ typedef struct
   guint32 *own_limits;    /* likewise */
   char *passed_over;      /* (nullable): which nodes processes cannot be bound on, and why */
   char *unbound;          /* (nullable): why the binding was left out that the job would have */
+  gboolean lacks_cpus;    /* this is why: other jobs have them */
 } Question;
 
 static void
@@ -480,7 +481,10 @@ take_answer (const Question *self, DvmdMapper *mapper, const DvmdMapRequest *ask
     return NULL;
   set_binding (self, map, asked);
   if (!dvmd_map_binds (map))
-    map->unbound = g_strdup (self->unbound);
+    {
+      map->unbound = g_strdup (self->unbound);
+      map->lacks_cpus = self->lacks_cpus;
+    }
   return check_binding (self, map, error) ? g_steal_pointer (&map) : NULL;
 }
 
@@ -534,11 +538,11 @@ others_are_in_the_way (const Question *self)
 
 /* error: what was wrong with the binding */
 static const char *
-find_why (const Question *self, gboolean others, const GError *error)
+find_why (const Question *self, const GError *error)
 {
   if (g_error_matches (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED))
     return error->message;
-  if (others)
+  if (self->lacks_cpus)
     return "other jobs have the cpus";
   return self->policy.by_device ? "more processes than cpus near their devices" : "more processes than cpus";
 }
@@ -550,7 +554,8 @@ map_unbound (Question *self, gboolean others, GError **error)
   g_autoptr (GError) local = NULL;
   DvmdMap *map;
 
-  leave_binding_out (self, find_why (self, others, *error));
+  self->lacks_cpus = others && !g_error_matches (*error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED);
+  leave_binding_out (self, find_why (self, *error));
   map = ask_mappers (self, &local);
   if (map == NULL && is_left_to_us (self))
     {
