@@ -168,6 +168,18 @@ dvm_cli_width (const char *text)
   return width;
 }
 
+const char *
+dvm_cli_skip_app (const char *message, guint *app)
+{
+  char *end;
+
+  *app = 0;
+  if (!g_str_has_prefix (message, "apps["))
+    return message;
+  *app = (guint)g_ascii_strtoull (message + strlen ("apps["), &end, 10);
+  return g_str_has_prefix (end, "]: ") ? end + strlen ("]: ") : message;
+}
+
 /* The place of what a program was given: "apps[1].hosts: " of the description is "--host" of the second program. */
 char *
 dvm_cli_name_option (DvmCli *cli, const char *message)

@@ -32,6 +32,8 @@ char *dvm_cli_escape (const char *text);
 /* columns that text takes on a screen */
 guint dvm_cli_width (const char *text);
 
+/* The message behind "apps[1]: ", and the number that stands there, else 0 */
+const char *dvm_cli_skip_app (const char *message, guint *app);
 /* (transfer full): the message, with the option that was given where it speaks of the hosts of an application */
 char *dvm_cli_name_option (DvmCli *cli, const char *message);
 

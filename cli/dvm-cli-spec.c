@@ -581,6 +581,12 @@ check_beside_file (DvmCliArgs *args, const char *path, GError **error)
   return TRUE;
 }
 
+static const char *
+name_file (const char *path)
+{
+  return strcmp (path, "-") != 0 ? path : _ ("standard input");
+}
+
 DvmJobSpec *
 dvm_cli_spec_new_from_file (DvmCli *cli, const char *path, GError **error)
 {
@@ -595,8 +601,7 @@ dvm_cli_spec_new_from_file (DvmCli *cli, const char *path, GError **error)
   spec = dvm_job_spec_new_from_json (text, (gssize)length, &local);
   if (spec == NULL)
     {
-      g_set_error (error, DVM_CLI_USAGE_ERROR, 0, "%s: %s", strcmp (path, "-") != 0 ? path : _ ("standard input"),
-                   local->message);
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0, "%s: %s", name_file (path), local->message);
       return NULL;
     }
   directory = current_directory (error);
@@ -608,6 +613,46 @@ dvm_cli_spec_new_from_file (DvmCli *cli, const char *path, GError **error)
                  && dvm_cli_spec_set_sessions (spec, cli->args, error) && validate (spec, cli, error)
              ? g_steal_pointer (&spec)
              : NULL;
+}
+
+void
+dvm_cli_spec_name_place (DvmCli *cli, DvmJobSpec *spec, GError **error)
+{
+  static const struct
+  {
+    const char *key;
+    const char *(*get) (DvmAppSpec *app);
+  } policies[] = {
+    { "map-by", dvm_app_spec_get_map_by },
+    { "rank-by", dvm_app_spec_get_rank_by },
+    { "bind-to", dvm_app_spec_get_bind_to },
+  };
+  const char *file = dvm_cli_args_get (cli->args, "file");
+  g_autoptr (GError) told = NULL;
+  const char *rest;
+  guint app;
+
+  if (file == NULL || (*error)->domain != DVM_ERROR)
+    return;
+  rest = dvm_cli_skip_app ((*error)->message, &app);
+  for (gsize i = 0; i < G_N_ELEMENTS (policies); i++)
+    {
+      gsize length = strlen (policies[i].key);
+      gboolean own;
+
+      if (strncmp (rest, policies[i].key, length) != 0 || !g_str_has_prefix (rest + length, ": "))
+        continue;
+      /* What a program does not say it has from the job, and the job from the command line before the file. */
+      own = app < dvm_job_spec_get_n_apps (spec) && policies[i].get (dvm_job_spec_get_app (spec, app)) != NULL;
+      if (!own && (dvm_cli_args_has (cli->args, policies[i].key) || dvm_cli_args_has (cli->args, "colocate")))
+        return;
+      told = g_steal_pointer (error);
+      if (own)
+        g_set_error (error, DVM_CLI_USAGE_ERROR, 0, "%s: $.apps[%u].%s", name_file (file), app, rest);
+      else
+        g_set_error (error, DVM_CLI_USAGE_ERROR, 0, "%s: $.%s", name_file (file), rest);
+      return;
+    }
 }
 
 DvmJobSpec *

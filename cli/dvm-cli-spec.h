@@ -25,6 +25,8 @@ extern const DvmCliOption dvm_cli_job_options[];
 DvmJobSpec *dvm_cli_spec_new (DvmCli *cli, const char *stdin_target, GError **error);
 /* As the former, or from the file that --file names */
 DvmJobSpec *dvm_cli_spec_choose (DvmCli *cli, const char *stdin_target, GError **error);
+/* A word that the DVM alone has found wrong is told with the job file and the place in it, as other mistakes are. */
+void dvm_cli_spec_name_place (DvmCli *cli, DvmJobSpec *spec, GError **error);
 /* A job file gets the environment and the directory that it does not have from us. */
 DvmJobSpec *dvm_cli_spec_new_from_file (DvmCli *cli, const char *path, GError **error);
 

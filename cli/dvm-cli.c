@@ -161,6 +161,8 @@ is_wrong_usage (const GError *error)
 {
   static const char *const options[] = { "map-by: ", "rank-by: ", "bind-to: ", "topology: ",
                                          "nodes: ",  "slots: ",   "ranks: " };
+  const char *message;
+  guint app;
 
   if (error->domain == DVM_CLI_USAGE_ERROR)
     return TRUE;
@@ -168,8 +170,9 @@ is_wrong_usage (const GError *error)
       && !g_error_matches (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED)
       && !g_error_matches (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED))
     return FALSE;
+  message = dvm_cli_skip_app (error->message, &app);
   for (gsize i = 0; i < G_N_ELEMENTS (options); i++)
-    if (g_str_has_prefix (error->message, options[i]))
+    if (g_str_has_prefix (message, options[i]))
       return TRUE;
   return FALSE;
 }

@@ -352,7 +352,10 @@ submit_job (Run *run, DvmJobSpec *spec, GError **error)
   run->job = dvm_client_submit_finish (run->client, dvm_cli_await (&result), error);
   drop_input_end (run);
   if (run->job == NULL)
-    return FALSE;
+    {
+      dvm_cli_spec_name_place (run->cli, spec, error);
+      return FALSE;
+    }
   dvm_cli_tell (run->cli, _ ("job %u is submitted"), dvm_job_get_id (run->job));
   if (run->interrupted != 0)
     cancel_job (run);

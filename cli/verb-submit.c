@@ -21,6 +21,8 @@ submit_job (DvmCli *cli, DvmClient *client, DvmJobSpec *spec, GError **error)
   gboolean ok = dvm_cli_spec_find_sessions (spec, cli->args, client, NULL, error);
   g_autoptr (DvmJob) job = ok ? dvm_client_submit (client, spec, NULL, error) : NULL;
 
+  if (ok && job == NULL)
+    dvm_cli_spec_name_place (cli, spec, error);
   return job != NULL ? dvm_client_find_job (client, dvm_job_get_object_path (job), NULL, error) : NULL;
 }
 

@@ -107,6 +107,30 @@ def test_mistakes():
         check(result.returncode == 125 and here.path in result.stderr, result.stderr)
 
 
+def test_words_of_mappers():
+    """a word that the mappers of the DVM alone know is named by its place in the file, by an option where it stands there"""
+    two = '"apps": [{"argv": ["true"], "np": 1%s}, {"argv": ["true"], "np": 1%s}]}'
+    with dvm("--slots=2") as here:
+        for text, mention in (
+            ('{"argv": ["true"], "map-by": "foo"}', "standard input: $.map-by: unknown word “foo”"),
+            ('{"apps": [{"argv": ["true"], "map-by": "foo"}]}', "standard input: $.apps[0].map-by: unknown word “foo”"),
+            ('{"map-by": "foo", ' + two % ("", ""), "standard input: $.map-by: unknown word “foo”"),
+            ('{"map-by": "core", ' + two % ("", ', "map-by": "foo"'), "standard input: $.apps[1].map-by: unknown word “foo”"),
+            ('{"map-by": "foo", ' + two % ("", ', "map-by": "core"'), "standard input: $.map-by: unknown word “foo”"),
+            ('{"argv": ["true"], "map-by": "slot=3"}', "standard input: $.map-by: "),
+            ('{"argv": ["true"], "bind-to": "foo"}', "standard input: $.bind-to: unknown word “foo”"),
+            ('{"argv": ["true"], "rank-by": "foo"}', "standard input: $.rank-by: unknown word “foo”"),
+        ):
+            for verb in ("submit", "run"):
+                result = here.cli(verb, "--file", "-", stdin=text)
+                equal(result.returncode, 2, f"{text}: {result.stderr}")
+                contains(result.stderr, mention, text)
+        result = here.cli("run", "--file", "-", "--map-by", "foo", stdin='{"argv": ["true"]}')
+        equal((result.returncode, result.stderr.startswith("dvm-cli: map-by: unknown word “foo”")), (2, True), result.stderr)
+        result = here.cli("run", "-n", "1", "--map-by", "core", "true", ":", "-n", "1", "--map-by", "foo", "true")
+        equal((result.returncode, result.stderr.startswith("dvm-cli: apps[1]: map-by: unknown word")), (2, True), result.stderr)
+
+
 def test_jobs():
     """a job file is run; what it does not say comes from the caller, and options win"""
     job = {"personality": "plain", "apps": [{"argv": ["sh", "-c", "echo $ONE $TWO; pwd; exit 3"], "np": 1, "env": {"ONE": "file"}}]}
