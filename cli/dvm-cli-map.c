@@ -223,7 +223,11 @@ show_pictures (DvmCli *cli, GPtrArray *pictures, guint n_left, GError **error)
   g_autoptr (GString) text = g_string_new (drawn);
 
   if (n_left > 0)
-    g_string_append_printf (text, _ ("%u more nodes have processes; --ranks chooses those that are drawn\n"), n_left);
+    g_string_append_printf (
+        text,
+        g_dngettext (GETTEXT_PACKAGE, "%u more node has processes; --ranks chooses those that are drawn\n",
+                     "%u more nodes have processes; --ranks chooses those that are drawn\n", n_left),
+        n_left);
   g_string_append (text, cells);
   return dvm_cli_show (cli, text->str, error);
 }

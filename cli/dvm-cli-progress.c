@@ -67,7 +67,8 @@ find_width (void)
 static void
 draw_bar (DvmCliProgress *self, guint reported, guint expected)
 {
-  g_autofree char *words = g_strdup_printf (_ ("%u of %u nodes"), reported, expected);
+  g_autofree char *words = g_strdup_printf (g_dngettext (GETTEXT_PACKAGE, "%u of %u node", "%u of %u nodes", expected),
+                                            reported, expected);
   g_autoptr (GString) line = g_string_new (CLEAR_LINE);
   guint words_width = dvm_cli_width (words);
   guint width = find_width ();

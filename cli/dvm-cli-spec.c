@@ -642,7 +642,7 @@ dvm_cli_spec_name_place (DvmCli *cli, DvmJobSpec *spec, GError **error)
 
       if (strncmp (rest, policies[i].key, length) != 0 || !g_str_has_prefix (rest + length, ": "))
         continue;
-      /* What a program does not say it has from the job, and the job from the command line before the file. */
+      /* A program has from the job what it does not say, and the job from the command line before the file. */
       own = app < dvm_job_spec_get_n_apps (spec) && policies[i].get (dvm_job_spec_get_app (spec, app)) != NULL;
       if (!own && (dvm_cli_args_has (cli->args, policies[i].key) || dvm_cli_args_has (cli->args, "colocate")))
         return;

@@ -340,7 +340,9 @@ dvm_cli_pictures_to_svg (GPtrArray *pictures, guint n_left)
   if (n_left > 0)
     {
       g_autofree char *text = g_strdup_printf (
-          _ ("%u more nodes have processes; --ranks chooses those that are drawn\n"), n_left);
+          g_dngettext (GETTEXT_PACKAGE, "%u more node has processes; --ranks chooses those that are drawn\n",
+                       "%u more nodes have processes; --ranks chooses those that are drawn\n", n_left),
+          n_left);
 
       append_text (&drawing, MARGIN, all.height + 12, g_strchomp (text));
       add_below (&all, (Size){ text_width (text), LINE + GAP });

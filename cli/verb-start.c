@@ -236,7 +236,11 @@ judge_answer (DvmCliReadyResult result, const char *answer, guint seconds, GErro
     return TRUE;
   if (result == DVM_CLI_READY_LATE)
     g_set_error (error, G_IO_ERROR, G_IO_ERROR_TIMED_OUT,
-                 _ ("the DVM was not ready within %u seconds and has been ended; --timeout gives it longer"), seconds);
+                 g_dngettext (GETTEXT_PACKAGE,
+                              "the DVM was not ready within %u second and has been ended; --timeout gives it longer",
+                              "the DVM was not ready within %u seconds and has been ended; --timeout gives it longer",
+                              seconds),
+                 seconds);
   else if (result == DVM_CLI_READY_ANSWERED && g_str_has_prefix (answer, DVM_CLI_READY_ERROR))
     g_set_error (error, G_IO_ERROR, G_IO_ERROR_FAILED, "%s", answer + strlen (DVM_CLI_READY_ERROR));
   else

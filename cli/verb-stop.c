@@ -140,8 +140,11 @@ await_end (DvmClient *client, int pidfd, guint seconds, GError **error)
                                 : wait_disconnected (client, seconds);
 
   if (!is_gone)
-    g_set_error (error, G_IO_ERROR, G_IO_ERROR_TIMED_OUT,
-                 _ ("the DVM has not ended within %u seconds; 'dvm-cli stop --force' kills its jobs"), seconds);
+    g_set_error (
+        error, G_IO_ERROR, G_IO_ERROR_TIMED_OUT,
+        g_dngettext (GETTEXT_PACKAGE, "the DVM has not ended within %u second; 'dvm-cli stop --force' kills its jobs",
+                     "the DVM has not ended within %u seconds; 'dvm-cli stop --force' kills its jobs", seconds),
+        seconds);
   return is_gone;
 }
 
@@ -171,7 +174,10 @@ begin_end (DvmCli *cli, guint seconds, int *pidfd, GError **error)
   if (ok)
     return g_steal_pointer (&client);
   if (g_cancellable_is_cancelled (late))
-    g_set_error (error, G_IO_ERROR, G_IO_ERROR_TIMED_OUT, _ ("the DVM has not answered within %u seconds"), seconds);
+    g_set_error (error, G_IO_ERROR, G_IO_ERROR_TIMED_OUT,
+                 g_dngettext (GETTEXT_PACKAGE, "the DVM has not answered within %u second",
+                              "the DVM has not answered within %u seconds", seconds),
+                 seconds);
   else
     g_propagate_error (error, g_steal_pointer (&local_error));
   return NULL;

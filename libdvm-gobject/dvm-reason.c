@@ -19,7 +19,12 @@ typedef struct
   const char *word;     /* on the bus; never changed, nor is the number of its arguments */
   const char *types;    /* of the arguments, as the daemon gives them */
   const char *sentence; /* each %s is an argument; translations may number them: %2$s */
+  const char *plural;   /* (nullable): the same where its number is not 1 */
+  guint number;         /* which argument that is */
 } Sentence;
+
+/* Both forms of a sentence, for xgettext */
+#define NP_(one, many) one, many
 
 static const Sentence sentences[DVM_REASON_N_CODES] = {
   [DVM_REASON_RANK_SIGNAL] = { "rank-signal", "usis", N_ ("Rank %s on %s was ended by signal %s (%s)") },
@@ -46,21 +51,30 @@ static const Sentence sentences[DVM_REASON_N_CODES] = {
   [DVM_REASON_SPAWN_TIME_LIMIT] = { "spawn-time-limit", "",
                                     N_ ("It did not run when the time was up that its spawn had been given") },
   [DVM_REASON_TOO_MANY_PROCESSES] = { "too-many-processes", "uuu",
-                                      N_ ("The job asks for %s processes: on its %s nodes there can be %s at most") },
+                                      NP_ (
+                                          "The job asks for %s process: on its nodes (%s) there can be %s at most",
+                                          "The job asks for %s processes: on its nodes (%s) there can be %s at most") },
   [DVM_REASON_TOO_MANY_FOR_SLOTS] = { "too-many-for-slots", "uu",
-                                      N_ ("The job asks for %s processes, but its nodes have %s slots: ask for fewer, "
-                                          "or allow more than one process "
-                                          "per slot with --when-full oversubscribe") },
+                                      NP_ ("The job asks for %s processes, but its nodes have %s slot: ask for fewer, "
+                                           "or allow more than one process per slot with --when-full oversubscribe",
+                                           "The job asks for %s processes, but its nodes have %s slots: ask for fewer, "
+                                           "or allow more than one process per slot with --when-full oversubscribe"),
+                                      1 },
   [DVM_REASON_DRAINED] = { "drained", "uu",
-                           N_ ("The job asks for %s processes, %s of the nodes that it may use are drained or come "
-                               "back, and it was "
-                               "not to wait") },
+                           NP_ ("The job asks for %s process, nodes that it may use (%s) are drained or come back, and "
+                                "it was not to wait",
+                                "The job asks for %s processes, nodes that it may use (%s) are drained or come back, "
+                                "and it was not to wait") },
   [DVM_REASON_NO_FREE_SLOTS] = { "no-free-slots", "uuu",
-                                 N_ ("The job asks for %s processes, but only %s of %s slots are free, and it was not "
-                                     "to wait") },
+                                 NP_ ("The job asks for %s process, but free slots are only %s of %s, and it was not "
+                                      "to wait",
+                                      "The job asks for %s processes, but free slots are only %s of %s, and it was not "
+                                      "to wait") },
   [DVM_REASON_NO_FREE_NODES] = { "no-free-nodes", "u",
-                                 N_ ("The job asks for %s nodes more without processes than there are, and it was not "
-                                     "to wait") },
+                                 NP_ ("The job asks for %s node more without processes than there are, and it was not "
+                                      "to wait",
+                                      "The job asks for %s nodes more without processes than there are, and it was not "
+                                      "to wait") },
   [DVM_REASON_OTHERS_WAIT] = { "others-wait", "",
                                N_ ("Other jobs wait for these nodes already, and this one was not to wait") },
   [DVM_REASON_NODES_LEFT] = { "nodes-left", "", N_ ("The nodes that the job names have left the DVM") },
@@ -123,6 +137,18 @@ fill_in (const char *sentence, const char *const *arguments)
   return g_string_free (text, FALSE);
 }
 
+static const char *
+choose_form (const Sentence *self, const char *const *arguments, gboolean translated)
+{
+  guint64 n = self->plural != NULL ? g_ascii_strtoull (arguments[self->number], NULL, 10) : 1;
+
+  if (self->plural == NULL)
+    return translated ? _ (self->sentence) : self->sentence;
+  if (translated)
+    return g_dngettext (GETTEXT_PACKAGE, self->sentence, self->plural, (gulong)n);
+  return n == 1 ? self->sentence : self->plural;
+}
+
 DvmReason *
 _dvm_reason_new (DvmReasonCode code, ...)
 {
@@ -148,7 +174,8 @@ _dvm_reason_new (DvmReasonCode code, ...)
   va_end (args);
   self->code = code;
   self->arguments = g_strv_builder_end (arguments);
-  self->text = fill_in (sentences[code].sentence, (const char *const *)self->arguments);
+  self->text = fill_in (choose_form (&sentences[code], (const char *const *)self->arguments, FALSE),
+                        (const char *const *)self->arguments);
   return self;
 }
 
@@ -183,7 +210,7 @@ _dvm_reason_translate (const char *word, const char *const *arguments, gboolean 
   for (guint i = 0; word != NULL && i < G_N_ELEMENTS (sentences); i++)
     if (strcmp (sentences[i].word, word) == 0)
       return g_strv_length ((char **)arguments) == strlen (sentences[i].types)
-                 ? fill_in (translated ? _ (sentences[i].sentence) : sentences[i].sentence, arguments)
+                 ? fill_in (choose_form (&sentences[i], arguments, translated), arguments)
                  : NULL;
   return NULL;
 }

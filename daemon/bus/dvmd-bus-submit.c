@@ -64,8 +64,8 @@ take_fd (GDBusMethodInvocation *invocation, int index, GVariant *value, int fds[
   if (handle < 0 || handle >= length)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                   "The option “%s” is handle %d, but the message has %d descriptors", fd_options[index], handle,
-                   length);
+                   "The option “%s” is handle %d, but the message has %d descriptor%s", fd_options[index], handle,
+                   length, length == 1 ? "" : "s");
       return FALSE;
     }
   fds[index] = g_unix_fd_list_get (list, handle, &own_error);

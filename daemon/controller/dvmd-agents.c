@@ -271,9 +271,9 @@ dvmd_controller_restart_node (DvmdController *self, DvmdNode *node, gboolean for
                  "The agents of this DVM live in dvmd itself: they are there as long as it is");
   else if (n_jobs > 0 && !force)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY,
-                 "%u jobs have processes on %s, which would end: drain the node and wait for them, or use the option "
+                 "%u job%s processes on %s, which would end: drain the node and wait for %s, or use the option "
                  "“force”",
-                 n_jobs, name);
+                 n_jobs, n_jobs == 1 ? " has" : "s have", name, n_jobs == 1 ? "it" : "them");
   else if (dvmd_core_restart_node (self->core, node, error))
     {
       self->agents->funcs->restart (self->agents, rank, reason);

@@ -53,8 +53,8 @@ dvmd_controller_judge_nodes (const DvmdPluginNode *nodes, guint n_nodes)
       if (!g_hash_table_add (seen, (gpointer)nodes[i].name))
         return g_strdup_printf ("has found the node %s twice", nodes[i].name);
       if (nodes[i].slots_max > 0 && nodes[i].slots > nodes[i].slots_max)
-        return g_strdup_printf ("has found %s with %u slots, which may have %u at most", nodes[i].name, nodes[i].slots,
-                                nodes[i].slots_max);
+        return g_strdup_printf ("has found %s with more slots (%u) than it may have (%u)", nodes[i].name,
+                                nodes[i].slots, nodes[i].slots_max);
     }
   return NULL;
 }

@@ -268,8 +268,8 @@ read_slots (const char *text, guint n_nodes, GError **error)
           && (slots->len >= n_nodes || !g_ascii_string_to_unsigned (words[i], 10, 1, MOST_SLOTS, &number, NULL)))
         {
           g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                       "slots: “%s” is no list of numbers from 1 to %u for %u nodes, such as 16 or 16,16,6", text,
-                       MOST_SLOTS, n_nodes);
+                       "slots: “%s” is no list of numbers from 1 to %u for %u node%s, such as 16 or 16,16,6", text,
+                       MOST_SLOTS, n_nodes, n_nodes == 1 ? "" : "s");
           return NULL;
         }
       one = (guint)number;

@@ -322,7 +322,7 @@ gboolean
 dvmd_remote_check_room (DvmdAgents *agents, guint n, GError **error)
 {
   DvmdRemote *self = (DvmdRemote *)agents;
-  g_autofree char *what = g_strdup_printf ("%u agents", n);
+  g_autofree char *what = g_strdup_printf ("%u agent%s", n, n == 1 ? "" : "s");
 
   if (dvmd_controller_get_parts (self->controller)->processes != NULL)
     dvmd_spawner_raise_nofile (

@@ -202,7 +202,8 @@ on_stop_limit (gpointer user_data)
   DvmdRemote *self = user_data;
 
   self->stop->timer = 0;
-  g_message ("%u agents have not ended in time, and are ended", dvmd_remote_count (self, AGENT_LAUNCHED, AGENT_MEMBER));
+  g_message ("agents have not ended in time (%u), and are ended",
+             dvmd_remote_count (self, AGENT_LAUNCHED, AGENT_MEMBER));
   release (self);
 }
 

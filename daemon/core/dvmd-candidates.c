@@ -187,8 +187,8 @@ choose_empty (Choice *self, const DvmHost *host, GError **error)
 
   if (host->number > count_up (self))
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "%s: “+e:%u”: %s has %u nodes", host->place, host->number,
-                   describe_pool (self->job), count_up (self));
+      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "%s: “+e:%u”: %s has %u node%s", host->place, host->number,
+                   describe_pool (self->job), count_up (self), count_up (self) == 1 ? "" : "s");
       return FALSE;
     }
   for (DvmdNode *node = NULL; n < wanted && (node = dvmd_node_pool_next (self->pool, node)) != NULL;)

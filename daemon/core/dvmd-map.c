@@ -634,7 +634,7 @@ dvmd_map_new_from_variant (GVariant *variant, GError **error)
   if (!dvmd_map_is_whole (self))
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_PARSE_FAILED,
-                   "The map of %u processes does not give each rank exactly one place", self->num_procs);
+                   "The map of the job does not give each of its %u ranks exactly one place", self->num_procs);
       return NULL;
     }
   return g_steal_pointer (&self);

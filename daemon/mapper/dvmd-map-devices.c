@@ -35,8 +35,8 @@ find_group (DvmdMapDevices *self, const char *wish, guint32 number, GError **err
   if (number < groups->len)
     return groups->pdata[number];
   g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-               "map-by: the node has %u devices, or groups of them, of the kind “%s”, and the map speaks of number %u",
-               groups->len, wish, number);
+               "map-by: the node has %u device%s, or groups of them, of the kind “%s”, and the map speaks of number %u",
+               groups->len, groups->len == 1 ? "" : "s", wish, number);
   return NULL;
 }
 

@@ -596,8 +596,8 @@ check_size (const DvmdMapRequest *request, GError **error)
 
   if (request->n_nodes > 0 && np <= DVMD_MAP_MAX_PROCS)
     return TRUE;
-  g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "%" G_GUINT64_FORMAT " processes cannot be placed on %u nodes",
-               np, request->n_nodes);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "%" G_GUINT64_FORMAT " process%s cannot be placed on %u node%s",
+               np, np == 1 ? "" : "es", request->n_nodes, request->n_nodes == 1 ? "" : "s");
   return FALSE;
 }
 

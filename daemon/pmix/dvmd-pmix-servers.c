@@ -358,7 +358,7 @@ on_ended (DvmdPmixRemote *remote, const char *reason, gpointer user_data)
   const char *cause = reason != NULL ? reason : "The PMIx server of the node has ended";
 
   if (reason != NULL)
-    g_message ("%s; it had %u jobs", reason, server->n_homes);
+    g_message ("%s; it had %u job%s", reason, server->n_homes, server->n_homes == 1 ? "" : "s");
   g_hash_table_steal (self->servers, GUINT_TO_POINTER (id));
   dvmd_pmix_collectives_server_ended (self, id);
   if (self->host != NULL)

@@ -572,16 +572,17 @@ set_no_room (Binder *self, GArray *members, GError **error)
   else if (self->policy->limit > 0 || (self->policy->flags & DVMD_BINDING_OVERLOAD) != 0)
     g_set_error (
         error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-        "bind-to: %u of the node's %u processes can be bound to a %s with %u cpus%s; the next one cannot: have "
+        "bind-to: %u of the node's %u processes can be bound to a %s with %u cpu%s%s; the next one cannot: have "
         "fewer processes, or fewer cpus for each%s",
         self->n_bound, self->request->n_places, kinds[kind].name, cpus_per_process (self),
-        self->policy->limit > 0 ? ", as far as its limit lets them" : "",
+        cpus_per_process (self) == 1 ? "" : "s", self->policy->limit > 0 ? ", as far as its limit lets them" : "",
         self->policy->limit > 0 ? ", or a higher limit" : "");
   else
     g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-                 "bind-to: %u of the node's %u processes can be bound to a %s with %u free cpus; the next one cannot: "
-                 "have fewer processes, or allow overload (bind-to %s:overload-allowed)",
-                 self->n_bound, self->request->n_places, kinds[kind].name, cpus_per_process (self), kinds[kind].name);
+                 "bind-to: %u of the node's %u processes can be bound to a %s with %u free cpu%s; the next one "
+                 "cannot: have fewer processes, or allow overload (bind-to %s:overload-allowed)",
+                 self->n_bound, self->request->n_places, kinds[kind].name, cpus_per_process (self),
+                 cpus_per_process (self) == 1 ? "" : "s", kinds[kind].name);
   return NULL;
 }
 

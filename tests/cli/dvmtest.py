@@ -98,7 +98,7 @@ class Place:
             options["input"] = stdin
         else:
             options["stdin"] = stdin
-        return subprocess.run(
+        result = subprocess.run(
             [CLI, *args],
             stdout=options.pop("stdout", subprocess.PIPE),
             stderr=options.pop("stderr", subprocess.PIPE),
@@ -107,6 +107,9 @@ class Place:
             timeout=LIMIT,
             **options,
         )
+        # Messages count in the singular, too.
+        check(not text or not re.search(r"\b1 (process|cpu|node|slot|core|device|line|second)e?s\b", result.stderr or ""), result.stderr)
+        return result
 
     def popen(self, *args, stdin=subprocess.DEVNULL, env=None, **options):
         options.setdefault("stdout", subprocess.PIPE)

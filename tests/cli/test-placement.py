@@ -67,7 +67,7 @@ def test_map_by():
         equal(dvm.nodes("-n", "6", "--map-by", "node"), "123412")
         equal(dvm.nodes("--map-by", "ppr:1:node"), "1234")
         equal(dvm.nodes("-n", "5", "--map-by", "PPR:2:node"), "11223")
-        dvm.refused("1 of 5 processes have no place", "-n", "5", "--map-by", "ppr:1:node")
+        dvm.refused("1 of 5 processes has no place", "-n", "5", "--map-by", "ppr:1:node")
         dvm.refused("12 processes", "--map-by", "ppr:3:node")
         dvm.refused("“slot”", "--map-by", "slots", status=2)
         dvm.refused("“slot”, “seq”", "--map-by", "s", status=2)
@@ -316,7 +316,7 @@ def test_given_back():
     with place() as here, Started(here) as dvm:
         for _ in range(3):
             job = here.cli("submit", "--personality", "plain", "-n", "5", "--map-by", "node", "sleep", "600").stdout.strip()
-            dvm.refused("only 3 of 8 slots are free", "-n", "4", "--when-full", "refuse")
+            dvm.refused("free slots are only 3 of 8", "-n", "4", "--when-full", "refuse")
             equal(len(dvm.nodes()), 3)
             equal(here.cli("kill", job).returncode, 0)
             here.cli("wait", job)
@@ -359,17 +359,17 @@ def test_limits():
             equal(run("-n", str(host), "--host", f"localhost:{host}").returncode, 0)
             result = run("-n", str(host + 1), "--host", f"localhost:{host}")
             equal(result.returncode, 125)
-            contains(result.stderr, f"its nodes have {host} slots")
+            contains(result.stderr, f"its nodes have {host} slot{'s' * (host != 1)}:")
         equal(run("-n", str(n + 1)).returncode, 0, "slots that nobody gave are no limit")
         # Names of one node add up, and this machine has several.
         name = socket.gethostname()
         for hosts, slots in (("localhost:1,127.0.0.1:1", 2), (f"{name}:2,127.0.0.1", 3), ("127.0.0.1,localhost,127.0.0.1", 3), (f"{name},localhost", 2)):
             equal(run("-n", str(slots), "--host", hosts).returncode, 0, hosts)
-            contains(run("-n", str(slots + 1), "--host", hosts).stderr, f"its nodes have {slots} slots")
+            contains(run("-n", str(slots + 1), "--host", hosts).stderr, f"its nodes have {slots} slot{'s' * (slots != 1)}:")
         for words in (("--map-by", ":NOOVERSUBSCRIBE"), ("--when-full", "refuse"), ("--when-full", "wait", "--map-by", ":NOOVERSUBSCRIBE")):
             result = run("-n", str(n + 1), *words)
             equal(result.returncode, 125, words)
-            contains(result.stderr, f"its nodes have {n} slots")
+            contains(result.stderr, f"its nodes have {n} slot{'s' * (n != 1)}:")
         result = run("--map-by", f"seq:FILE={empty}")
         equal(result.returncode, 125)
         contains(result.stderr, f"“seq” gives the job no process: {empty} names none")

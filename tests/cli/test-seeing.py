@@ -106,7 +106,7 @@ def test_devices():
         rows = map_rows(here, "--slots", "8", "-n", "2", "--map-by", "core", "true", ":", "--map-by", "device=gpu", topology=crowded)
         equal([row["note"] != "" for row in rows], [False, False, True, True, True, True], "a process that is bound has no note")
         for policy, message in (("device=gpu:ndev=3", "it can be 1, 2 or 4"), ("device=gpu:interleave=node", "unknown word"),
-                                ("core:shared", "it is for device"), ("device=nvml9", "has a device")):
+                                ("core:shared", "it is for device"), ("device=nvml9", "has no device")):
             result = here.cli("map", "--topology", gpus, "-n", "1", "--map-by", policy, "true")
             check(result.returncode != 0, policy)
             contains(result.stderr, message)

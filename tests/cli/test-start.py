@@ -365,7 +365,7 @@ def test_silent():
             children = [here.popen(*words) for words in (["status"], ["run", "--personality", "plain", "-n", "1", "true"])]
             for options in ([], ["--force"]):
                 result = here.cli("stop", "--timeout", "1", *options)
-                equal((result.returncode, result.stderr), (1, "dvm-cli: the DVM has not answered within 1 seconds\n"))
+                equal((result.returncode, result.stderr), (1, "dvm-cli: the DVM has not answered within 1 second\n"))
             for child in children:
                 equal(child.stderr.readline(), b"dvm-cli: the DVM does not answer; interrupt to give up\n")
             os.kill(answer["pid"], signal.SIGCONT)

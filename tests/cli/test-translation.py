@@ -15,9 +15,10 @@ from dvmtest import CLI, Failed, check, dvm, equal, functions, run_tests
 SOURCE = os.environ["DVM_SOURCE_DIR"]
 PO = os.path.join(SOURCE, "po")
 
-# As meson's i18n module calls it for GLib
+# As meson's i18n module calls it for GLib, and po/meson.build for sentences with a number
 XGETTEXT = ["xgettext", "--from-code=UTF-8", "--keyword=_", "--keyword=N_", "--keyword=C_:1c,2", "--keyword=NC_:1c,2",
-            "--keyword=g_dngettext:2,3", "--flag=N_:1:pass-c-format", "--flag=_:1:pass-c-format"]
+            "--keyword=g_dngettext:2,3", "--flag=N_:1:pass-c-format", "--flag=_:1:pass-c-format",
+            "--keyword=NP_:1,2", "--flag=NP_:1:pass-c-format", "--flag=NP_:2:pass-c-format"]
 
 
 def run(*command):

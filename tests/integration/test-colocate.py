@@ -67,7 +67,7 @@ class Colocate(dvmtest.Case):
             self.assert_refused(name, words, dvm.submit, ['true'], **{'map-by': by})
         done = dvm.run(['true'], np=5, **{'map-by': f'colocate={target.nspace}'})
         self.assertEqual(done.state, MAP_FAILED, done)
-        self.assertIn('np: 5 processes contradict map-by “colocate”, which makes 3', done.reason)
+        self.assertIn('np: 5 contradicts map-by “colocate”, which makes 3 processes', done.reason)
         waiting.cancel()
 
     def test_node_lost(self):

@@ -133,8 +133,8 @@ test_classes (gconstpointer mappers)
     { GPUS "|" GPUS, "device=nic:span", NULL, 4, "0:0:2:mlx5_0 1:0:4:mlx5_1 2:0:6:eno6 3:1:2:mlx5_0" },
   };
   static const Case wrong[] = {
-    { "package:2 core:4 pu:1", "device=gpu", NULL, 1, "none of the job's 1 nodes has a device" },
-    { GPUS, "device=mlx5_7", NULL, 1, "none of the job's 1 nodes has a device" },
+    { "package:2 core:4 pu:1", "device=gpu", NULL, 1, "the job's only node has no device" },
+    { GPUS, "device=mlx5_7", NULL, 1, "the job's only node has no device" },
     { GPUS, "device=gpu", NULL, 5, "5 processes do not fit onto the 4 devices “gpu”" },
     { GPUS "|" GPUS, "device=GPU-00000001-aaaa-bbbb-cccc-000000000001", NULL, 1,
       "node n1: map-by: it is like another node" },
@@ -175,12 +175,12 @@ test_qualifiers (gconstpointer mappers)
     { GPUS, "device=gpu", "package", 1, "bind-to: a package has cpus that are not near the device, which are 2-3" },
     { GPUS, "device=nvml0:shared", "core", 3, "3 processes do not fit" },
     { GPUS, "ppr:1:device=nvml9", NULL, 0, "“ppr” gives the job no process: none of its nodes has a device=nvml9" },
-    { GPUS, "ppr:1:device=nvml9", NULL, 1, "none of the job's 1 nodes has a device “nvml9” that no other job" },
+    { GPUS, "ppr:1:device=nvml9", NULL, 1, "the job's only node has no device “nvml9” that no other job" },
     { GPUS, "ppr:1:device=gpu:PE=3", NULL, 1, "the 3 cores of a process (PE=3) are near no device “gpu”" },
     { GPUS, "ppr:2:device=gpu", "core", 8,
-      "2 of each application on each device “gpu” of the job's 1 nodes, with cpus of its own near it" },
+      "2 of each application on each device “gpu” of the job's only node, with cpus of its own near it" },
     { GPUS, "device=gpu:pe=3", NULL, 0,
-      "the 3 cores of a process (PE=3) are near no device “gpu” of the job's 1 nodes" },
+      "the 3 cores of a process (PE=3) are near no device “gpu” of the job's only node" },
     { GPUS, "device=gpu:pe=2", NULL, 4, "each has 2 cores of its own near its device “gpu”, and after those that" },
   };
 

@@ -124,7 +124,7 @@ test_sequence (gconstpointer mappers)
     { "seq", "none", NULL, 3, "0:0:- 1:1:- 2:0:-" },
   };
   static const Case wrong[] = {
-    { "seq:file=/x", NULL, "n1\n", 2, "where has 1 lines, each for one process, and the job has 2 processes" },
+    { "seq:file=/x", NULL, "n1\n", 2, "where has 1 line, each for one process, and the job has 2 processes" },
     { "seq:file=/x", NULL, "n1\nn9\n", 0, "where:2: “n9” is none of the job's 2 nodes" },
     { "seq:file=/x", NULL, "n1\nn1\nn1\nn1\nn1\n", 0, "where:5: node n1 takes 4 processes" },
     { "seq:file=/x", NULL, "n1 0,x", 1, "where:1: “0,x” is no list of cpus" },
@@ -155,7 +155,7 @@ test_list (gconstpointer mappers)
   };
   static const Case wrong[] = {
     { "pe-list=1,9:ORDERED", NULL, NULL, 1, "node n1 has no core 9" },
-    { "pe-list=1,2:ORDERED", NULL, NULL, 5, "1 processes have no place" },
+    { "pe-list=1,2:ORDERED", NULL, NULL, 5, "1 process has no place" },
     { "pe-list=1", NULL, NULL, 3, "or let them share (bind-to core:overload-allowed)" },
     { "pe-list=1,2", "package", NULL, 1, "bind-to: “package” contradicts map-by “pe-list”" },
     { "pe-list=1,2:HWTCPUS", "l2cache", NULL, 1, "bind-to: “l2cache” contradicts map-by “pe-list”" },
@@ -212,7 +212,7 @@ test_more_slots_than_cpus (gconstpointer mappers)
     { "core", NULL, 0, "0:0:0-1 1:0:2-3" },
     { NULL, "core", 0, "0:0:0-1 1:0:2-3" },
     { "core", "none", 0, "0:0:- 1:0:- 2:0:- 3:0:-" },
-    { "core", NULL, 3, "3 processes do not fit onto the job's 1 nodes: each has 1 core of its own" },
+    { "core", NULL, 3, "3 processes do not fit onto the job's only node: each has 1 core of its own" },
     { NULL, NULL, 0, "0:0:- 1:0:- 2:0:- 3:0:-" },
     { NULL, NULL, 3, "0:0:- 1:0:- 2:0:-" },
   };
@@ -245,7 +245,7 @@ test_list_of_programs (gconstpointer mappers)
     { 1, { 0, 1 }, "0:0:0 1:0:1 2:0:2" },
     { 1, { 1, 0 }, "0:0:0 1:0:1 2:0:2" },
     { 2, { 0, 1 }, "0:0:0 1:0:1 2:0:2 3:1:0" },
-    { 1, { 0, 3 }, "1 processes have no place" },
+    { 1, { 0, 3 }, "1 process has no place" },
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
@@ -310,7 +310,7 @@ test_cpus_of_each (gconstpointer mappers)
     { "core:PE=1", NULL, NULL, 0, "0:0:0 1:0:1" },
     { "slot", NULL, NULL, 2, "0:0:- 1:0:-" },
     { "slot:PE=1", "core:overload-allowed", NULL, 3, "0:0:0 1:0:1 2:0:0" },
-    { "slot:PE=1", NULL, NULL, 3, "3 processes do not fit onto the job's 1 nodes: each has 1 core of its own" },
+    { "slot:PE=1", NULL, NULL, 3, "3 processes do not fit onto the job's only node: each has 1 core of its own" },
     { ":PE=1", NULL, NULL, 3, "each has 1 core of its own" },
     { "slot:PE=1:OVERSUBSCRIBE", NULL, NULL, 3, "each has 1 core of its own" },
     { "slot:PE=2", NULL, NULL, 2, "each has 2 cores of its own" },

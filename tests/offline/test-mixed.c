@@ -127,8 +127,8 @@ test_advice (gconstpointer mappers)
       "2 cores of its own, and after those that have a place there is room for 2; have "
       "fewer, or let them share (bind-to core:overload-allowed)" },
     { "w", "slot:PE=3", NULL, NULL, 1,
-      "no package of the job's 1 nodes has the 3 cores of a process (PE=3): give each" },
-    { "w", "slot:PE=3", "core:overload-allowed", NULL, 1, "no package of the job's 1 nodes has the 3 cores" },
+      "no package of the job's only node has the 3 cores of a process (PE=3): give each" },
+    { "w", "slot:PE=3", "core:overload-allowed", NULL, 1, "no package of the job's only node has the 3 cores" },
     { "ww", "l3cache:PE=3", "core:overload-allowed", NULL, 1, "(PE=3): give each fewer, or map by a larger object" },
     { "w", "package", "package:limit=1", NULL, 3,
       "a package takes 1 at most (bind-to limit=1), and after those that have "

@@ -224,11 +224,11 @@ test_refused (void)
     { "1 ^node1,^node2,^node3", NULL, "hosts: no node is left: the list leaves out all that the job may use" },
     { "1 node1,^node1", NULL, "hosts: no node is left" },
     { "3 node2", NULL, "have 2 slots" },
-    { "2 node2:1", NULL, "have 1 slots" },
+    { "2 node2:1", NULL, "have 1 slot:" },
     { "3 node1; 1 node2", NULL, "as far as they are for its applications" },
     { "3 node1; 1", NULL, "as far as they are for its applications" },
     { "0 node1,node2; 0 node2,node3", NULL, "“np” is missing for the applications 0 and 1 of the job" },
-    { "4", "ppr:1:node", "1 of 4 processes have no place" },
+    { "4", "ppr:1:node", "1 of 4 processes has no place" },
     { "0", "ppr:3:node", "9 processes" },
   };
   const guint slots[] = { 2, 2, 2 };
@@ -631,7 +631,7 @@ test_beside_refused (void)
   check_not_beside (&dvm, "colocate=1:3-", 0, DVM_ERROR_BAD_PARAM, "map-by: “3-” of colocate");
   check_not_beside (&dvm, "colocate=1+dvm-test@1", 0, DVM_ERROR_BAD_PARAM, "job dvm-test@1 is named twice");
   check_not_beside (&dvm, "colocate=1:npernode=1", 3, DVM_ERROR_MAP_FAILED,
-                    "np: 3 processes contradict map-by “colocate”, which makes 2: 1 on each node");
+                    "np: 3 contradicts map-by “colocate”, which makes 2 processes: 1 on each node");
   check_not_beside (&dvm, "colocate=1:nperproc=65535", 0, DVM_ERROR_MAP_FAILED, "131072 at most");
   /* A process of another job has nothing to look for there. */
   g_assert_null (try_beside (&dvm, "colocate=1", 0, "pmix:dvm-test@2.0", &error));

@@ -299,7 +299,7 @@ test_says_why (Fixture *self, gconstpointer data)
   wait_until (
       has_read (fds[2], text, ": what rank 1 wanted to spawn was not started: Rank 0 on two could not be started"));
   spawn (self, "([{'argv': <['true']>, 'np': <uint32 3>}], @a{sv} {})");
-  wait_until (has_read (fds[2], text, "was not started: The job asks for 3 processes, but only 2 of 4 slots are free"));
+  wait_until (has_read (fds[2], text, "was not started: The job asks for 3 processes, but free slots are only 2 of 4"));
   spawn (self, "([{'argv': <['true']>}], {'map-by': <'colocate'>})");
   wait_until (has_read (fds[2], text, "colocate"));
   close (fds[2]);

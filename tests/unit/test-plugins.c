@@ -127,7 +127,7 @@ test_ppr (void)
   check_map ("ppr:2:node", six, 1, limits, 4, FALSE, "[(10, 2, 2, 0, 0, 2, 1, 2), (13, 1, 0, 0, 4, 2, 1, 0)]");
   /* A node that has no room for all of them is left out, for the last processes of a job, too. */
   check_map ("ppr:4:node", five, 1, large, 4, FALSE, "[(12, 1, 0, 0, 0, 4, 1, 0), (13, 1, 0, 0, 4, 1, 1, 0)]");
-  check_no_map ("ppr:4:node", five, limits, 4, "1 of 5 processes have no place");
+  check_no_map ("ppr:4:node", five, limits, 4, "1 of 5 processes has no place");
   /* The second program goes where the first one has left room for all of its share. */
   check_map ("ppr:2:node", two_apps, 2, three_each, 3, FALSE, "[(10, 2, 1, 0, 0, 2, 1, 2), (12, 1, 0, 1, 4, 2, 1, 0)]");
   check_map ("ppr:1:node", two_apps, 2, limits, 4, TRUE, "[(10, 4, 1, 0, 0, 1, 1, 1), (10, 2, 1, 1, 4, 1, 1, 1)]");
@@ -159,7 +159,7 @@ test_map_errors (void)
   check_refused ("mapper-round-robin", NULL, "slot", three,
                  "unknown word “slot”; the mappers of this DVM have “ppr:N:OBJECT”");
   check_refused ("mapper-round-robin mapper-ppr", NULL, "slot", three, "this DVM has no mappers");
-  check_refused (NULL, NULL, "ppr:1:node", three, "1 of 3 processes have no place");
+  check_refused (NULL, NULL, "ppr:1:node", three, "1 of 3 processes has no place");
   check_refused (NULL, NULL, "ppr:3:node", five, "5 of 5 processes have no place");
   check_refused (NULL, NULL, "ppr:3:core", five, "none of the job's 2 nodes has a core");
   check_refused (NULL, NULL, "ppr:-1:node", five, "“ppr:-1”: it takes a number");

@@ -111,9 +111,9 @@ check_number (const DvmdMapRequest *request, const Wish *wish, guint64 np, GErro
     if (request->app_np[app] != np)
       {
         g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-                     "np: %u processes contradict map-by “colocate”, which makes %" G_GUINT64_FORMAT ": %u %s; leave "
+                     "np: %u contradicts map-by “colocate”, which makes %" G_GUINT64_FORMAT " process%s: %u %s; leave "
                      "the number out",
-                     request->app_np[app], np, wish->number,
+                     request->app_np[app], np, np == 1 ? "" : "es", wish->number,
                      wish->per_node ? "on each node of the other job" : "for each process of the other job");
         return FALSE;
       }

@@ -284,8 +284,10 @@ take_node (DvmdFilePlan *self, const DvmdMapLine *line, guint *node, GError **er
   *node = find_node (self, line->host);
   if (*node == request->n_nodes)
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "%s: “%s” is none of the job's %u nodes%s", line->place,
-                   line->host, request->n_nodes, line->host[0] == '+' ? ": the first is +n0" : "");
+      g_autofree char *nodes = dvmd_map_words_show_nodes (request);
+
+      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "%s: “%s” is %s %s%s", line->place, line->host,
+                   request->n_nodes == 1 ? "not" : "none of", nodes, line->host[0] == '+' ? ": the first is +n0" : "");
       return FALSE;
     }
   most = request->oversubscribe ? request->nodes[*node].most : request->nodes[*node].limit;

@@ -147,16 +147,18 @@ set_too_large (const DvmdMapPlan *self, GError **error)
   const DvmdMapRequest *request = self->request;
   DvmdObjectKind kind = MAX (self->fit[0]->kind, DVMD_OBJECT_PACKAGE);
   g_autofree char *cpus = show_cpus (request);
+  g_autofree char *nodes = dvmd_map_words_show_nodes (request);
 
   if (kind == DVMD_OBJECT_DEVICE)
-    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-                 "map-by: the %s of a process (PE=%u) are near no device “%s” of the job's %u nodes: give each fewer, "
-                 "or map by a larger object",
-                 cpus, MAX (request->pe, 1), dvmd_map_words_name_device (request), request->n_nodes);
+    g_set_error (
+        error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+        "map-by: the %s of a process (PE=%u) %s near no device “%s” of %s: give each fewer, or map by a larger "
+        "object",
+        cpus, MAX (request->pe, 1), request->pe > 1 ? "are" : "is", dvmd_map_words_name_device (request), nodes);
   else
     g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-                 "map-by: no %s of the job's %u nodes has the %s of a process (PE=%u): give each fewer%s",
-                 dvmd_map_words_name_kind (kind), request->n_nodes, cpus, request->pe,
+                 "map-by: no %s of %s has the %s of a process (PE=%u): give each fewer%s",
+                 dvmd_map_words_name_kind (kind), nodes, cpus, request->pe,
                  kind > DVMD_OBJECT_PACKAGE ? ", or map by a larger object" : "");
 }
 
@@ -190,11 +192,12 @@ set_no_cpus (const DvmdMapPlan *self, const Sums *sums, const char *apps, GError
   g_autofree char *share = show_share (self);
   g_autofree char *help = find_help (self, sums->need);
   g_autofree char *need = show_need (self->request, sums->need);
+  g_autofree char *nodes = dvmd_map_words_show_nodes (self->request);
 
   g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-               "%s not fit onto the job's %u nodes%s: %s, and after those that have a "
+               "%s not fit onto %s%s: %s, and after those that have a "
                "place there is room for %" G_GUINT64_FORMAT "; %s",
-               need, self->request->n_nodes, apps, share, sums->fits, help);
+               need, nodes, apps, share, sums->fits, help);
 }
 
 /* How many processes the devices of all nodes are for, if each has its own; G_MAXUINT64: they are no devices, or shared
@@ -216,12 +219,13 @@ set_no_devices (const DvmdMapPlan *self, guint64 need, guint64 n_devices, GError
 {
   const char *name = self->request->value;
   g_autofree char *shown = show_need (self->request, need);
+  g_autofree char *nodes = dvmd_map_words_show_nodes (self->request);
 
-  g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-               "map-by: %s not fit onto the %" G_GUINT64_FORMAT
-               " devices “%s”, or groups of them, of the job's %u nodes: each has its own; %s, or let "
-               "them share (map-by device=%s:shared)",
-               shown, n_devices, name, self->request->n_nodes, dvmd_map_plan_name_fewer (self->request), name);
+  g_set_error (
+      error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+      "map-by: %s not fit onto the %" G_GUINT64_FORMAT
+      " device%s “%s”, or groups of them, of %s: each has its own; %s, or let them share (map-by device=%s:shared)",
+      shown, n_devices, n_devices == 1 ? "" : "s", name, nodes, dvmd_map_plan_name_fewer (self->request), name);
 }
 
 /* No node has the object on which processes are put. */
@@ -229,16 +233,17 @@ static void
 set_without (const DvmdMapPlan *self, GError **error)
 {
   const DvmdMapRequest *request = self->request;
+  gboolean one = request->n_nodes == 1;
+  g_autofree char *nodes = dvmd_map_words_show_nodes (request);
+  g_autofree char *none = g_strdup_printf (one ? "%s has no" : "none of %s has a", nodes);
+  const char *known = one ? "as far as its hardware is known" : "as far as their hardware is known";
 
   if (self->fit[0]->kind == DVMD_OBJECT_DEVICE)
-    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-                 "map-by: none of the job's %u nodes has a device “%s” that no other job or program has, as far as "
-                 "their hardware is known",
-                 request->n_nodes, dvmd_map_words_name_device (request));
+    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "map-by: %s device “%s” that no other job or program has, %s",
+                 none, dvmd_map_words_name_device (request), known);
   else
-    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-                 "map-by: none of the job's %u nodes has a %s, as far as their hardware is known", request->n_nodes,
-                 dvmd_map_words_name_kind (self->fit[0]->kind));
+    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "map-by: %s %s, %s", none,
+                 dvmd_map_words_name_kind (self->fit[0]->kind), known);
 }
 
 gboolean
@@ -260,6 +265,7 @@ dvmd_map_plan_refuse (DvmdMapPlan *self, GError **error)
   Sums sums = sum_up (self);
   const char *apps = request->app_limits != NULL ? ", as far as they are for its applications" : "";
   g_autofree char *need = show_need (request, sums.need);
+  g_autofree char *nodes = dvmd_map_words_show_nodes (request);
 
   if (sums.without < request->n_nodes && sums.need > count_devices (self))
     set_no_devices (self, sums.need, count_devices (self), error);
@@ -268,7 +274,7 @@ dvmd_map_plan_refuse (DvmdMapPlan *self, GError **error)
   else if (sums.need <= sums.slots && request->bind_to > DVMD_BIND_TO_NONE)
     set_no_cpus (self, &sums, apps, error);
   else
-    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-                 "%s not fit into the %" G_GUINT64_FORMAT " slots of the job's %u nodes%s%s", need, sums.slots,
-                 request->n_nodes, apps, sums.without > 0 ? "; some of these have no such object" : "");
+    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, "%s not fit into the %" G_GUINT64_FORMAT " slot%s of %s%s%s",
+                 need, sums.slots, sums.slots == 1 ? "" : "s", nodes, apps,
+                 sums.without > 0 ? "; some of these have no such object" : "");
 }

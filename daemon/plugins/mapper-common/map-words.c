@@ -73,6 +73,13 @@ dvmd_map_words_has_qualifier (const DvmdMapRequest *request, const char *name)
   return FALSE;
 }
 
+char *
+dvmd_map_words_show_nodes (const DvmdMapRequest *request)
+{
+  return request->n_nodes == 1 ? g_strdup ("the job's only node")
+                               : g_strdup_printf ("the job's %u nodes", request->n_nodes);
+}
+
 gboolean
 dvmd_map_words_has_pe (const DvmdMapRequest *request)
 {

@@ -22,6 +22,8 @@ const char *dvmd_map_words_name_device (const DvmdMapRequest *request);
 /* The object that processes are bound to */
 DvmdObjectKind dvmd_map_words_kind_of (DvmdBindTo bind_to);
 gboolean dvmd_map_words_has_qualifier (const DvmdMapRequest *request, const char *name);
+/* (transfer full): for messages: "the job's 3 nodes", "the job's only node" */
+char *dvmd_map_words_show_nodes (const DvmdMapRequest *request);
 /* Whether the job says how many cpus a process has, if only one */
 gboolean dvmd_map_words_has_pe (const DvmdMapRequest *request);
 

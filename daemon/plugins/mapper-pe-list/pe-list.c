@@ -299,16 +299,19 @@ static gboolean
 set_no_place (const Mapping *self, guint32 left, GError **error)
 {
   const DvmdMapRequest *request = self->request;
+  gboolean one = request->n_nodes == 1;
+  g_autofree char *nodes = dvmd_map_words_show_nodes (request);
+  g_autofree char *need = g_strdup_printf (left == 1 ? "%u process has" : "%u processes have", left);
 
   if ((request->bind_flags & DVMD_BIND_OVERLOAD) != 0)
-    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-                 PLACE ": %u processes have no place: the job's %u nodes have not so many slots", left,
-                 request->n_nodes);
+    g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, PLACE ": %s no place: %s %s not so many slots", need, nodes,
+                 one ? "has" : "have");
   else
     g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-                 PLACE ": %u processes have no place: each of the job's %u nodes takes one for each of the %u cpus, as "
-                       "far as it has slots; have fewer, or let them share (bind-to %s:overload-allowed)",
-                 left, request->n_nodes, self->n_cpus, request->cpus == DVMD_CPUS_CORE ? "core" : "hwthread");
+                 PLACE ": %s no place: %s%s takes one for each of the cpus that are listed (%u), as far as it has "
+                       "slots; have fewer, or let them share (bind-to %s:overload-allowed)",
+                 need, one ? "" : "each of ", nodes, self->n_cpus,
+                 request->cpus == DVMD_CPUS_CORE ? "core" : "hwthread");
   return FALSE;
 }
 

@@ -101,6 +101,7 @@ dvmd_ppr_count (DvmdMapper *mapper, const DvmdMapRequest *request, guint32 *app_
 static void
 set_error (DvmdMapPlan *plan, const DvmdMapRequest *request, const Wish *wish, guint32 left, GError **error)
 {
+  g_autofree char *nodes = dvmd_map_words_show_nodes (request);
   g_autofree char *object = NULL;
   guint64 need = 0;
 
@@ -108,19 +109,20 @@ set_error (DvmdMapPlan *plan, const DvmdMapRequest *request, const Wish *wish, g
     return;
   if (wish->kind == DVMD_OBJECT_DEVICE)
     object = g_strdup_printf (request->bind_to > DVMD_BIND_TO_NONE
-                                  ? "device “%s” of the job's %u nodes, with cpus of its own near it"
-                                  : "device “%s” of the job's %u nodes",
-                              dvmd_map_words_name_device (request), request->n_nodes);
+                                  ? "each device “%s” of %s, with cpus of its own near it"
+                                  : "each device “%s” of %s",
+                              dvmd_map_words_name_device (request), nodes);
   else if (wish->kind != DVMD_OBJECT_NODE)
-    object = g_strdup_printf ("%s of the job's %u nodes", dvmd_map_words_name_kind (wish->kind), request->n_nodes);
+    object = g_strdup_printf ("each %s of %s", dvmd_map_words_name_kind (wish->kind), nodes);
   else
-    object = g_strdup_printf ("of the job's %u nodes", request->n_nodes);
+    object = g_strdup_printf (request->n_nodes == 1 ? "%s" : "each of %s", nodes);
   for (guint app = 0; app < request->n_apps; app++)
     need += request->app_np[app];
   g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
                "%u of %" G_GUINT64_FORMAT
-               " processes have no place: %u of each application on each %s, where there is room for so many; %s%s",
-               left, need, wish->number, object, need > left ? dvmd_map_plan_name_fewer (request) : "",
+               " process%s ha%s no place: %u of each application on %s, where there is room for so many; %s%s",
+               left, need, need == 1 ? "" : "es", left == 1 ? "s" : "ve", wish->number, object,
+               need > left ? dvmd_map_plan_name_fewer (request) : "",
                need > left ? ", more for each, or more nodes"
                            : "have fewer for each, or nodes with more slots and cpus");
 }

@@ -111,8 +111,9 @@ dvmd_seq_map (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPlacement *
   if (np > lines->len)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-                   "%s has %u lines, each for one process, and the job has %" G_GUINT64_FORMAT " processes",
-                   request->file_name != NULL ? request->file_name : "The file", lines->len, np);
+                   "%s has %u line%s, each for one process, and the job has %" G_GUINT64_FORMAT " processes",
+                   request->file_name != NULL ? request->file_name : "The file", lines->len, lines->len == 1 ? "" : "s",
+                   np);
       return DVMD_PLUGIN_FAILED;
     }
   dvmd_file_plan_init (&plan, request, placement);
