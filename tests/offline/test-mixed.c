@@ -18,7 +18,8 @@
 
 typedef struct
 {
-  const char *nodes; /* a letter for each: "w" with a cache, "o" without, "t" of threads, "u": nothing is known */
+  const char *nodes; /* a letter for each: "w" with a cache, "o" without, "t" of threads, "s" of one package, "u":
+                        nothing is known */
   const char *map_by;
   const char *bind_to; /* (nullable) */
   const char *file;    /* (nullable) */
@@ -92,6 +93,7 @@ test_passed_over (gconstpointer mappers)
     /* The number of processes is that of the nodes that are left. */
     { "ow", "slot", "l3cache", NULL, 0, "0:1:0-1 1:1:0-1 2:1:2-3 3:1:2-3" },
     { "ow", "ppr:2:node", "l3cache", NULL, 0, "0:1:0-1 1:1:0-1" },
+    { "wsw", "ppr:4:package", NULL, NULL, 0, "0:1:0-3 1:1:0-3 2:1:0-3 3:1:0-3" },
     /* Files count all of the job's nodes. */
     { "ow", "seq:file=/x", "l3cache", "+n1\nn1\n", 2, "0:1:0-1 1:1:0-1" },
     /* A binding that nobody has asked for is left out. */
@@ -105,6 +107,7 @@ test_passed_over (gconstpointer mappers)
     { "u", "slot", "core", NULL, 1, "bind-to: the hardware of node n0 is not known" },
     { "wo", "slot", "l3cache", NULL, 5,
       "slots of the job's 2 nodes; one node was passed over: node n1 has no l3cache" },
+    { "ww", "ppr:4:package", NULL, NULL, 0, "16 of 16 processes have no place: 4 of each application on each package" },
     { "owu", "slot", "l3cache", NULL, 5, "; 2 nodes were passed over: node n0 has no l3cache" },
     { "ow", "seq:file=/x", "l3cache", "n1\nn0\n", 2, "where:2: node n0 takes 0 processes" },
   };

@@ -75,7 +75,18 @@ count_objects (const DvmdMapRequest *request, guint node, DvmdObjectKind kind)
   return n;
 }
 
-/* So many on each object of each node that is for the application. */
+/* A node without slots for all of them is left out. */
+static gboolean
+has_slots (const DvmdMapRequest *request, guint app, guint node, guint64 need)
+{
+  const DvmdMapNode *offered = &request->nodes[node];
+  guint32 limit = dvmd_map_plan_app_limit (request, app, node);
+
+  return limit > 0 && need <= (request->oversubscribe ? offered->most : MIN (offered->limit, limit));
+}
+
+/* So many on each object of each node that is for the application. Where none has slots for them all nodes count, so
+ * that the job is refused with what it asks for. */
 static gboolean
 dvmd_ppr_count (DvmdMapper *mapper, const DvmdMapRequest *request, guint32 *app_np)
 {
@@ -85,13 +96,19 @@ dvmd_ppr_count (DvmdMapper *mapper, const DvmdMapRequest *request, guint32 *app_
     return FALSE;
   for (guint app = 0; app < request->n_apps; app++)
     {
+      guint64 asked = 0;
       guint64 np = 0;
 
       for (guint node = 0; app_np[app] == 0 && node < request->n_nodes; node++)
         if (request->nodes[node].most > 0 && dvmd_map_plan_app_limit (request, app, node) > 0)
-          np += (guint64)wish.number * count_objects (request, node, wish.kind);
+          {
+            guint64 need = (guint64)wish.number * count_objects (request, node, wish.kind);
+
+            asked += need;
+            np += has_slots (request, app, node, need) ? need : 0;
+          }
       if (app_np[app] == 0)
-        app_np[app] = (guint32)MIN (np, G_MAXINT);
+        app_np[app] = (guint32)MIN (np > 0 ? np : asked, G_MAXINT);
     }
   return TRUE;
 }
