@@ -93,6 +93,9 @@ test_passed_over (gconstpointer mappers)
     /* The number of processes is that of the nodes that are left. */
     { "ow", "slot", "l3cache", NULL, 0, "0:1:0-1 1:1:0-1 2:1:2-3 3:1:2-3" },
     { "ow", "ppr:2:node", "l3cache", NULL, 0, "0:1:0-1 1:1:0-1" },
+    /* SPAN is taken, and changes nothing. */
+    { "wsw", "slot:SPAN", "none", NULL, 5, "0:0:- 1:0:- 2:0:- 3:0:- 4:1:-" },
+    { "wsw", "node:SPAN", "none", NULL, 5, "0:0:- 1:1:- 2:2:- 3:0:- 4:1:-" },
     { "wsw", "ppr:4:package", NULL, NULL, 0, "0:1:0-3 1:1:0-3 2:1:0-3 3:1:0-3" },
     /* Files count all of the job's nodes. */
     { "ow", "seq:file=/x", "l3cache", "+n1\nn1\n", 2, "0:1:0-1 1:1:0-1" },
