@@ -15,12 +15,10 @@
 #include <unistd.h>
 
 #include "dvm-cli-environment.h"
+#include "dvm-cli-file.h"
 #include "dvm-cli-old.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-screen.h"
-
-/* Far more than any job description has */
-#define JOB_FILE_MAX (64 * 1024 * 1024)
 
 const DvmCliOption dvm_cli_file_options[] = {
   { "file", 'f', NULL, DVM_CLI_ARG_STRING, N_ ("JOB.json"), NULL,
@@ -537,33 +535,6 @@ complete_app (DvmAppSpec *app, const char *directory)
   dvm_app_spec_set_env (app, dvm_cli_environment_get (environment));
 }
 
-/* "-": standard input */
-static gboolean
-read_job_file (const char *path, char **text, gsize *length, GError **error)
-{
-  g_autoptr (GString) whole = g_string_new (NULL);
-  char buffer[65536];
-  gssize n;
-
-  if (strcmp (path, "-") != 0)
-    return g_file_get_contents (path, text, length, error);
-  while ((n = read (STDIN_FILENO, buffer, sizeof buffer)) != 0)
-    {
-      if (n < 0 && errno == EINTR)
-        continue;
-      if (n < 0 || whole->len + (gsize)n > JOB_FILE_MAX)
-        {
-          g_set_error (error, G_IO_ERROR, G_IO_ERROR_FAILED, _ ("cannot read a job from standard input: %s"),
-                       n < 0 ? g_strerror (errno) : _ ("it is too large"));
-          return FALSE;
-        }
-      g_string_append_len (whole, buffer, n);
-    }
-  *length = whole->len;
-  *text = g_string_free (g_steal_pointer (&whole), FALSE);
-  return TRUE;
-}
-
 /* The policies are the job's too; what is of one program alone is said in the file. */
 static gboolean
 check_beside_file (DvmCliArgs *args, const char *path, GError **error)
@@ -596,7 +567,7 @@ dvm_cli_spec_new_from_file (DvmCli *cli, const char *path, GError **error)
   g_autoptr (GError) local = NULL;
   gsize length;
 
-  if (!check_beside_file (cli->args, path, error) || !read_job_file (path, &text, &length, error))
+  if (!check_beside_file (cli->args, path, error) || !dvm_cli_read_file (path, &text, &length, error))
     return NULL;
   spec = dvm_job_spec_new_from_json (text, (gssize)length, &local);
   if (spec == NULL)

@@ -12,6 +12,7 @@
 #include "dvm-cli-connect.h"
 #include "dvm-cli-daemon.h"
 #include "dvm-cli-display.h"
+#include "dvm-cli-file.h"
 #include "dvm-cli-map.h"
 #include "dvm-cli-old.h"
 #include "dvm-cli-output.h"
@@ -57,7 +58,7 @@ add_topology (GStrvBuilder *topologies, const char *text, GError **error)
       g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("%s is not a file, as 'lstopo FILE.xml' writes it"), text);
       return FALSE;
     }
-  if (!g_file_get_contents (text, &content, &length, error))
+  if (!dvm_cli_read_file (text, &content, &length, error))
     return FALSE;
   if (!g_utf8_validate (content, (gssize)length, NULL) || content[strspn (content, " \t\r\n")] != '<')
     {

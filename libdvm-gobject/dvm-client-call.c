@@ -151,10 +151,14 @@ check_owner (DvmClient *self, const char *method, GError **error)
 void
 _dvm_client_call (DvmClient *self, const DvmCall *call, GTask *task, GAsyncReadyCallback done)
 {
+  gsize size = call->parameters != NULL ? g_variant_get_size (call->parameters) : 0;
   GError *error = NULL;
 
   if (self->connection == NULL)
     error = g_error_new_literal (DVM_ERROR, DVM_ERROR_NOT_READY, _ ("The client is not connected to a DVM"));
+  else if (size > DVM_CLIENT_MAX_BYTES)
+    error = g_error_new (DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE,
+                         _ ("The request has %zu bytes, and one message takes %d"), size, DVM_CLIENT_MAX_BYTES);
   if (error != NULL || !check_owner (self, call->method, &error))
     {
       if (call->parameters != NULL)

@@ -87,6 +87,9 @@ char *_dvm_client_get_bus_name (DvmClient *self);
 /* Reads the id if it is not known yet; that waits for the DVM. */
 void _dvm_client_ask_instance_id (DvmClient *self);
 
+/* A message holds 128 MiB, an array in it 64; a DVM loses its connection to whoever sends more. */
+#define DVM_CLIENT_MAX_BYTES (60 * 1024 * 1024)
+
 /* One call to the DVM, on behalf of task. */
 typedef struct
 {

@@ -13,8 +13,6 @@
 
 #include "dvm-client-private.h"
 
-/* A message holds 128 MiB, an array in it 64. */
-#define MAX_BYTES (60 * 1024 * 1024)
 /* While the DVM reads a message it hears nobody else. */
 #define PART_BYTES (256 * 1024)
 
@@ -136,10 +134,10 @@ add_part (GPtrArray *parts, GPtrArray *specs, guint *first, GError **error)
                                                                                  : NULL;
 
       size += job != NULL ? g_variant_get_size (job) : 0;
-      if (size > MAX_BYTES)
+      if (size > DVM_CLIENT_MAX_BYTES)
         g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("jobs[%u]: it has %zu bytes, and one message takes %d"),
-                     *first, g_variant_get_size (job), MAX_BYTES);
-      if (job == NULL || size > MAX_BYTES)
+                     *first, g_variant_get_size (job), DVM_CLIENT_MAX_BYTES);
+      if (job == NULL || size > DVM_CLIENT_MAX_BYTES)
         {
           g_variant_builder_clear (&jobs);
           return FALSE;

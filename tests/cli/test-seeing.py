@@ -112,6 +112,37 @@ def test_devices():
             contains(result.stderr, message)
 
 
+def test_large_files():
+    """a machine, or a job, in a file that is too large is refused at once, with the limit; one that is just small enough is read"""
+    with open(os.path.join(os.path.dirname(__file__), "..", "offline", "machines", "hybrid.xml")) as file:
+        text = file.read()
+    begin, mark, end = text.partition("<topology")
+    most = 16 << 20
+    with place() as here:
+        path = os.path.join(here.path, "large.xml")
+
+        def refused(mention, *words):
+            result = here.cli("map", *words, "-n", "1", "true")
+            check(result.returncode != 0 and len(result.stderr.splitlines()) <= 2, result.stderr)
+            contains(result.stderr, mention)
+
+        for more in (0, 1):
+            with open(path, "w") as file:
+                file.write(f"{begin}<!-- {'x' * (most - len(text) - 9 + more)} -->{mark}{end}")
+            equal(os.path.getsize(path), most + more)
+            if more:
+                refused(f"{path}: a description has {most} bytes at most", "--topology", path)
+            else:
+                equal(here.cli("map", "--topology", path, "-n", "1", "true").returncode, 0)
+        # So large that a DVM would lose the connection.
+        refused("and one message takes", *["--topology", path] * 5)
+        os.truncate(path, (64 << 20) + 1)
+        refused(f"cannot read '{path}': it has more than 64 MiB", "--topology", path)
+        for path in (path, "/dev/zero"):
+            result = here.cli("run", "--file", path)
+            equal((result.returncode, result.stderr), (125, f"dvm-cli: cannot read '{path}': it has more than 64 MiB\n"))
+
+
 def test_devices_in_use():
     """job procs has the devices of each process, also of a job that has ended; node show has their holders"""
     gpus = os.path.join(os.path.dirname(__file__), "..", "offline", "machines", "gpus.xml")
