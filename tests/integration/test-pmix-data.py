@@ -13,6 +13,7 @@ from dvmtest import NOTIFIED
 
 ALLOC = os.environ.get('DVM_TEST_PMIX_ALLOC', '')
 CLIENT = os.environ.get('DVM_TEST_PMIX_DATA', '')
+OUT_OF_RESOURCE = -29
 
 
 class Case(dvmtest.Case):
@@ -271,6 +272,38 @@ class Peers(Case):
             self.assertEqual(job.wait()['state'], dvmtest.NOTIFIED, dvm.log())
             said = [line for line in out.finish().decode().splitlines() if line.startswith('get ')]
             self.assertEqual(said, ['get SUCCESS blue', 'get SUCCESS 2', f'get SUCCESS {job.nspace}.0', 'get SUCCESS true'])
+
+    def test_large_spawn_info(self):
+        """A job may be told 256 KiB; more is refused with the status of the standard, and the server goes on."""
+        dvm = self.nodes()
+        asks = [CLIENT, 'get', '.', 'job', 'site.a', 'get', '.', 'job', 'site.b', ';', 'ended', '@@']
+        below = [f'info=site.a:{"a" * 130000}', f'info=site.b:{"b" * 130000}']
+        job, out, _ = dvm.start([ALLOC, 'jobs', 'spawn', *below, 'info=site.c:' + 'c' * 5000, '--', 'true', ';', 'spawn', *below, '--', *asks],
+                                np=1, hosts=['node1'])
+        self.assertEqual(job.wait()['state'], dvmtest.NOTIFIED, dvm.log())
+        lines = out.finish().decode().splitlines()
+        self.assertEqual(lines[0], f'0 spawn {OUT_OF_RESOURCE} nspace=')
+        self.assertEqual([line for line in lines if line.startswith('get ')], ['get SUCCESS ' + 'a' * 130000, 'get SUCCESS ' + 'b' * 130000])
+
+    def test_large_answers(self):
+        """An answer of 16 MiB is given; of a larger one the status says so, and the server goes on."""
+        dvm = self.dvm(settings=['nodes=1', 'slots=16', 'kill-grace=0.5'])
+        words = ['sh', '-c', 'exec sleep 1000', *['x' * 121000] * 14]
+        size = sum(len(word) + 1 for word in words)
+        jobs = []
+        for number in range((16 << 20) // size + 1):
+            jobs.append(dvm.submit(words, np=1, personality='plain'))
+            jobs[-1].wait_running()
+            if number == (16 << 20) // size - 1:
+                line, = self.say(dvm, 'query', 'pmix.qry.nsinfo')
+                self.assertTrue(line.startswith('query SUCCESS [pmix.qry.nsinfo '), line[:100])
+                self.assertGreater(len(line), len(jobs) * size)
+        self.assertEqual(self.say(dvm, 'query', 'pmix.qry.nsinfo'), ['query OUT-OF-RESOURCE'])
+        line, = self.say(dvm, 'query', 'pmix.qry.ns')
+        self.assertEqual(len(line.split(',')), len(jobs) + 1, line)
+        for job in jobs:
+            job.cancel()
+            job.wait()
 
     def test_data_of_another_job(self):
         """Of the job as a whole, and of its ranks, without a connect."""
