@@ -117,6 +117,8 @@ dvm_cli_private_get_options (DvmCli *cli, DvmJobSpec *spec, GError **error)
   /* The PMIx server of the DVM starts while we connect, not when the job has come. */
   if (g_strcmp0 (dvm_job_spec_get_personality (spec), "plain") != 0)
     g_strv_builder_add (options, "--set=pmix=eager");
+  /* It is there for one job, and tools are to find the DVM that the user has begun. */
+  g_strv_builder_add (options, "--set=pmix-tools=none");
   take_options (options, cli);
   return ok ? g_strv_builder_end (options) : NULL;
 }

@@ -21,6 +21,8 @@ dvmd_embed_agent (const DvmdEmbeddedAgent *description, gpointer data, GError **
     .runtime_dir = description->runtime_dir,
     .pmix_gds = embedding->pmix_gds,
     .pmix_eager = embedding->pmix_eager,
+    .pmix_tools = embedding->pmix_tools,
+    .pmix_system = embedding->pmix_system,
     .adopt_orphans = embedding->adopt_orphans,
     .reaper = description->reaper,
   };

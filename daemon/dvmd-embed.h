@@ -13,6 +13,8 @@ G_BEGIN_DECLS
 typedef struct
 {
   const char *pmix_gds;   /* (nullable): how PMIx clients get job data */
+  gboolean pmix_tools;    /* PMIx lets tools in */
+  gboolean pmix_system;   /* and they find it as the system-level server of the machine */
   gboolean pmix_eager;    /* start PMIx with the DVM, not with the first job that needs it */
   gboolean adopt_orphans; /* this process is a subreaper (the daemon, not a test) */
   DvmdPmix *const *pmix;  /* (nullable): the server of each node; NULL: the real one, which a process can have once */

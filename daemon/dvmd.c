@@ -564,6 +564,12 @@ start_daemon (Daemon *self, GError **error)
   settings.output.credit = dvmd_config_get_uint (self->config, "output-credit");
   self->embedding.pmix_gds = gds;
   self->embedding.pmix_eager = g_str_equal (dvmd_config_get_string (self->config, "pmix"), "eager");
+  /* It is there for one job: its user says so if tools are to find it. */
+  if (dvmd_config_get_origin (self->config, "pmix-tools") != DVMD_CONFIG_ORIGIN_BUILT_IN)
+    {
+      self->embedding.pmix_tools = !g_str_equal (dvmd_config_get_string (self->config, "pmix-tools"), "none");
+      self->embedding.pmix_system = g_str_equal (dvmd_config_get_string (self->config, "pmix-tools"), "system");
+    }
   self->embedding.adopt_orphans = TRUE;
   settings.embed = dvmd_embed_agent;
   settings.embed_data = &self->embedding;

@@ -27,6 +27,7 @@ gboolean dvmd_agent_is_here (DvmdAgent *self, const char *nspace, guint32 rank);
 void dvmd_agent_list_tools (DvmdAgent *self, GArray *targets);
 char *dvmd_agent_tool_connected (DvmdPmixHost *host, const char *nspace, guint32 *rank);
 void dvmd_agent_tool_named (DvmdPmixHost *host, const char *nspace, guint32 rank);
+void dvmd_agent_tools_let_in (DvmdPmixHost *host, const char *address);
 /* FALSE: it was none. */
 gboolean dvmd_agent_tool_lost (DvmdAgent *self, const char *nspace, guint32 rank);
 

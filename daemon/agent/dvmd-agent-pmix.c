@@ -421,6 +421,7 @@ dvmd_agent_pmix_host_iface_init (DvmdPmixHostInterface *iface)
   iface->direct_modex = direct_modex;
   iface->tool_connected = dvmd_agent_tool_connected;
   iface->tool_named = dvmd_agent_tool_named;
+  iface->tools_let_in = dvmd_agent_tools_let_in;
   iface->server_lost = dvmd_agent_server_lost;
   iface->call = dvmd_agent_call;
   iface->output_taken = dvmd_agent_output_taken;

@@ -250,7 +250,21 @@ router_expelled (gpointer user_data)
   dvmd_agent_program_leave (user_data, "the DVM goes on without it");
 }
 
+/* The first place is always taken: of several nodes of one machine that one has the machine's name. */
+static void
+router_routes_changed (gpointer user_data, DvmdRoutes *routes)
+{
+  DvmdAgentProgram *self = user_data;
+
+  /* Before there is an agent it has no place. */
+  if (self->agent != NULL)
+    dvmd_agent_set_first (self->agent,
+                          dvmd_routes_get_n_members (routes) > 1
+                              && dvmd_routes_get_rank (routes, 1) == dvmd_identity_get_rank (self->identity));
+}
+
 static const DvmdRouterFuncs router_funcs = {
+  .routes_changed = router_routes_changed,
   .cut_off = router_cut_off,
   .way_found = router_way_found,
   .expelled = router_expelled,
@@ -335,7 +349,9 @@ start_agent (DvmdAgentProgram *self, GError **error)
     .pmix_gds = dvmd_config_get_string (self->config, "pmix-gds"),
     .pmix_eager = g_str_equal (dvmd_config_get_string (self->config, "pmix"), "eager"),
     .pmix_servers = choose_pmix_servers (self->config),
-    .pmix_tools = dvmd_config_get_bool (self->config, "elastic"),
+    .pmix_tools = !g_str_equal (dvmd_config_get_string (self->config, "pmix-tools"), "none"),
+    .pmix_everywhere = dvmd_config_get_bool (self->config, "elastic"),
+    .pmix_system = g_str_equal (dvmd_config_get_string (self->config, "pmix-tools"), "system"),
     .adopt_orphans = TRUE,
   };
 

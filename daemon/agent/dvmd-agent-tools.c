@@ -10,8 +10,9 @@
 
 #include "dvmd-agent-host.h"
 #include "dvmd-agent-pmix.h"
+#include "dvmd-agent-rendezvous.h"
 
-/* The PMIx server of an elastic DVM is there without a job, but not in the way of the start (µs). */
+/* The PMIx server is there for tools without a job, but not in the way of the start (µs). */
 #define TOOLS_DELAY (500 * G_TIME_SPAN_MILLISECOND)
 
 typedef struct
@@ -19,7 +20,12 @@ typedef struct
   DvmdAgent *agent;      /* unowned */
   GHashTable *connected; /* "NSPACE.RANK" -> Tool */
   guint last;
-  gboolean wanted; /* they may come, when the agent has begun */
+  gboolean wanted;     /* they may come, when the agent has begun */
+  gboolean everywhere; /* on this node without a job, whatever part of a machine it is */
+  DvmdAgentRendezvous *rendezvous;
+  char *address; /* (nullable): by which they find the server */
+  gboolean begun;
+  gboolean first; /* of the DVM's nodes */
   guint timer;
   gboolean ended;
 } Tools;
@@ -53,6 +59,26 @@ find_tool (DvmdAgent *self, const char *nspace, guint32 rank)
   g_autofree char *key = g_strdup_printf ("%s.%u", nspace, rank);
 
   return g_hash_table_lookup (get_tools (self)->connected, key);
+}
+
+/* The node is the whole machine, or the first of its parts: it has the machine's name for tools, too. */
+static gboolean
+is_machine (Tools *self)
+{
+  return self->first || !dvmd_agent_is_logical (self->agent);
+}
+
+void
+dvmd_agent_tools_let_in (DvmdPmixHost *host, const char *address)
+{
+  DvmdAgent *self = (DvmdAgent *)host;
+  Tools *tools = get_tools (self);
+
+  if (tools->ended)
+    return;
+  g_free (tools->address);
+  tools->address = g_strdup (address);
+  dvmd_agent_rendezvous_show (tools->rendezvous, address, is_machine (tools));
 }
 
 static void
@@ -175,10 +201,33 @@ ending (gpointer service)
   dvmd_clock_remove_timer (dvmd_agent_get_parts (self->agent)->clock, self->timer);
   self->timer = 0;
   self->ended = TRUE;
+  g_clear_pointer (&self->rendezvous, dvmd_agent_rendezvous_free);
   g_hash_table_iter_init (&iter, self->connected);
   while (dvmd_agent_has_pmix (self->agent) && g_hash_table_iter_next (&iter, NULL, &tool))
     tell_end (self->agent, tool);
   g_hash_table_remove_all (self->connected);
+}
+
+static void
+start_when_idle (Tools *self)
+{
+  if (!self->begun || !self->wanted || self->ended)
+    return;
+  if ((self->everywhere || is_machine (self)) && !dvmd_agent_has_pmix (self->agent) && self->timer == 0)
+    self->timer = dvmd_clock_add_timer (dvmd_agent_get_parts (self->agent)->clock, TOOLS_DELAY, on_tools_timer, self);
+}
+
+void
+dvmd_agent_set_first (DvmdAgent *agent, gboolean first)
+{
+  Tools *self = get_tools (agent);
+
+  if (self->first == first)
+    return;
+  self->first = first;
+  if (self->address != NULL && !self->ended)
+    dvmd_agent_rendezvous_show (self->rendezvous, self->address, is_machine (self));
+  start_when_idle (self);
 }
 
 /* The agent has begun. */
@@ -187,8 +236,8 @@ told_members (gpointer service)
 {
   Tools *self = service;
 
-  if (self->wanted && !self->ended && !dvmd_agent_has_pmix (self->agent) && self->timer == 0)
-    self->timer = dvmd_clock_add_timer (dvmd_agent_get_parts (self->agent)->clock, TOOLS_DELAY, on_tools_timer, self);
+  self->begun = TRUE;
+  start_when_idle (self);
 }
 
 static gpointer
@@ -198,6 +247,8 @@ create (DvmdAgent *agent, const DvmdAgentSettings *settings)
 
   self->agent = agent;
   self->wanted = settings->pmix_tools;
+  self->everywhere = settings->pmix_everywhere;
+  self->rendezvous = dvmd_agent_rendezvous_new (agent, settings->pmix_system);
   self->connected = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, tool_free);
   return self;
 }
@@ -208,7 +259,9 @@ tools_free (gpointer service)
   Tools *self = service;
 
   dvmd_clock_remove_timer (dvmd_agent_get_parts (self->agent)->clock, self->timer);
+  g_clear_pointer (&self->rendezvous, dvmd_agent_rendezvous_free);
   g_hash_table_unref (self->connected);
+  g_free (self->address);
   g_free (self);
 }
 

@@ -27,18 +27,20 @@ G_DECLARE_FINAL_TYPE (DvmdAgent, dvmd_agent, DVMD, AGENT, GObject)
 typedef struct
 {
   guint rank;
-  const char *name;        /* of the node */
-  const char *dvm_nspace;  /* of the DVM */
-  const char *runtime_dir; /* private directory of this daemon */
-  const char *addresses;   /* (nullable): where it listens for others, with blanks between them */
-  const char *topology;    /* (nullable): file with the topology of this machine */
-  gboolean logical;        /* the node is a part of its machine, under a name of its own */
-  const char *pmix_gds;    /* (nullable) */
-  gboolean pmix_eager;     /* start PMIx with the agent, not with the first job that needs it */
-  guint pmix_servers;      /* processes that PMIx has at most; 0: none, libpmix is in this one */
-  gboolean pmix_tools;     /* PMIx lets tools in, and is there for them also without a job */
-  gboolean adopt_orphans;  /* this process is the subreaper: not in tests that share it */
-  DvmdReaper *reaper;      /* (nullable): that of the process, where others start children too; it lives longer */
+  const char *name;         /* of the node */
+  const char *dvm_nspace;   /* of the DVM */
+  const char *runtime_dir;  /* private directory of this daemon */
+  const char *addresses;    /* (nullable): where it listens for others, with blanks between them */
+  const char *topology;     /* (nullable): file with the topology of this machine */
+  gboolean logical;         /* the node is a part of its machine, under a name of its own */
+  const char *pmix_gds;     /* (nullable) */
+  gboolean pmix_eager;      /* start PMIx with the agent, not with the first job that needs it */
+  guint pmix_servers;       /* processes that PMIx has at most; 0: none, libpmix is in this one */
+  gboolean pmix_tools;      /* PMIx lets tools in, and is there for them also without a job */
+  gboolean pmix_everywhere; /* on each part of a machine: else it is there without a job on the first alone */
+  gboolean pmix_system;     /* its tools find it as the system-level server of the machine */
+  gboolean adopt_orphans;   /* this process is the subreaper: not in tests that share it */
+  DvmdReaper *reaper;       /* (nullable): that of the process, where others start children too; it lives longer */
 } DvmdAgentSettings;
 
 /* First thing in main() of a program with an agent that adopts orphans, before there is any thread. Sees to it that
@@ -53,6 +55,9 @@ DvmdAgent *dvmd_agent_new (const DvmdAgentSettings *settings, DvmdLink *link, Dv
                            GMainContext *context);
 /* Before it has jobs. tree, user_data: borrowed, until the agent has gone */
 void dvmd_agent_set_fence_tree (DvmdAgent *self, const DvmdFenceTree *tree, gpointer user_data);
+/* The node is the first of the DVM's: where nodes are parts of one machine, tools that look for the machine come here.
+ */
+void dvmd_agent_set_first (DvmdAgent *self, gboolean first);
 /* Looks at the machine and reports to the controller. */
 gboolean dvmd_agent_start (DvmdAgent *self, GError **error);
 /* Ends all processes (grace in µs between SIGTERM and SIGKILL), then "ended"; as the message STOP does. */

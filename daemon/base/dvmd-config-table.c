@@ -100,6 +100,8 @@ static const DvmdSetting settings[] = {
   { "pmix-servers", DVMD_CONFIG_UINT, "0", NULL, 0, 64, DVMD_CONFIG_AT_START,
     "PMIx server processes that the jobs of a node share at most when they run at the same time; 0: as many as it has "
     "processors, 2 to 8" },
+  { "pmix-tools", DVMD_CONFIG_CHOICE, "session", "none session system", 0, 0, DVMD_CONFIG_AT_START,
+    "which tools find the PMIx servers of the DVM: none, those of its user, or those that look for the system's, too" },
   { "port-range", DVMD_CONFIG_PORTS, "0", NULL, 0, 0, DVMD_CONFIG_AT_START,
     "ports that daemons listen at for each other, as in 5000-5100; 0: any that is free" },
   { "private", DVMD_CONFIG_BOOL, "false", NULL, 0, 0, DVMD_CONFIG_AT_START,

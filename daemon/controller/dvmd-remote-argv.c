@@ -64,7 +64,7 @@ dvmd_remote_make_argv (DvmdConfig *config, const char *const *addresses, const c
 {
   static const char *const passed_on[] = { "controller-grace", "elastic",    "heartbeat-timeout", "kill-grace",
                                            "listen-family",    "pmix",       "pmix-gds",          "pmix-security",
-                                           "pmix-servers",     "port-range", "security" };
+                                           "pmix-servers",     "pmix-tools", "port-range",        "security" };
   gboolean local = runtime_dir != NULL;
   g_autoptr (GPtrArray) argv = g_ptr_array_new_with_free_func (g_free);
   g_autofree char *joined = join_addresses (addresses, local);

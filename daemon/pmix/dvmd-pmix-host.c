@@ -98,6 +98,15 @@ dvmd_pmix_host_tool_named (DvmdPmixHost *self, const char *nspace, guint32 rank)
 }
 
 void
+dvmd_pmix_host_tools_let_in (DvmdPmixHost *self, const char *address)
+{
+  DvmdPmixHostInterface *iface = DVMD_PMIX_HOST_GET_IFACE (self);
+
+  if (iface->tools_let_in != NULL)
+    iface->tools_let_in (self, address);
+}
+
+void
 dvmd_pmix_host_server_lost (DvmdPmixHost *self, const char *nspace, const char *reason, gboolean has_clients)
 {
   DVMD_PMIX_HOST_GET_IFACE (self)->server_lost (self, nspace, reason, has_clients);

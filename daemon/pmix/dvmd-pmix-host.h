@@ -56,6 +56,8 @@ struct _DvmdPmixHostInterface
   char *(*tool_connected) (DvmdPmixHost *self, const char *nspace, guint32 *rank);
   /* The same of one that a server process has given its name already. */
   void (*tool_named) (DvmdPmixHost *self, const char *nspace, guint32 rank);
+  /* Tools find the node's server by a file of these contents; address (nullable): there is none at present. */
+  void (*tools_let_in) (DvmdPmixHost *self, const char *address);
   /*
    * The server of this job has ended, or does not answer any more, and why. has_clients FALSE: none of its ranks is
    * known to have been a client, but one may have been coming, or (again) comes now and is turned away. Calls of the
@@ -92,6 +94,7 @@ gboolean dvmd_pmix_host_direct_modex (DvmdPmixHost *self, guint64 token, const c
                                       const char *required_key, guint timeout);
 char *dvmd_pmix_host_tool_connected (DvmdPmixHost *self, const char *nspace, guint32 *rank);
 void dvmd_pmix_host_tool_named (DvmdPmixHost *self, const char *nspace, guint32 rank);
+void dvmd_pmix_host_tools_let_in (DvmdPmixHost *self, const char *address);
 void dvmd_pmix_host_server_lost (DvmdPmixHost *self, const char *nspace, const char *reason, gboolean has_clients);
 gboolean dvmd_pmix_host_call (DvmdPmixHost *self, guint64 token, DvmdCallKind kind, const char *nspace, guint32 rank,
                               GVariant *request);

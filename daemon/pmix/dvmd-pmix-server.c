@@ -247,6 +247,7 @@ dvmd_pmix_server_start (DvmdPmix *pmix, const DvmdPmixSettings *settings, DvmdPm
 {
   DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
   g_autoptr (GMainContext) context = g_main_context_ref_thread_default ();
+  g_autofree char *tools_path = dvmd_pmix_settings_build_tools_path (settings);
   g_autoptr (GError) tools_error = NULL;
   int rc;
 
@@ -275,7 +276,7 @@ dvmd_pmix_server_start (DvmdPmix *pmix, const DvmdPmixSettings *settings, DvmdPm
   dvmd_pmix_upcalls_watch_clients ();
   dvmd_pmix_server_find_port (self, settings);
   dvmd_pmix_outputs_start (self->outputs, self->port, self->nspace, self->rank);
-  if (settings->tools && !dvmd_pmix_server_let_tools_in (self, &tools_error))
+  if (settings->tools && !dvmd_pmix_server_let_tools_in (self, tools_path, &tools_error))
     g_message ("Tools cannot connect to node %s: %s", self->node_name, tools_error->message);
   return TRUE;
 }

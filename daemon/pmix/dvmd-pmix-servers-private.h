@@ -28,6 +28,7 @@ struct _DvmdPmixServers
   guint last_id;
   GHashTable *jobs;        /* nspace -> DvmdPmixServersJob */
   GPtrArray *tools;        /* DvmdPmixServersTool that are connected */
+  guint shown;             /* id of the server that tools are pointed to; 0: there is none */
   GHashTable *collectives; /* key -> DvmdPmixCollective: that not all servers of the node have come to */
   GPtrArray *left_ports;   /* LeftPorts: of servers that have ended under jobs */
   guint64 last_collective;
@@ -59,6 +60,7 @@ typedef struct
   guint64 memory; /* bytes, after its first job */
   guint grace_timer;
   gboolean had_job;
+  char *address;                /* (nullable): contents of the file that points tools to it */
   DvmdPmixPorts *ports;         /* (nullable) */
   DvmdPmixCounter *connections; /* (nullable) */
 } DvmdPmixServerProcess;

@@ -10,6 +10,10 @@
 
 #include "dvmd-pmix-servers-private.h"
 
+#include <errno.h>
+
+#include <glib/gstdio.h>
+
 #include "dvm.h"
 #include "dvmd-remove-tree.h"
 
@@ -163,6 +167,7 @@ server_free (gpointer data)
   g_clear_pointer (&self->connections, dvmd_pmix_counter_free);
   g_hash_table_unref (self->known);
   g_free (self->dir);
+  g_free (self->address);
   g_free (self);
 }
 
@@ -198,6 +203,75 @@ keep_one (DvmdPmixServers *self)
     g_message ("%s", error->message);
 }
 
+/* ---- tools ---- */
+
+/* (nullable): that to which they are pointed already, if new jobs go there, else any such one, else what there is. */
+static DvmdPmixServerProcess *
+choose_shown (DvmdPmixServers *self)
+{
+  DvmdPmixServerProcess *shown = dvmd_pmix_servers_find (self, self->shown);
+  DvmdPmixServerProcess *best = shown;
+  GHashTableIter iter;
+  gpointer value;
+
+  if (shown != NULL && shown->state == DVMD_PMIX_SERVER_USABLE)
+    return shown;
+  g_hash_table_iter_init (&iter, self->servers);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    {
+      DvmdPmixServerProcess *server = value;
+
+      if (server->address != NULL && (best == NULL || server->state == DVMD_PMIX_SERVER_USABLE))
+        best = server;
+    }
+  return best;
+}
+
+/* Under the name by which it is looked for the file is there as a whole, or not at all. */
+static gboolean
+write_address (DvmdPmixServers *self, const char *address, const char *path, GError **error)
+{
+  g_autofree char *next = g_build_filename (dvmd_pmix_dirs_get_pmix (self->dirs), "address", NULL);
+
+  if (!g_file_set_contents_full (next, address, -1, G_FILE_SET_CONTENTS_CONSISTENT, 0600, error))
+    return FALSE;
+  if (g_rename (next, path) == 0)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "Could not make the file %s: %s", path, g_strerror (errno));
+  return FALSE;
+}
+
+/* Tools find a server that lives, and as long as there is one, one that gets new jobs. */
+static void
+point_tools (DvmdPmixServers *self)
+{
+  DvmdPmixServerProcess *server = self->host != NULL && self->settings.tools ? choose_shown (self) : NULL;
+  g_autofree char *path = NULL;
+  g_autoptr (GError) error = NULL;
+
+  if (self->host == NULL || self->shown == (server != NULL ? server->id : 0))
+    return;
+  self->shown = server != NULL ? server->id : 0;
+  path = dvmd_pmix_settings_build_tools_path (&self->settings);
+  if (server == NULL)
+    g_unlink (path);
+  else if (!write_address (self, server->address, path, &error))
+    g_message ("Tools cannot connect to node %s: %s", self->settings.node_name, error->message);
+  dvmd_pmix_host_tools_let_in (self->host, server != NULL ? server->address : NULL);
+}
+
+/* It has written where it listens for tools, unless it could not, which it has said. */
+static void
+read_address (DvmdPmixServerProcess *server)
+{
+  DvmdPmixSettings settings = server->pool->settings;
+  g_autofree char *path = NULL;
+
+  settings.pmix_dir = server->dir;
+  path = dvmd_pmix_settings_build_tools_path (&settings);
+  g_file_get_contents (path, &server->address, NULL, NULL);
+}
+
 void
 dvmd_pmix_servers_retire (DvmdPmixServerProcess *server, const char *why)
 {
@@ -206,6 +280,7 @@ dvmd_pmix_servers_retire (DvmdPmixServerProcess *server, const char *why)
   g_info ("PMIx server %d gets no new jobs: %s", dvmd_pmix_remote_get_pid (server->remote), why);
   server->state = DVMD_PMIX_SERVER_RETIRED;
   keep_one (server->pool);
+  point_tools (server->pool);
   dvmd_pmix_servers_check_idle (server);
 }
 
@@ -249,6 +324,7 @@ on_idle_time (gpointer user_data)
       server->state = DVMD_PMIX_SERVER_RETIRED;
       dvmd_pmix_remote_stop (server->remote);
     }
+  point_tools (self);
 }
 
 /* A retired server without jobs ends; of those that wait for jobs one is enough. */
@@ -281,23 +357,6 @@ dvmd_pmix_servers_leave_home (DvmdPmixServers *self, DvmdPmixServersJob *job)
   dvmd_pmix_servers_check_idle (server);
 }
 
-/* Tools find one of the servers that get new jobs. */
-static void
-show_tools (DvmdPmixServerProcess *server)
-{
-  DvmdPmixServers *self = server->pool;
-  g_autofree char *name = g_strdup_printf ("pmix.%s.tool", self->settings.node_name);
-  g_autofree char *theirs = g_build_filename (server->dir, name, NULL);
-  g_autofree char *ours = g_build_filename (dvmd_pmix_dirs_get_pmix (self->dirs), name, NULL);
-  g_autoptr (GError) error = NULL;
-  g_autofree char *text = NULL;
-  gsize length;
-
-  if (!g_file_get_contents (theirs, &text, &length, &error)
-      || !g_file_set_contents (ours, text, (gssize)length, &error))
-    g_message ("Tools cannot connect to node %s: %s", self->settings.node_name, error->message);
-}
-
 static void
 on_started (DvmdPmixRemote *remote, const char *error, gpointer user_data)
 {
@@ -305,10 +364,10 @@ on_started (DvmdPmixRemote *remote, const char *error, gpointer user_data)
 
   if (error != NULL)
     g_message ("A PMIx server of node %s could not be started: %s", server->pool->settings.node_name, error);
-  else if (server->pool->settings.tools && server->pool->host != NULL)
-    show_tools (server);
   if (error != NULL)
     return;
+  read_address (server);
+  point_tools (server->pool);
   server->ports = dvmd_pmix_ports_take (dvmd_pmix_remote_get_pid (server->remote));
   server->connections = dvmd_pmix_counter_open (server->dir);
 }
@@ -354,7 +413,7 @@ on_ended (DvmdPmixRemote *remote, const char *reason, gpointer user_data)
   DvmdPmixServerProcess *server = user_data;
   DvmdPmixServers *self = server->pool;
   guint id = server->id;
-  gboolean had_job = server->had_job;
+  gboolean had_been_of_use = server->had_job || server->address != NULL;
   const char *cause = reason != NULL ? reason : "The PMIx server of the node has ended";
 
   if (reason != NULL)
@@ -368,10 +427,11 @@ on_ended (DvmdPmixRemote *remote, const char *reason, gpointer user_data)
   orphan_jobs (self, server, cause);
   dvmd_pmix_servers_end_waiting (server);
   lose_tools (self, id);
+  point_tools (self);
   dvmd_remove_tree (server->dir, NULL);
   server_free (server);
-  /* One that did not come to have a job is tried again when there is one: it may not be startable at all. */
-  if (reason != NULL && had_job)
+  /* One that came to be there neither for a job nor for tools may not be startable: it is tried again for a job. */
+  if (reason != NULL && had_been_of_use)
     keep_one (self);
   if (self->host == NULL && self->stopped != NULL && g_hash_table_size (self->servers) == 0)
     g_steal_pointer (&self->stopped) (self->stopped_data);

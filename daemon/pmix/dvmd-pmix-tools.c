@@ -64,16 +64,25 @@ parse_report (char *text, const char **uri, guint *port, const char **version)
   return *port > 0;
 }
 
+/* As the library writes it: who the server is and where, its version, its pid, its user, and when it began. */
+static char *
+build_address (const char *uri, guint port, const char *version)
+{
+  g_autoptr (GDateTime) now = g_date_time_new_now_local ();
+  g_autofree char *began = g_date_time_format (now, "%a %b %e %H:%M:%S %Y");
+
+  return g_strdup_printf ("%s:%u\n%s\n%d\n%u:%u\n%s\n", uri, port, version, (int)getpid (), (guint)geteuid (),
+                          (guint)getegid (), began);
+}
+
 /*
  * The file that the library would write for tools names its own port, and is not written at once: a tool of 4.2.2 that
  * finds it empty waits for ever. So it is written here.
  */
 gboolean
-dvmd_pmix_server_let_tools_in (DvmdPmixServer *self, GError **error)
+dvmd_pmix_server_let_tools_in (DvmdPmixServer *self, const char *path, GError **error)
 {
   g_autofree char *report = dvmd_pmix_server_build_report_path (self);
-  g_autofree char *name = g_strdup_printf ("pmix.%s.tool", self->node_name);
-  g_autofree char *path = g_build_filename (dvmd_pmix_dirs_get_pmix (self->dirs), name, NULL);
   g_autofree char *text = NULL;
   g_autofree char *contents = NULL;
   const char *uri;
@@ -89,8 +98,11 @@ dvmd_pmix_server_let_tools_in (DvmdPmixServer *self, GError **error)
   self->relay = dvmd_pmix_relay_new (self->port, error);
   if (self->relay == NULL)
     return FALSE;
-  contents = g_strdup_printf ("%s:%u\n%s\n", uri, dvmd_pmix_relay_get_port (self->relay), version);
-  return g_file_set_contents (path, contents, -1, error);
+  contents = build_address (uri, dvmd_pmix_relay_get_port (self->relay), version);
+  if (!g_file_set_contents_full (path, contents, -1, G_FILE_SET_CONTENTS_CONSISTENT, 0600, error))
+    return FALSE;
+  dvmd_pmix_host_tools_let_in (self->host, contents);
+  return TRUE;
 }
 
 /* "NAME=NSPACE.RANK;tcp4://127.0.0.1:PORT"; 0: it is something else */

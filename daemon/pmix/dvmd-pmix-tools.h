@@ -14,8 +14,8 @@ const char *dvmd_pmix_read_claim (const pmix_info_t *info, gsize n_info, guint32
 char *dvmd_pmix_server_build_report_path (DvmdPmixServer *self);
 /* The library has been started: where it listens. */
 void dvmd_pmix_server_find_port (DvmdPmixServer *self, const DvmdPmixSettings *settings);
-/* The library has been started: from now on tools find a way in. */
-gboolean dvmd_pmix_server_let_tools_in (DvmdPmixServer *self, GError **error);
+/* The library has been started: from now on tools find a way in, by that file. */
+gboolean dvmd_pmix_server_let_tools_in (DvmdPmixServer *self, const char *path, GError **error);
 /*
  * Whether somebody is connected who is not ours: then the request of this client may be his. It is refused first, and
  * then he is shown the door: the library cannot bear to answer one that has gone.

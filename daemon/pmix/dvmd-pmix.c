@@ -15,6 +15,16 @@ dvmd_pmix_default_init (DvmdPmixInterface *iface)
 {
 }
 
+char *
+dvmd_pmix_settings_build_tools_path (const DvmdPmixSettings *self)
+{
+  g_autofree char *name = g_strdup_printf ("pmix.%s.tool", self->node_name);
+
+  if (self->pmix_dir != NULL)
+    return g_build_filename (self->pmix_dir, "address", NULL);
+  return g_build_filename (self->runtime_dir, "pmix", name, NULL);
+}
+
 void
 dvmd_pmix_settings_clear (DvmdPmixSettings *self)
 {

@@ -31,11 +31,16 @@ typedef struct
   guint32 rank;           /* of the agent */
   char *node_name;        /* as in the jobs' nodes */
   DvmdTopology *topology; /* (nullable): the library then looks for itself, which takes 10 ms */
-  gboolean tools;         /* tools may connect: files below pmix/ say where */
+  gboolean tools;         /* tools may connect: a file says where */
   char *gds;              /* (nullable): libpmix's stores of job data, "ds21,hash"; NULL is "hash", the fastest */
 } DvmdPmixSettings;
 
 void dvmd_pmix_settings_clear (DvmdPmixSettings *self);
+/*
+ * (transfer full): the file that says where tools connect. That of a server that shares a directory with others has a
+ * name by which no tool looks for it.
+ */
+char *dvmd_pmix_settings_build_tools_path (const DvmdPmixSettings *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DvmdPmixSettings, dvmd_pmix_settings_clear)
 
 /* The operation has happened, or will never. */

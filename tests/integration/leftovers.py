@@ -7,7 +7,7 @@ import re
 import time
 
 # What the daemon, PMIx and the MPI libraries call their files.
-_OURS = re.compile(r'^(dvm-\d|pmix|prte|ompi|open-?mpi|vader|sm_segment|hwloc)', re.I)
+_OURS = re.compile(r'^(dvm-(pmix-)?\d|pmix|prte|ompi|open-?mpi|vader|sm_segment|hwloc)', re.I)
 
 
 def _read(path):

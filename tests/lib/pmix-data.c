@@ -5,7 +5,8 @@
 /*
  * A PMIx client or tool for the tests that publishes, looks up and connects: its arguments are done one after another.
  *
- *   --tool FILE                   first: a tool that finds its server by this file
+ *   --tool FILE                   first: a tool that finds its server by this file; or
+ *   --tool WAY                    by pid=N, nspace=NAME, uri=ADDRESS, system-first, system; or session: as it may
  *   publish KEY VALUE [range=N] [persist=N] [no-items]
  *   lookup KEY[,KEY] [wait=N] [timeout=S] [range=N]
  *   unpublish KEY|all
@@ -542,12 +543,33 @@ pass_over (char **words)
 static char **
 start_tool (char **words)
 {
+  static const struct
+  {
+    const char *word;
+    const char *key;
+    pmix_data_type_t type;
+  } ways[] = {
+    { "pid=", PMIX_SERVER_PIDINFO, PMIX_PID },       { "nspace=", PMIX_SERVER_NSPACE, PMIX_STRING },
+    { "uri=", PMIX_SERVER_URI, PMIX_STRING },        { "system-first", PMIX_CONNECT_SYSTEM_FIRST, PMIX_BOOL },
+    { "system", PMIX_CONNECT_TO_SYSTEM, PMIX_BOOL }, { "/", PMIX_TOOL_ATTACHMENT_FILE, PMIX_STRING }
+  };
+  size_t way = 0;
   pmix_info_t info;
 
+  while (way < sizeof ways / sizeof ways[0] && strncmp (words[1], ways[way].word, strlen (ways[way].word)) != 0)
+    way++;
+  if (way < sizeof ways / sizeof ways[0])
+    {
+      const char *value = ways[way].word[0] == '/' ? words[1] : words[1] + strlen (ways[way].word);
+      pid_t pid = atoi (value);
+
+      PMIX_INFO_LOAD (&info, ways[way].key, ways[way].type == PMIX_PID ? (const void *)&pid : value, ways[way].type);
+      if (ways[way].type == PMIX_BOOL)
+        info.value.data.flag = true;
+    }
   is_tool = true;
-  PMIX_INFO_LOAD (&info, PMIX_TOOL_ATTACHMENT_FILE, words[1], PMIX_STRING);
   pmix_begin_tool ();
-  check (PMIx_tool_init (&self, &info, 1), "init", 10);
+  check (PMIx_tool_init (&self, &info, way < sizeof ways / sizeof ways[0]), "init", 10);
   return words + 2;
 }
 

@@ -1,0 +1,195 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""PMIx tools find a DVM, elastic or not, by all the ways in which they look for one, and nobody else's tools do."""
+
+import glob
+import os
+import signal
+import socket
+import subprocess
+
+import dvmtest
+from dvmtest import NOTIFIED, wait_until
+
+CLIENT = os.environ.get('DVM_TEST_PMIX_DATA', '')
+PROGRAM = os.environ.get('DVM_TEST_PMIX_CLIENT', '')
+MACHINE = socket.gethostname().split('.')[0]
+NOBODY = 65534
+
+
+class Tools(dvmtest.Case):
+    def tool_environment(self, dvm, **more):
+        """Of somebody who is told nothing of the DVM; tools look where temporary files are."""
+        kept = {key: value for key, value in os.environ.items() if key != 'G_DEBUG' and not key.startswith('PMIX_')}
+        return {**kept, 'TMPDIR': dvm.place, **more}
+
+    def tool(self, dvm, *argv, uid=None, **more):
+        def become():
+            if uid is not None:
+                os.setgroups([])
+                os.setgid(uid)
+                os.setuid(uid)
+
+        return subprocess.run(argv, env=self.tool_environment(dvm, **more), capture_output=True, text=True, check=False,
+                              timeout=dvmtest.LIMIT, preexec_fn=become)
+
+    def finds(self, dvm, way='session', **more):
+        """Whether a tool that is told to go that way comes to the server."""
+        return self.tool(dvm, CLIENT, '--tool', way, **more).returncode == 0
+
+    def files(self, dvm, host=MACHINE):
+        return sorted(glob.glob(os.path.join(dvm.place, 'dvm-pmix-*', '*', f'pmix.{host}.tool*')))
+
+    def wait_files(self, dvm, host=MACHINE):
+        return wait_until(lambda: self.files(dvm, host), f'files for tools that look for {host}')
+
+    def address(self, dvm, host=MACHINE):
+        """Contents of the file, line by line; None: there is none."""
+        try:
+            with open(self.files(dvm, host)[0], encoding='utf-8') as file:
+                return file.read().splitlines()
+        except (IndexError, FileNotFoundError):
+            return None
+
+    def names(self, dvm, host=MACHINE):
+        """What follows the host in the names of the files: pids and the namespace."""
+        return [os.path.basename(path).split('.tool', 1)[1][1:] for path in self.files(dvm, host)]
+
+
+class Ways(Tools):
+    def test_ways(self):
+        """By the session, by pid, by namespace, by file and address; not by those of others."""
+        dvm = self.dvm(slots=2)
+        files = self.wait_files(dvm)
+        text = self.address(dvm)
+        nspace = text[0].split('.')[0]
+        pids = [dvm.pid, dvm.agent, int(text[2])]
+        self.assertEqual(dvm.servers, pids[2:])
+        self.assertCountEqual(self.names(dvm), ['', nspace, *map(str, pids)])
+        self.assertEqual((text[3], len(text)), (f'{os.geteuid()}:{os.getegid()}', 5), text)
+        self.assertTrue(self.finds(dvm))
+        for way in ([f'pid={pid}' for pid in pids]
+                    + ['session', f'nspace={nspace}', f'uri={text[0]}', f'uri=file:{files[0]}', files[0], 'system-first']):
+            self.assertTrue(self.finds(dvm, way), way)
+        for way in (f'pid={os.getpid()}', 'nspace=dvm-nobody', 'system', 'uri=file:/nowhere', '/nowhere'):
+            self.assertFalse(self.finds(dvm, way), way)
+
+    def test_private(self):
+        """Nobody but the user can read the files, and who knows the address all the same is not let in."""
+        dvm = self.dvm(slots=2)
+        files = self.wait_files(dvm)
+        for path in files:
+            self.assertEqual(os.stat(path).st_mode & 0o777, 0o600, path)
+            self.assertEqual(os.stat(os.path.dirname(path)).st_mode & 0o777, 0o700, path)
+        if os.geteuid() != 0:
+            return
+        os.chmod(dvm.place, 0o755)
+        address = self.address(dvm)[0]
+        self.assertFalse(self.finds(dvm, uid=NOBODY))
+        self.assertFalse(self.finds(dvm, f'uri={address}', uid=NOBODY))
+        self.assertIn(f'A tool of user {NOBODY} is not let in', dvm.log())
+        self.assertTrue(self.finds(dvm, f'uri={address}'))
+
+    def test_end(self):
+        """No file is left of a DVM that has ended, and those of one that was killed are not taken for another's."""
+        dvm = self.dvm(slots=2)
+        self.wait_files(dvm)
+        dvm.stop()
+        self.assertEqual(glob.glob(os.path.join(dvm.place, 'dvm-pmix-*')), [])
+        dead = os.path.join(dvm.place, f'dvm-pmix-{os.geteuid()}', 'agent-12345678-1')
+        os.makedirs(dead)
+        os.chmod(os.path.dirname(dead), 0o700)
+        os.chmod(dead, 0o700)
+        for name in ('lock', f'pmix.{MACHINE}.tool'):
+            with open(os.path.join(dead, name), 'w', encoding='utf-8') as file:
+                file.write('dvm-12345678.1;tcp4://127.0.0.1:1\n4.2.2\n1\n')
+        again = self.dvm(slots=2, place=dvm.place)
+        wait_until(lambda: not os.path.exists(dead) and self.files(again), 'what was left has gone')
+        self.assertTrue(self.finds(again))
+
+    def test_two(self):
+        """With two DVMs of a user a tool has to be told which, as with the reference."""
+        dvms = [self.dvm(slots=1, place=self.place())]
+        dvms.append(self.dvm(slots=1, name='other', place=dvms[0].place, clean=False))
+        wait_until(lambda: len([path for path in self.files(dvms[0]) if path.endswith('.tool')]) == 2, 'both have files')
+        self.assertFalse(self.finds(dvms[0]))
+        for dvm in dvms:
+            self.assertTrue(self.finds(dvm, f'pid={dvm.pid}'))
+        dvms[1].stop()
+        self.assertTrue(self.finds(dvms[0]))
+
+    def test_none(self):
+        """Where the setting says so there are no files, though there is a server."""
+        dvm = self.dvm(slots=2, settings=['pmix=eager', 'pmix-tools=none'])
+        self.assertEqual(dvm.run([PROGRAM, 'data'], np=2).state, NOTIFIED)
+        self.assertEqual(len(dvm.servers), 1)
+        self.assertEqual(glob.glob(os.path.join(dvm.place, '**', 'pmix.*'), recursive=True), [])
+        self.assertFalse(self.finds(dvm))
+
+    def test_system(self):
+        """The first DVM that is to be the system-level server of the machine is that, until it ends."""
+        dvm = self.dvm(slots=1, place=self.place(), settings=['pmix-tools=system'])
+        path = os.path.join(dvm.place, f'pmix.sys.{MACHINE}')
+        wait_until(lambda: os.path.exists(path), 'the system-level file')
+        self.assertEqual(os.stat(path).st_mode & 0o777, 0o600)
+        self.assertTrue(self.finds(dvm, 'system'))
+        other = self.dvm(slots=1, name='other', place=dvm.place, settings=['pmix-tools=system'], clean=False)
+        wait_until(lambda: 'is not the system-level PMIx server' in other.log(), 'the other one is told')
+        with open(path, encoding='utf-8') as file:
+            self.assertEqual(file.read().splitlines()[2], str(dvm.servers[0]))
+        other.stop()
+        self.assertTrue(os.path.exists(path))
+        dvm.stop()
+        self.assertFalse(os.path.exists(path))
+
+
+class Servers(Tools):
+    def test_ended(self):
+        """A server that has ended is not what tools find, whether a job has used it or not."""
+        dvm = self.dvm(slots=2)
+        self.wait_files(dvm)
+        for _ in range(2):
+            before = self.address(dvm)
+            os.kill(int(before[2]), signal.SIGKILL)
+            wait_until(lambda: self.address(dvm) not in (None, before), 'another server')
+            self.assertNotIn(before[2], self.names(dvm))
+            self.assertTrue(self.finds(dvm))
+            self.assertEqual(dvm.run([PROGRAM, 'data'], np=2).state, NOTIFIED)
+
+    def test_retired(self):
+        """Nor is one that gets no new jobs, as soon as there is another one."""
+        dvm = self.dvm(slots=2, settings=['pmix-servers=1'])
+        self.wait_files(dvm)
+        before = self.address(dvm)
+        dvm.run([PROGRAM, 'die-first'], np=2)
+        wait_until(lambda: self.address(dvm) not in (None, before), 'another server')
+        self.assertTrue(self.finds(dvm))
+
+
+class Nodes(Tools):
+    def test_logical(self):
+        """One of the nodes that are parts of a machine has its name, each its own; others have a server with a job."""
+        dvm = self.dvm(slots=1, arguments=['--nodes=3'])
+        self.wait_files(dvm)
+        self.assertTrue(self.finds(dvm))
+        self.assertTrue(self.finds(dvm, PMIX_HOSTNAME='node1'))
+        self.assertEqual([self.files(dvm, f'node{i}') for i in (2, 3)], [[], []])
+        job, _, _ = dvm.start([PROGRAM, 'fence-without', '1'], np=1, hosts=['node3'])
+        self.wait_files(dvm, 'node3')
+        self.assertTrue(self.finds(dvm, PMIX_HOSTNAME='node3'))
+        self.assertTrue(self.finds(dvm))
+        job.cancel()
+        job.wait()
+
+    def test_first_leaves(self):
+        """When that node leaves, another one has the machine's name."""
+        dvm = self.dvm(slots=1, arguments=['--nodes=2'], settings=['elastic=true'])
+        for node in ('node1', 'node2'):
+            self.wait_files(dvm, node)
+        self.assertEqual(self.address(dvm), self.address(dvm, 'node1'))
+        dvm.call('Shrink', '(a{sv})', dvmtest.to_options({'hosts': ['node1']}))
+        wait_until(lambda: not self.files(dvm, 'node1') and self.address(dvm) == self.address(dvm, 'node2'), 'the second has it')
+        self.assertTrue(self.finds(dvm))
+
+
+if __name__ == '__main__':
+    dvmtest.main()
