@@ -38,8 +38,8 @@ void dvmd_agent_tell_early_events (DvmdAgentJob *job);
 /* dvmd-agent-spawn.c */
 /* (transfer full): the request of a rank, without what the agent itself has put into that rank's environment. */
 GVariant *dvmd_agent_clean_spawn (DvmdAgent *self, const char *nspace, const DvmdLocalProc *proc, GVariant *request);
-/* Jobs other than its own are to be aborted. */
-void dvmd_agent_abort_others (DvmdAgent *self, const char *nspace, guint32 rank, int status, const char *message,
-                              const DvmdPmixProc *targets, guint n_targets);
+/* These are to be aborted. */
+void dvmd_agent_abort_procs (DvmdAgent *self, const char *nspace, guint32 rank, int status, const char *message,
+                             const DvmdPmixProc *targets, guint n_targets);
 
 G_END_DECLS

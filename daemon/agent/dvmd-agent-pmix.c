@@ -186,21 +186,13 @@ lost (DvmdPmixHost *host, const char *nspace, guint32 rank)
     dvmd_agent_proc_lost (dvmd_agent_find_job_named (self, nspace), proc);
 }
 
+/* Who names nobody means all of its job. */
 static gboolean
-names_others (const char *nspace, const DvmdPmixProc *targets, guint n_targets)
+aborts_itself (const char *nspace, guint32 rank, const DvmdPmixProc *targets, guint n_targets)
 {
   for (guint i = 0; i < n_targets; i++)
-    if (!g_str_equal (targets[i].nspace, nspace))
-      return TRUE;
-  return FALSE;
-}
-
-/* A job does not outlive those of its ranks that are named; who names nobody means all. */
-static gboolean
-names_own (const char *nspace, const DvmdPmixProc *targets, guint n_targets)
-{
-  for (guint i = 0; i < n_targets; i++)
-    if (g_str_equal (targets[i].nspace, nspace))
+    if (g_str_equal (targets[i].nspace, nspace)
+        && (targets[i].rank == rank || targets[i].rank == DVMD_PMIX_RANK_WILDCARD))
       return TRUE;
   return n_targets == 0;
 }
@@ -213,13 +205,13 @@ abort_called (DvmdPmixHost *host, const char *nspace, guint32 rank, int status, 
   DvmdAgentJob *job = dvmd_agent_find_job_named (self, nspace);
   DvmdLocalProc *proc = dvmd_agent_find_proc (self, nspace, rank);
 
-  if (names_others (nspace, targets, n_targets) && dvmd_agent_is_here (self, nspace, rank))
-    dvmd_agent_abort_others (self, nspace, rank, status, message, targets, n_targets);
-  if (proc == NULL || !names_own (nspace, targets, n_targets))
-    return;
-  dvmd_local_proc_called_abort (proc, status);
-  dvmd_agent_send (self, DVMD_MSG_ABORT,
-                   g_variant_new ("(uuis)", job->local->id, rank, status, message != NULL ? message : ""));
+  if (proc != NULL && aborts_itself (nspace, rank, targets, n_targets))
+    dvmd_local_proc_called_abort (proc, status);
+  if (n_targets > 0 && dvmd_agent_is_here (self, nspace, rank))
+    dvmd_agent_abort_procs (self, nspace, rank, status, message, targets, n_targets);
+  else if (n_targets == 0 && proc != NULL)
+    dvmd_agent_send (self, DVMD_MSG_ABORT,
+                     g_variant_new ("(uuis)", job->local->id, rank, status, message != NULL ? message : ""));
 }
 
 /* ---- collectives with ranks on other nodes ---- */

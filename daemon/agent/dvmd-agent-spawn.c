@@ -71,12 +71,12 @@ describe_targets (const DvmdPmixProc *targets, guint n_targets)
 }
 
 void
-dvmd_agent_abort_others (DvmdAgent *self, const char *nspace, guint32 rank, int status, const char *message,
-                         const DvmdPmixProc *targets, guint n_targets)
+dvmd_agent_abort_procs (DvmdAgent *self, const char *nspace, guint32 rank, int status, const char *message,
+                        const DvmdPmixProc *targets, guint n_targets)
 {
   const DvmdLocalProc *proc = dvmd_agent_find_proc (self, nspace, rank);
 
-  dvmd_agent_send (self, DVMD_MSG_ABORT_OTHERS,
+  dvmd_agent_send (self, DVMD_MSG_ABORT_PROCS,
                    g_variant_new ("(suuis@a(su))", nspace, rank, proc != NULL ? (guint)proc->pid : 0, status,
                                   message != NULL ? message : "", describe_targets (targets, n_targets)));
 }

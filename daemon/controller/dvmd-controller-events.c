@@ -371,6 +371,8 @@ find_status (DvmProcState state)
       return DVMD_PMIX_ERR_EXIT_NONZERO_TERM;
     case DVM_PROC_STATE_KILLED_BY_CMD:
       return DVMD_PMIX_ERR_PROC_KILLED_BY_CMD;
+    case DVM_PROC_STATE_CALLED_ABORT:
+      return DVMD_PMIX_ERR_PROC_REQUESTED_ABORT;
     case DVM_PROC_STATE_TERMINATED:
       return 0;
     default:
@@ -394,8 +396,7 @@ proc_ended (gpointer service, DvmdJob *job, guint32 rank)
   int status = find_status ((DvmProcState)row->state);
   GVariantBuilder details;
 
-  if (status == 0 || !dvm_job_spec_get_recoverable (dvmd_job_get_spec (job))
-      || dvmd_job_get_state (job) >= DVM_JOB_STATE_UNTERMINATED)
+  if (status == 0 || !dvmd_job_is_recoverable (job) || dvmd_job_get_state (job) >= DVM_JOB_STATE_UNTERMINATED)
     return;
   g_variant_builder_init (&details, G_VARIANT_TYPE_VARDICT);
   g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_AFFECTED_PROC, g_variant_new ("(su)", nspace, rank));

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "dvmd-services.h"
+#include "dvmd-id-set.h"
 #include "dvmd-controller-streams.h"
 #include "dvmd-core-session-control.h"
 #include "dvmd-rights.h"
@@ -251,51 +252,107 @@ handle_job_control (gpointer service, DvmdCall *call, GVariant *request)
   dvmd_controller_answer (self, call->id, status, NULL);
 }
 
-/* ---- PMIx_Abort of jobs of others ---- */
+/* ---- PMIx_Abort that names processes ---- */
 
-/* One that may not is heard of in the log alone: PMIx has no answer for it. */
-static void
-abort_job (DvmdController *self, const DvmdRequester *requester, DvmdJob *job, int status, const char *message)
+typedef struct
 {
-  g_autoptr (GError) error = NULL;
+  const DvmdRequester *requester;
+  DvmdJob *job; /* (nullable): its own */
+  guint32 rank;
+  gint32 status;
+  const char *message;
+} Abort;
+
+static void
+abort_job (DvmdController *self, const Abort *abort, DvmdJob *job)
+{
   g_autoptr (DvmReason) reason = NULL;
 
-  if (dvmd_core_has_abort_message (message))
-    reason = _dvm_reason_new (DVM_REASON_ABORTED_BY_MESSAGE, requester->name, status, message);
+  if (job == abort->job)
+    {
+      dvmd_core_abort_called (dvmd_controller_get_core (self), job, abort->rank, abort->status, abort->message);
+      return;
+    }
+  if (dvmd_core_has_abort_message (abort->message))
+    reason = _dvm_reason_new (DVM_REASON_ABORTED_BY_MESSAGE, abort->requester->name, abort->status, abort->message);
   else
-    reason = _dvm_reason_new (DVM_REASON_ABORTED_BY, requester->name, status);
-  if (!dvmd_core_may (dvmd_controller_get_core (self), requester, DVMD_RIGHT_JOB, NULL, job, &error))
-    g_message ("%s cannot abort: %s", requester->name, error->message);
-  else if (!dvmd_job_get_ended (job))
+    reason = _dvm_reason_new (DVM_REASON_ABORTED_BY, abort->requester->name, abort->status);
+  if (!dvmd_job_get_ended (job))
     dvmd_core_fail_job_for (dvmd_controller_get_core (self), job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
 }
 
+static gboolean
+abort_ranks (DvmdController *self, const Abort *abort, const Target *target, GError **error)
+{
+  g_autoptr (DvmdIdSet) ranks = dvmd_id_set_parse (target->ranks->str, "ranks", error);
+
+  if (ranks == NULL || !dvmd_controller_signal_job (self, target->job, SIGKILL, target->ranks->str, error))
+    return FALSE;
+  for (guint rank = 0; dvmd_id_set_next (ranks, rank, &rank); rank++)
+    dvmd_core_note_aborted (target->job, rank, abort->status);
+  return TRUE;
+}
+
+static gboolean
+abort_target (DvmdController *self, const Abort *abort, const Target *target, GError **error)
+{
+  if (!dvmd_core_may (dvmd_controller_get_core (self), abort->requester, DVMD_RIGHT_JOB, NULL, target->job, error))
+    return FALSE;
+  if (!target->whole)
+    return abort_ranks (self, abort, target, error);
+  abort_job (self, abort, target->job);
+  return TRUE;
+}
+
+/* Of what does not happen the log alone has heard: PMIx has no answer for it. */
 static void
-handle_abort_others (gpointer service, guint agent, GVariant *body)
+say_not_aborted (const Abort *abort, GError *error)
+{
+  g_message ("%s cannot abort: %s", abort->requester->name, error->message);
+  g_error_free (error);
+}
+
+/* A job that may lose processes loses those that are named; another one ends. */
+static void
+add_abort (DvmdController *self, const Abort *abort, GPtrArray *targets, const char *nspace, guint32 rank)
+{
+  DvmdJob *job = dvmd_core_find_job (dvmd_controller_get_core (self), nspace);
+  GError *error = NULL;
+
+  if (job != NULL && !dvmd_job_is_recoverable (job))
+    rank = DVMD_PMIX_RANK_WILDCARD;
+  if (!add_target (self, targets, nspace, rank, &error))
+    say_not_aborted (abort, error);
+}
+
+static void
+handle_abort_procs (gpointer service, guint agent, GVariant *body)
 {
   DvmdController *self = service;
+  g_autoptr (GPtrArray) targets = g_ptr_array_new_with_free_func (target_free);
   g_autoptr (DvmdRequester) requester = NULL;
   g_autoptr (GVariantIter) rows = NULL;
-  const char *message;
   const char *nspace;
   const char *target;
+  guint32 target_rank;
+  Abort abort;
   DvmdCall caller;
-  guint32 rank;
   guint32 pid;
-  gint32 status;
 
-  g_variant_get (body, "(&suui&sa(su))", &nspace, &rank, &pid, &status, &message, &rows);
-  if (!dvmd_controller_authenticate (self, agent, nspace, rank))
+  g_variant_get (body, "(&suui&sa(su))", &nspace, &abort.rank, &pid, &abort.status, &abort.message, &rows);
+  if (!dvmd_controller_authenticate (self, agent, nspace, abort.rank))
     return;
-  caller = (DvmdCall){ .nspace = (char *)nspace, .rank = rank, .pid = pid };
-  requester = dvmd_call_new_requester (&caller);
-  while (g_variant_iter_next (rows, "(&su)", &target, NULL))
+  caller = (DvmdCall){ .nspace = (char *)nspace, .rank = abort.rank, .pid = pid };
+  abort.requester = requester = dvmd_call_new_requester (&caller);
+  abort.job = dvmd_core_find_job (dvmd_controller_get_core (self), nspace);
+  while (g_variant_iter_next (rows, "(&su)", &target, &target_rank))
+    add_abort (self, &abort, targets, target, target_rank);
+  for (guint i = 0; i < targets->len; i++)
     {
-      DvmdJob *job = strcmp (target, nspace) != 0 ? dvmd_core_find_job (dvmd_controller_get_core (self), target) : NULL;
+      GError *error = NULL;
 
-      /* Its own has been heard of. */
-      if (job != NULL)
-        abort_job (self, requester, job, status, message);
+      if (!abort_target (self, &abort, g_ptr_array_index (targets, i), &error))
+        say_not_aborted (&abort, error);
     }
 }
 
@@ -312,7 +369,7 @@ free_nothing (gpointer service)
 }
 
 static const DvmdHandler handlers[] = {
-  { DVMD_MSG_ABORT_OTHERS, handle_abort_others },
+  { DVMD_MSG_ABORT_PROCS, handle_abort_procs },
   { 0 },
 };
 

@@ -120,6 +120,8 @@ void dvmd_core_local_launch_complete (DvmdCore *self, DvmdJob *job, guint agent)
 void dvmd_core_proc_state (DvmdCore *self, DvmdJob *job, guint rank, DvmProcState state, int exit_code,
                            int exit_signal);
 void dvmd_core_abort_called (DvmdCore *self, DvmdJob *job, guint rank, int status, const char *message);
+/* The job goes on without that rank, which ends because PMIx_Abort has named it. */
+void dvmd_core_note_aborted (DvmdJob *job, guint rank, int status);
 /* Nothing of the job is left on that agent. */
 void dvmd_core_job_gone (DvmdCore *self, DvmdJob *job, guint agent);
 

@@ -267,6 +267,12 @@ dvmd_job_stops (DvmdJob *self)
   return self->stops;
 }
 
+gboolean
+dvmd_job_is_recoverable (DvmdJob *self)
+{
+  return self->recoverable;
+}
+
 DvmdMap *
 dvmd_job_get_map (DvmdJob *self)
 {

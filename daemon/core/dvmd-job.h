@@ -53,6 +53,8 @@ DvmdCore *dvmd_job_get_core (DvmdJob *self);
 gboolean dvmd_job_is_launched (DvmdJob *self);
 /* The job's ranks are to wait for a debugger. */
 gboolean dvmd_job_stops (DvmdJob *self);
+/* The job goes on without processes that fail. */
+gboolean dvmd_job_is_recoverable (DvmdJob *self);
 DvmJob *dvmd_job_get_record (DvmdJob *self);
 DvmJobSpec *dvmd_job_get_spec (DvmdJob *self);
 const DvmdRequester *dvmd_job_get_requester (DvmdJob *self);

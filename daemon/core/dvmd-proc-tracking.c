@@ -332,6 +332,18 @@ is_taken_away (DvmdJob *job, guint rank, DvmProcState state)
 }
 
 void
+dvmd_core_note_aborted (DvmdJob *job, guint rank, int status)
+{
+  DvmdProcRow *row = dvmd_proc_table_row (job->procs, rank);
+
+  if (row->flags & DVMD_PROC_ENDED)
+    return;
+  row->flags |= DVMD_PROC_ABORTED;
+  row->exit_code = status;
+  dvmd_job_record_exit (job, rank, status, 0);
+}
+
+void
 dvmd_core_proc_state (DvmdCore *self, DvmdJob *job, guint rank, DvmProcState state, int exit_code, int exit_signal)
 {
   g_autoptr (DvmReason) reason = NULL;
@@ -357,6 +369,15 @@ dvmd_core_proc_state (DvmdCore *self, DvmdJob *job, guint rank, DvmProcState sta
       set_proc_state (job, rank, state, NULL);
       check_waiting (job);
       return;
+    }
+  if ((row->flags & DVMD_PROC_ABORTED) && dvm_proc_state_is_error (state))
+    {
+      if (state != DVM_PROC_STATE_CALLED_ABORT)
+        reason = _dvm_reason_new (DVM_REASON_RANK_STATE, rank, name_of (job, rank),
+                                  dvm_proc_state_to_string (DVM_PROC_STATE_CALLED_ABORT));
+      state = DVM_PROC_STATE_CALLED_ABORT;
+      exit_code = row->exit_code;
+      exit_signal = 0;
     }
   row->exit_code = exit_code;
   row->exit_signal = exit_signal;

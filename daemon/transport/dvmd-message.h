@@ -20,7 +20,7 @@ typedef enum
   DVMD_MSG_REPORT = 16,      /* (rank, version, host, aliases, address, pid, hardware threads, topology signature) */
   DVMD_MSG_LAUNCHED = 17,    /* (job, [(rank, pid)], [(rank, exit code, reason)]): every local process was tried */
   DVMD_MSG_PROC_STATES = 18, /* (job, [(rank, state, exit code, exit signal)]) */
-  DVMD_MSG_ABORT = 19,       /* (job, rank, status, message) */
+  DVMD_MSG_ABORT = 19,       /* (job, rank, status, message): all of the job */
   DVMD_MSG_JOB_GONE = 20,    /* (job): no process, output or file of it is left here */
   DVMD_MSG_OUTPUT = 21,      /* (job, rank, stream, bytes) */
   DVMD_MSG_OUTPUT_EOF = 22,  /* (job, rank, stream) */
@@ -38,7 +38,7 @@ typedef enum
   DVMD_MSG_OUTPUT_TAKEN = 128,    /* (PMIx server, pieces that it has handed over) */
   DVMD_MSG_OUTPUT_UNWANTED = 129, /* (PMIx server, whether it has ended): none of its clients pulls output any more */
   DVMD_MSG_TOOL_GONE = 100,       /* (nspace): a tool that was connected here is not any more */
-  DVMD_MSG_ABORT_OTHERS = 114,    /* (nspace, rank, pid, status, message, [(nspace, rank)]) */
+  DVMD_MSG_ABORT_PROCS = 114,     /* (nspace, rank, pid, status, message, [(nspace, rank)]): those alone */
   DVMD_MSG_CONNECT = 122,         /* (token, leave, [(nspace, rank)], timeout s, status): CONNECTED answers */
   DVMD_MSG_PMIX_LOST = 124,       /* (job, reason): the PMIx server of its ranks on this node has ended */
   DVMD_MSG_MPI_LIBRARY = 126,     /* (job, library): a rank that did not call PMIx_Init is linked with it */

@@ -11,7 +11,7 @@ from dvmtest import NOTIFIED
 
 CLIENT = os.environ.get('DVM_TEST_PMIX_EVENTS', '')
 RM, LOCAL, NAMESPACE, SESSION, GLOBAL, CUSTOM, PROC_LOCAL = (str(number) for number in range(1, 8))
-ABORTED_BY_SIG = 54
+KILLED_BY_CMD, ABORTED_BY_SIG, CALLED_ABORT = 51, 54, 58
 # An event of programs, the one that is told behind it, and one of those that libpmix calls events of the system.
 EVENT, LAST, SYSTEM = '-3001', '-3002', '-300'
 READY = '-58'  # PMIX_READY_FOR_DEBUG
@@ -374,6 +374,33 @@ class Survivors(Case):
         os.kill(next(row['Pid'] for row in dvm.get_nodes() if row['Name'] == 'node2'), 9)
         self.assertEqual(self.end(job), sorted(f'{rank}: {line}' for rank in (0, 2)
                                                for line in ('-231 from UNDEF.-1', '-61 from UNDEF.-1 affected=1', '-61 from UNDEF.-1 affected=3')))
+
+    def test_abort(self):
+        """PMIx_Abort of some of a job, of any node: those end, and the others are told of each, and go on."""
+        dvm = self.nodes(2, ['elastic=true'])
+        for how in ({'recoverable': True}, {'runtime-options': 'recoverable'}):
+            words = ['on', '-8', 'fence', 'rank', '0', 'abort', '3', 'to=.:2', 'to=.:3', 'to=.:99', 'rank', '1', 'await', '-8', '2', 'abort', '4', 'to=.:1', 'rank', '0', 'all', 'await', '-8', '3']
+            job = self.start(dvm, *words, np=4, host='node1:2,node2:2', map_by='node', **how)
+            lines = [f'-8 from UNDEF.-1 affected={rank} exit={code}' for rank, code in ((1, 4), (2, 3), (3, 3))]
+            expected = ['0: abort SUCCESS', *(f'0: {line}' for line in lines), *(f'1: {line}' for line in lines[1:])]
+            # Whether one that has ended itself, or was ended, gets to say something is chance.
+            self.assertEqual([line for line in self.end(job) if line[0] in '01' and line != '1: abort SUCCESS'], sorted(expected))
+            self.assertIn(f'{job.nspace}.0 cannot abort: Job {job.nspace} has no process 99', dvm.log())
+            self.assertEqual([row[6:9] for row in job.procs()[1:]], [(CALLED_ABORT, 4, 0), (CALLED_ABORT, 3, 0), (CALLED_ABORT, 3, 0)])
+
+    def test_abort_by_others(self):
+        """A tool, and a job's parent, may do so; of a job that may lose no process all end."""
+        dvm = self.nodes(2, ['elastic=true'])
+        job = self.start(dvm, 'on', '-8', 'touch', self.path('up'), 'await', '-8', np=2, host='node1:1,node2:1', recoverable=True)
+        other = self.start(dvm, 'fence', 'touch', self.path('other'), 'fence', 'file', self.path('never'), np=2)
+        self.wait_for('up', 'other')
+        self.say(self.tool(dvm, 'abort', '5', f'to={job.nspace}:1', f'to={other.nspace}:1', 'to=dvm-nobody@1:0'))
+        self.assertEqual([line for line in self.end(job) if line[0] == '0'], ['0: -8 from UNDEF.-1 affected=1 exit=5'])
+        self.assertEqual(other.wait()['state'], KILLED_BY_CMD)
+        self.assertIn('called PMIx_Abort with status 5: as told', other.get('Reason'))
+        whole = self.start(dvm, 'fence', 'rank', '0', 'abort', '6', 'to=.:1', 'all', 'file', self.path('never'), np=2)
+        result = whole.wait()
+        self.assertEqual((result['state'], result['exit-code'], result['failed-rank']), (CALLED_ABORT, 6, 0), result)
 
     def test_others(self):
         """A job that may lose none ends, and nobody is told."""

@@ -18,7 +18,8 @@
  *   watch PATH | beats            an alert when that file's size stays the same for 1 s, or no heartbeat comes for 1 s
  *   file PATH, touch PATH         until that file is there; makes it, with its namespace
  *   rank N | all                  what follows is for that rank alone, for all again
- *   die, leave N, abort N         kills itself, ends without PMIx_Finalize, calls PMIx_Abort
+ *   die, leave N                  kills itself, ends without PMIx_Finalize
+ *   abort N [to=NSPACE[:RANK]]... calls PMIx_Abort for these, says the status and goes on; for nobody: and ends
  *
  * "@" is the namespace in the file that the environment names as PEER_FILE, "." its own. Each event is a line on its
  * output, of one that comes from its own job without the namespace: "RANK: CODE from [NSPACE.]RANK KEY=VALUE ..."
@@ -396,12 +397,22 @@ touch (const char *path)
   rename (other, path);
 }
 
-static void
-end (const char *how, const char *code)
+static char **
+abort_procs (char **words)
 {
-  if (strcmp (how, "abort") == 0)
-    PMIx_Abort (atoi (code), "as told", NULL, 0);
-  _exit (atoi (code));
+  pmix_proc_t procs[MAX_INFO];
+  size_t n = 0;
+  int code = atoi (*words++);
+  pmix_status_t rc;
+
+  for (; *words != NULL && n < MAX_INFO && strncmp (*words, "to=", 3) == 0; words++)
+    read_proc (&procs[n++], *words + 3);
+  rc = PMIx_Abort (code, "as told", n > 0 ? procs : NULL, n);
+  if (n == 0)
+    _exit (code);
+  printf ("%u: abort %s\n", self.rank, pmix_status_word (rc));
+  fflush (stdout);
+  return words;
 }
 
 static char **
@@ -415,6 +426,8 @@ run_one (char **words)
     return flood (words + 1);
   if (strcmp (words[0], "await") == 0)
     return await_events (words + 1);
+  if (strcmp (words[0], "abort") == 0)
+    return abort_procs (words + 1);
   if (strcmp (words[0], "fence") == 0)
     fence ();
   else if (strcmp (words[0], "name") == 0)
@@ -425,8 +438,8 @@ run_one (char **words)
     watch (NULL);
   else if (strcmp (words[0], "die") == 0)
     raise (SIGKILL);
-  else if (strcmp (words[0], "leave") == 0 || strcmp (words[0], "abort") == 0)
-    end (words[0], words[1]);
+  else if (strcmp (words[0], "leave") == 0)
+    _exit (atoi (words[1]));
   else if (strcmp (words[0], "file") == 0)
     await_file (*++words);
   else if (strcmp (words[0], "touch") == 0)

@@ -520,7 +520,7 @@ test_for_others (Fixture *self, gconstpointer data)
       engine_call (self->engine.controller, DVMD_CALL_SPAWN, agent, names[i], 0, spawn);
       engine_call (self->engine.controller, DVMD_CALL_JOB_CONTROL, agent, names[i], 0, control);
       engine_call (self->engine.controller, DVMD_CALL_JOB_CONTROL, agent, names[i], 0, shutdown);
-      engine_tell (self->engine.controller, DVMD_MSG_ABORT_OTHERS, agent, abort);
+      engine_tell (self->engine.controller, DVMD_MSG_ABORT_PROCS, agent, abort);
       engine_call (self->engine.controller, DVMD_CALL_ALLOCATE, agent, names[i], 0, allocate);
       engine_call (self->engine.controller, DVMD_CALL_DATA, agent, names[i], 0, unpublish);
       engine_tell (self->engine.controller, DVMD_MSG_TOOL_GONE, agent, gone);
