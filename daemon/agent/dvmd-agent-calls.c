@@ -33,16 +33,27 @@ dvmd_agent_call (DvmdPmixHost *host, guint64 token, DvmdCallKind kind, const cha
 }
 
 static void
+give_answer (DvmdAgent *self, GVariant *body)
+{
+  g_autoptr (GVariant) answer = NULL;
+  guint64 token;
+  gint32 status;
+
+  g_variant_get (body, "(tuiv)", &token, NULL, &status, &answer);
+  if (dvmd_agent_has_pmix (self))
+    dvmd_pmix_complete_call (dvmd_agent_get_pmix (self), token, status, status == DVMD_PMIX_SUCCESS ? answer : NULL);
+}
+
+static void
 handle_answer (gpointer service, guint source, GVariant *body)
 {
   DvmdAgent *self = service;
   g_autoptr (GVariant) answer = NULL;
   const DvmdCallType *type;
-  guint64 token;
   guint32 kind;
   gint32 status;
 
-  g_variant_get (body, "(tuiv)", &token, &kind, &status, &answer);
+  g_variant_get (body, "(tuiv)", NULL, &kind, &status, &answer);
   type = dvmd_call_kind_get_type (kind);
   if (type == NULL || (status == DVMD_PMIX_SUCCESS && !g_variant_is_of_type (answer, G_VARIANT_TYPE (type->answer))))
     {
@@ -50,8 +61,11 @@ handle_answer (gpointer service, guint source, GVariant *body)
       g_critical ("An answer to a call %u has the type %s", kind, g_variant_get_type_string (answer));
       return;
     }
-  if (dvmd_agent_has_pmix (self))
-    dvmd_pmix_complete_call (dvmd_agent_get_pmix (self), token, status, status == DVMD_PMIX_SUCCESS ? answer : NULL);
+  /* The members of a group may be of jobs that are on their way here. */
+  if (kind == DVMD_CALL_GROUP)
+    dvmd_agent_give_or_defer (self, give_answer, body);
+  else
+    give_answer (self, body);
 }
 
 /* ---- output that they want ---- */

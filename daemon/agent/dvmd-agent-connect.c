@@ -75,8 +75,8 @@ dvmd_agent_connect (DvmdPmixHost *host, guint64 token, gboolean leave, const Dvm
  * While a job is being registered the library asks again what it has asked about it; an answer to the first question
  * before that would leave the second one without a questioner.
  */
-static void
-give_or_defer (DvmdAgent *self, void (*give) (DvmdAgent *self, GVariant *body), GVariant *body)
+void
+dvmd_agent_give_or_defer (DvmdAgent *self, void (*give) (DvmdAgent *self, GVariant *body), GVariant *body)
 {
   Guests *guests = get_guests (self);
   Answer *answer;
@@ -119,7 +119,7 @@ static void
 handle_connected (gpointer service, guint source, GVariant *body)
 {
   DvmdAgent *self = ((Guests *)service)->agent;
-  give_or_defer (self, give_connected, body);
+  dvmd_agent_give_or_defer (self, give_connected, body);
 }
 
 static void
@@ -139,7 +139,7 @@ static void
 handle_modex_answer (gpointer service, guint source, GVariant *body)
 {
   DvmdAgent *self = ((Guests *)service)->agent;
-  give_or_defer (self, give_modex, body);
+  dvmd_agent_give_or_defer (self, give_modex, body);
 }
 
 /* ---- guests ---- */
@@ -258,7 +258,7 @@ static void
 handle_job_forget (gpointer service, guint source, GVariant *body)
 {
   DvmdAgent *self = ((Guests *)service)->agent;
-  give_or_defer (self, forget_guest, body);
+  dvmd_agent_give_or_defer (self, forget_guest, body);
 }
 
 /* ---- the service ---- */

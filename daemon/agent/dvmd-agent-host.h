@@ -17,6 +17,8 @@ void dvmd_agent_call (DvmdPmixHost *host, guint64 token, DvmdCallKind kind, cons
                       GVariant *request);
 
 /* dvmd-agent-connect.c */
+/* At once, or when the jobs that are on their way to the PMIx server are known there, in the order of the calls. */
+void dvmd_agent_give_or_defer (DvmdAgent *self, void (*give) (DvmdAgent *self, GVariant *body), GVariant *body);
 void dvmd_agent_connect (DvmdPmixHost *host, guint64 token, gboolean leave, const DvmdPmixProc *participants,
                          guint n_participants, guint timeout);
 

@@ -11,6 +11,7 @@
 #include "dvmd-services.h"
 
 #include "dvmd-controller-facts.h"
+#include "dvmd-controller-groups.h"
 #include "dvmd-core-elastic.h"
 
 #include <string.h>
@@ -21,6 +22,7 @@
 
 typedef struct
 {
+  DvmdController *controller;
   DvmdCore *core;
   DvmdClock *clock;
   gsize size;  /* bytes of all answers so far */
@@ -28,6 +30,7 @@ typedef struct
   const char *nspace;
   const char *node_name;
   const char *alloc_id;
+  const char *group;
   guint32 rank;
   gboolean has_rank;
   DvmdJob *job; /* (nullable): of nspace */
@@ -341,6 +344,46 @@ get_allocation (Query *query, int *status)
   return g_variant_builder_end (&builder);
 }
 
+/* ---- groups ---- */
+
+static GVariant *
+get_groups (Query *query, int *status)
+{
+  g_autoptr (GPtrArray) names = dvmd_controller_list_groups (query->controller);
+
+  return join (names);
+}
+
+static GVariant *
+get_num_groups (Query *query, int *status)
+{
+  g_autoptr (GPtrArray) names = dvmd_controller_list_groups (query->controller);
+
+  return g_variant_new ("(t)", (guint64)names->len);
+}
+
+static GVariant *
+get_group_members (Query *query, int *status)
+{
+  g_autoptr (GArray)
+      members = query->group != NULL ? dvmd_controller_list_group_members (query->controller, query->group) : NULL;
+  GVariantBuilder builder;
+
+  if (members == NULL)
+    return fail (status, query->group != NULL ? DVMD_PMIX_ERR_NOT_FOUND : DVMD_PMIX_ERR_BAD_PARAM);
+  if (members->len > MAX_ROWS)
+    return fail (status, DVMD_PMIX_ERR_OUT_OF_RESOURCE);
+  g_variant_builder_init (&builder, G_VARIANT_TYPE ("a(su)"));
+  for (guint i = 0; i < members->len; i++)
+    {
+      guint64 member = g_array_index (members, guint64, i);
+      DvmdJob *job = dvmd_core_get_job (query->core, (guint)(member >> 32));
+
+      g_variant_builder_add (&builder, "(su)", dvm_job_get_nspace (dvmd_job_get_record (job)), (guint32)member);
+    }
+  return g_variant_builder_end (&builder);
+}
+
 static const struct
 {
   const char *word;
@@ -350,11 +393,14 @@ static const struct
   { "alloc-status", get_alloc_status },
   { "allocations", get_allocation },
   { "free-slots", get_free_slots },
+  { "group-members", get_group_members },
+  { "groups", get_groups },
   { "job-size", get_job_size },
   { "local-proc-table", get_local_proc_table },
   { "namespace-info", get_namespace_info },
   { "namespaces", get_namespaces },
   { "nodes", get_nodes },
+  { "num-groups", get_num_groups },
   { "peers", get_peers },
   { "proc-table", get_proc_table },
   { "slots", get_slots },
@@ -370,6 +416,7 @@ read_qualifiers (Query *query, GVariant *dict)
   g_variant_lookup (dict, "nspace", "&s", &query->nspace);
   g_variant_lookup (dict, "node", "&s", &query->node_name);
   g_variant_lookup (dict, "alloc-id", "&s", &query->alloc_id);
+  g_variant_lookup (dict, "group", "&s", &query->group);
   if (query->nspace != NULL && (query->job = dvmd_core_find_job (query->core, query->nspace)) == NULL)
     return DVMD_PMIX_ERR_NOT_FOUND;
   if (query->node_name != NULL && (query->node = dvmd_node_pool_find (get_pool (query), query->node_name)) == NULL)
@@ -416,6 +463,7 @@ handle_query (gpointer service, DvmdCall *call, GVariant *request)
   while (g_variant_iter_loop (&iter, "(&s@a{sv})", &word, &dict))
     {
       Query query = {
+        .controller = controller,
         .core = dvmd_controller_get_core (controller),
         .clock = dvmd_controller_get_parts (controller)->clock,
         .size = size,

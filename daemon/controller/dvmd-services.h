@@ -86,6 +86,7 @@ typedef struct
   SERVICE (spawn)                                                                                                      \
   SERVICE (job_control)                                                                                                \
   SERVICE (log)                                                                                                        \
+  SERVICE (groups)                                                                                                     \
   SERVICE (query)                                                                                                      \
   SERVICE (input)                                                                                                      \
   SERVICE (events)                                                                                                     \

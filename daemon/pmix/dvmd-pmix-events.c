@@ -83,7 +83,7 @@ check_info (const pmix_info_t *info, GError **error)
 
 /*
  * The library's server (4.2.2) believes the event that a group has been made, whoever tells it: the group is then one,
- * for collectives, too. There are no groups here, and nothing of theirs is told.
+ * for collectives, too. Nothing of groups is told but what the controller itself knows.
  */
 static gboolean
 check_status (pmix_status_t status, GError **error)
@@ -91,7 +91,7 @@ check_status (pmix_status_t status, GError **error)
   if (status > PMIX_GROUP_INVITED || status < PMIX_GROUP_MEMBER_FAILED)
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
-               "Event %d is one of groups, which this server does not have: use an event of your own", status);
+               "Event %d is one of groups, which the DVM alone tells of: use an event of your own", status);
   return FALSE;
 }
 

@@ -15,6 +15,7 @@
 #include "dvm.h"
 #include "dvmd-log.h"
 #include "dvmd-pmix-calls.h"
+#include "dvmd-pmix-groups.h"
 #include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-modex.h"
 #include "dvmd-pmix-private.h"
@@ -54,6 +55,7 @@ forget_run (DvmdPmixItem *item, gpointer owner)
   dvmd_pmix_server_fail_requests (server, self->nspace);
   /* Of those that were killed while they waited the library keeps what it has until they are answered. */
   dvmd_pmix_server_fail_calls (server, self->nspace);
+  dvmd_pmix_groups_forget (self->nspace);
   PMIx_server_deregister_nspace (self->nspace, dvmd_pmix_operation_step, self->operation);
   g_free (self);
 }

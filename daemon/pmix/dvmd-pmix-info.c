@@ -238,6 +238,13 @@ dvmd_pmix_info_add_variant (DvmdPmixInfo *self, const char *key, GVariant *value
     append (self, key, PMIX_INT64)->data.int64 = g_variant_get_int64 (value);
   else if (g_variant_is_of_type (value, G_VARIANT_TYPE_UINT64))
     append (self, key, PMIX_UINT64)->data.uint64 = g_variant_get_uint64 (value);
+  else if (g_variant_is_of_type (value, G_VARIANT_TYPE ("(t)")))
+    {
+      guint64 size;
+
+      g_variant_get (value, "(t)", &size);
+      append (self, key, PMIX_SIZE)->data.size = (gsize)size;
+    }
   else if (g_variant_is_of_type (value, G_VARIANT_TYPE ("(i)")))
     g_variant_get (value, "(i)", &append (self, key, PMIX_STATUS)->data.status);
   else if (g_variant_is_of_type (value, G_VARIANT_TYPE ("(su)")))

@@ -46,8 +46,8 @@ void dvmd_pmix_info_add_packed (DvmdPmixInfo *self, const char *key, GVariant *b
 /* Takes the items of array, which is empty afterwards. */
 void dvmd_pmix_info_add_array (DvmdPmixInfo *self, const char *key, DvmdPmixInfo *array);
 /*
- * s, b, i, u, x, t, (i), a status, (su), a process, a(su), DVMD_PMIX_PROC_TABLE, and arrays of information a(sa{sv}),
- * each under its key; other types are left out and FALSE is returned.
+ * s, b, i, u, x, t, (t), a size, (i), a status, (su), a process, a(su), DVMD_PMIX_PROC_TABLE, and arrays of information
+ * a(sa{sv}), each under its key; other types are left out and FALSE is returned.
  */
 gboolean dvmd_pmix_info_add_variant (DvmdPmixInfo *self, const char *key, GVariant *value);
 /* All of an a{sv}. */

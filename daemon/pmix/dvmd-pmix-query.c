@@ -96,9 +96,12 @@ static const QueryKey keys[] = {
   { PMIX_QUERY_ALLOC_STATUS, "alloc-status", NULL },
   { PMIX_QUERY_AVAILABLE_SLOTS, "free-slots", NULL },
   { PMIX_QUERY_DEBUG_SUPPORT, NULL, get_debug_keys },
+  { PMIX_QUERY_GROUP_MEMBERSHIP, "group-members", NULL },
+  { PMIX_QUERY_GROUP_NAMES, "groups", NULL },
   { PMIX_QUERY_LOCAL_PROC_TABLE, "local-proc-table", NULL },
   { PMIX_QUERY_NAMESPACES, "namespaces", NULL },
   { PMIX_QUERY_NAMESPACE_INFO, "namespace-info", NULL },
+  { PMIX_QUERY_NUM_GROUPS, "num-groups", NULL },
   { PMIX_QUERY_PROC_TABLE, "proc-table", NULL },
   { PMIX_QUERY_RESOLVE_NODE, "nodes", NULL },
   { PMIX_QUERY_RESOLVE_PEERS, "peers", NULL },
@@ -180,6 +183,8 @@ take_qualifier (GVariantDict *dict, const pmix_info_t *info, GError **error)
     return take_text (dict, "node", info, error);
   if (PMIX_CHECK_KEY (info, PMIX_ALLOC_ID))
     return take_text (dict, "alloc-id", info, error);
+  if (PMIX_CHECK_KEY (info, PMIX_GROUP_ID))
+    return take_text (dict, "group", info, error);
   if (PMIX_CHECK_KEY (info, PMIX_PROCID))
     return take_proc (dict, info, error);
   if (PMIX_CHECK_KEY (info, PMIX_RANK))

@@ -44,15 +44,55 @@ dvmd_pmix_servers_complete_modex (DvmdPmix *pmix, guint64 token, int status, GBy
                           g_variant_new ("(ti@ay)", token, status, dvmd_pmix_bytes_to_variant (data)));
 }
 
-static void
-dvmd_pmix_servers_complete_call (DvmdPmix *pmix, guint64 token, int status, GVariant *answer)
+typedef struct
 {
-  DvmdPmixServerProcess *server = dvmd_pmix_servers_narrow (DVMD_PMIX_SERVERS (pmix), &token);
+  guint id; /* of the server */
+  guint64 token;
+  int status;
+  GVariant *answer; /* (nullable) */
+} CallAnswer;
+
+static void
+say_answer (DvmdPmixServers *self, gpointer user_data)
+{
+  g_autofree CallAnswer *answer = user_data;
+  g_autoptr (GVariant) value = answer->answer;
+  DvmdPmixServerProcess *server = dvmd_pmix_servers_find (self, answer->id);
 
   if (server != NULL)
     dvmd_pmix_remote_say (
         server->remote, DVMD_PMIX_MSG_ANSWER,
-        g_variant_new ("(tim@v)", token, status, answer != NULL ? g_variant_new_variant (answer) : NULL));
+        g_variant_new ("(tim@v)", answer->token, answer->status, value != NULL ? g_variant_new_variant (value) : NULL));
+}
+
+/* No other kind of call has such an answer. */
+static gboolean
+is_of_group (GVariant *answer)
+{
+  return answer != NULL
+         && g_variant_is_of_type (answer, G_VARIANT_TYPE (dvmd_call_kind_get_type (DVMD_CALL_GROUP)->answer));
+}
+
+/* The library makes a place for what the members of a group have for one another, where it knows their jobs. */
+static void
+dvmd_pmix_servers_complete_call (DvmdPmix *pmix, guint64 token, int status, GVariant *answer)
+{
+  DvmdPmixServers *self = DVMD_PMIX_SERVERS (pmix);
+  DvmdPmixServerProcess *server = dvmd_pmix_servers_narrow (self, &token);
+  g_autofree const char **nspaces = NULL;
+  CallAnswer *one;
+
+  if (server == NULL)
+    return;
+  one = g_new (CallAnswer, 1);
+  *one = (CallAnswer){ server->id, token, status, answer != NULL ? g_variant_ref (answer) : NULL };
+  if (!is_of_group (answer))
+    {
+      say_answer (self, one);
+      return;
+    }
+  g_variant_get_child (answer, 1, "^a&s", &nspaces);
+  dvmd_pmix_servers_ensure_known (self, server, nspaces, say_answer, one);
 }
 
 /* The host has been told of a server that has ended, and expects nothing of it any more. */

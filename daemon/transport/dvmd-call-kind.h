@@ -20,10 +20,14 @@ G_BEGIN_DECLS
  *              "resume", "separate". Without targets the job of the caller; of a tool: the DVM
  * DATA         (DvmdPmixDataOp, uid, gid, request): ([(nspace, rank, key, packed value)])
  * LOG          ([(DvmdLogChannel, syslog priority, text)]): ()
- * QUERY        ([(word, qualifiers)]): ([(status, value)]). Qualifiers are nspace, rank, node, alloc-id
+ * QUERY        ([(word, qualifiers)]): ([(status, value)]). Qualifiers are nspace, rank, node, alloc-id, group
  * INPUT        (namespace of the job, rank that reads, bytes, whether they are the last): (), when they have been taken
  * EVENT        (status, DvmdPmixRange, [(nspace, rank)] of a range of processes, details with packed values): ()
  * PULL         ([(nspace, rank)], streams): (); for all clients of a server that pull
+ * GROUP        (whether it is dissolved, name, key of name and members, DvmdGroupFlags, timeout s, [(nspace, rank)] of
+ *              the members, [(key, packed value)] for the others): (context id or 0, the jobs of the members where
+ *              there are several, [(nspace, rank, [(key, packed value)])]). The members are said by the first of a
+ *              server that has none waiting for that key, and the values are told to one for all of a server
  */
 #define DVMD_CALLS(CALL)                                                                                               \
   CALL (ALLOCATE, "change the nodes of the DVM", "(sa{sv})", "(ssu)")                                                  \
@@ -34,7 +38,8 @@ G_BEGIN_DECLS
   CALL (QUERY, "know something", "(a(sa{sv}))", "(a(iv))")                                                             \
   CALL (INPUT, "write to a job", "(suayb)", "()")                                                                      \
   CALL (EVENT, "tell of an event", "(iua(su)a{sv})", "()")                                                             \
-  CALL (PULL, "get the output of jobs", "(a(su)u)", "()")
+  CALL (PULL, "get the output of jobs", "(a(su)u)", "()")                                                              \
+  CALL (GROUP, "form or dissolve a group", "(bssuua(su)a(say))", "(tasa(sua(say)))")
 
 /* The number that a token has, of the PMIx server of the one who asks, among those of its node. */
 #define DVMD_CALL_SERVER_SHIFT  48
@@ -66,6 +71,14 @@ typedef enum
 #undef DVMD_CALL_KIND
       DVMD_N_CALLS
 } DvmdCallKind;
+
+typedef enum
+{
+  DVMD_GROUP_ASSIGN_CONTEXT = 1 << 0, /* it gets a number that no other one has */
+  DVMD_GROUP_OPTIONAL = 1 << 1,       /* members that end do not end it for the others */
+  DVMD_GROUP_NOTIFY = 1 << 2,         /* the others are told of members that end */
+  DVMD_GROUP_LOCAL = 1 << 3,          /* all members are on one node */
+} DvmdGroupFlags;
 
 /* Where a process wants something logged. */
 typedef enum

@@ -34,6 +34,7 @@ typedef enum
   DVMD_PMIX_ERR_LOST_CONNECTION = -61,
   DVMD_PMIX_EVENT_JOB_END = -145,
   DVMD_PMIX_ERR_INVALID_OPERATION = -158,
+  DVMD_PMIX_GROUP_MEMBER_FAILED = -170,
   DVMD_PMIX_ERR_JOB_APP_NOT_EXECUTABLE = -177,
   DVMD_PMIX_ERR_JOB_FAILED_TO_MAP = -179,
   DVMD_PMIX_ERR_JOB_CANCELED = -180,
@@ -92,6 +93,7 @@ typedef enum
 #define DVMD_PMIX_KEY_HOSTNAME       "pmix.hname"           /* s */
 #define DVMD_PMIX_KEY_AFFECTED_PROC  "pmix.evproc"          /* (su) */
 #define DVMD_PMIX_KEY_AFFECTED_PROCS "pmix.evaffected"      /* a(su) */
+#define DVMD_PMIX_KEY_GROUP_ID       "pmix.grp.id"          /* s */
 #define DVMD_PMIX_KEY_TEXT           "pmix.evtext"          /* s */
 #define DVMD_PMIX_KEY_STATUS         "pmix.job.term.status" /* (i) */
 #define DVMD_PMIX_KEY_TERMINATE_NODE "pmix.evterm.node"     /* b */

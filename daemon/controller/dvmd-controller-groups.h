@@ -1,0 +1,16 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-controller.h"
+
+G_BEGIN_DECLS
+
+/* (transfer container): the names of all groups that have been formed; one may be there several times */
+GPtrArray *dvmd_controller_list_groups (DvmdController *controller);
+/* (transfer full) (nullable): guint64, id of the job << 32 | rank, sorted; NULL: there is no such group */
+GArray *dvmd_controller_list_group_members (DvmdController *controller, const char *name);
+
+G_END_DECLS

@@ -1,0 +1,312 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The functions of libpmix's server for groups, which it finds before its own: each client's request goes to the
+ * controller, which knows all members of the group.
+ *
+ * Those of libpmix 4.2.2 gather the clients of one server, take a timer's argument for another struct than it is, tell
+ * nobody of a member that has gone, believe that a group of all of a job is one of this node, and keep the members of
+ * the first group of a name for all later ones. A group whose name is that of a namespace, or empty, takes the fences
+ * of that namespace, or all, to its members.
+ *
+ * This file alone knows the inside of the library: it is built where the headers of that are installed, and does
+ * nothing with another version than theirs.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-pmix"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#include "dvmd-pmix-groups.h"
+
+#include "src/include/pmix_globals.h"
+#include "src/mca/bfrops/bfrops.h"
+#include "src/mca/gds/gds.h"
+#include "src/mca/ptl/base/base.h"
+#include "src/server/pmix_server_ops.h"
+
+#define EXPORTED __attribute__ ((visibility ("default")))
+
+typedef pmix_status_t (*ServeGroup) (pmix_server_caddy_t *client, pmix_buffer_t *buffer);
+typedef pmix_status_t (*ServeFence) (pmix_server_caddy_t *client, pmix_buffer_t *buffer, pmix_modex_cbfunc_t modex,
+                                     pmix_op_cbfunc_t done);
+
+/* PMIx_Get_version() is a text with the number somewhere, as in "OpenPMIx 4.2.2 (PMIx Standard: 4.1, ...)". */
+static gboolean
+is_known_version (void)
+{
+  static gsize answer_once;
+
+  if (g_once_init_enter (&answer_once))
+    {
+      const char *version = PMIx_Get_version ();
+      const char *number = version + strcspn (version, "0123456789");
+      g_autofree char *known = g_strdup_printf ("%ld.%ld.%ld", PMIX_VERSION_MAJOR, PMIX_VERSION_MINOR,
+                                                PMIX_VERSION_RELEASE);
+      gsize length = strlen (known);
+
+      g_once_init_leave (&answer_once,
+                         strncmp (number, known, length) == 0 && !g_ascii_isdigit (number[length]) ? TRUE : 2);
+    }
+  return answer_once == TRUE;
+}
+
+/* ---- requests ---- */
+
+static pmix_status_t
+read_items (pmix_peer_t *peer, pmix_buffer_t *buffer, gpointer *items, gsize *n, gsize size, pmix_data_type_t type)
+{
+  pmix_status_t status;
+  int32_t count = 1;
+
+  PMIX_BFROPS_UNPACK (status, peer, buffer, n, &count, PMIX_SIZE);
+  if (status != PMIX_SUCCESS || *n == 0)
+    return status;
+  /* Each takes a byte at least. */
+  if (*n > buffer->bytes_used)
+    {
+      *n = 0;
+      return PMIX_ERR_BAD_PARAM;
+    }
+  *items = calloc (*n, size);
+  count = (int32_t)*n;
+  PMIX_BFROPS_UNPACK (status, peer, buffer, *items, &count, type);
+  return status == PMIX_SUCCESS && (gsize)count != *n ? PMIX_ERR_BAD_PARAM : status;
+}
+
+static pmix_status_t
+read_request (pmix_peer_t *peer, pmix_buffer_t *buffer, DvmdPmixGroupRequest *request)
+{
+  pmix_status_t status;
+  int32_t count = 1;
+
+  PMIX_BFROPS_UNPACK (status, peer, buffer, &request->id, &count, PMIX_STRING);
+  if (status != PMIX_SUCCESS)
+    return status;
+  if (!request->dissolves)
+    {
+      gpointer procs = NULL;
+
+      status = read_items (peer, buffer, &procs, &request->n_procs, sizeof (pmix_proc_t), PMIX_PROC);
+      request->procs = procs;
+    }
+  if (status == PMIX_SUCCESS)
+    {
+      gpointer info = NULL;
+
+      status = read_items (peer, buffer, &info, &request->n_info, sizeof (pmix_info_t), PMIX_INFO);
+      request->info = info;
+    }
+  return status;
+}
+
+/* A value counts, for those who name the group by the number that the DVM has given it. */
+static pmix_status_t
+store (const DvmdPmixGroupInfo *given, gsize context)
+{
+  pmix_status_t status = PMIX_SUCCESS;
+
+  for (gsize i = 0; i < given->info.length && status == PMIX_SUCCESS; i++)
+    {
+      pmix_info_t pair[2] = { 0 };
+      pmix_data_array_t array = { .type = PMIX_INFO, .size = 2, .array = pair };
+      pmix_value_t value = { .type = PMIX_DATA_ARRAY, .data.darray = &array };
+      pmix_kval_t entry;
+
+      PMIX_INFO_XFER (&pair[0], &given->info.items[i]);
+      PMIX_INFO_LOAD (&pair[1], PMIX_GROUP_CONTEXT_ID, &context, PMIX_SIZE);
+      PMIX_INFO_SET_QUALIFIER (&pair[1]);
+      PMIX_CONSTRUCT (&entry, pmix_kval_t);
+      entry.key = (char *)PMIX_QUALIFIED_VALUE;
+      entry.value = &value;
+      PMIX_GDS_STORE_KV (status, pmix_globals.mypeer, &given->proc, PMIX_GLOBAL, &entry);
+      PMIX_INFO_DESTRUCT (&pair[0]);
+      PMIX_INFO_DESTRUCT (&pair[1]);
+    }
+  return status;
+}
+
+/* Clients from 4.2.4 on. */
+static gboolean
+reads_members (const pmix_peer_t *peer)
+{
+  const pmix_proc_type_t *type = &peer->proc_type;
+
+  return (type->major << 16 | type->minor << 8 | type->release) >= 0x040204;
+}
+
+/* The members come first for those who read them. */
+static pmix_status_t
+pack_answer (pmix_peer_t *peer, pmix_buffer_t *buffer, const DvmdPmixGroupRequest *request)
+{
+  gsize context = request->has_context ? request->context : SIZE_MAX;
+  pmix_status_t status = request->status;
+  pmix_status_t rc;
+
+  PMIX_BFROPS_PACK (rc, peer, buffer, &status, 1, PMIX_STATUS);
+  if (rc != PMIX_SUCCESS || status != PMIX_SUCCESS || request->dissolves)
+    return rc;
+  if (reads_members (peer))
+    {
+      PMIX_BFROPS_PACK (rc, peer, buffer, &request->n_procs, 1, PMIX_SIZE);
+      if (rc == PMIX_SUCCESS)
+        PMIX_BFROPS_PACK (rc, peer, buffer, request->procs, (int32_t)request->n_procs, PMIX_PROC);
+      if (rc != PMIX_SUCCESS)
+        return rc;
+    }
+  PMIX_BFROPS_PACK (rc, peer, buffer, &context, 1, PMIX_SIZE);
+  return rc;
+}
+
+static void
+answer (const DvmdPmixGroupRequest *request)
+{
+  pmix_server_caddy_t *client = request->client;
+  pmix_buffer_t *buffer = PMIX_NEW (pmix_buffer_t);
+  pmix_status_t status = PMIX_SUCCESS;
+
+  for (guint i = 0; request->infos != NULL && i < request->infos->len && status == PMIX_SUCCESS; i++)
+    status = store (&g_array_index (request->infos, DvmdPmixGroupInfo, i), request->context);
+  if (status != PMIX_SUCCESS)
+    g_message ("What the members of group %s have for one another is not stored: %s", request->id,
+               PMIx_Error_string (status));
+  status = pack_answer (client->peer, buffer, request);
+  if (status == PMIX_SUCCESS)
+    PMIX_SERVER_QUEUE_REPLY (status, client->peer, client->hdr.tag, buffer);
+  /* Its process has gone. */
+  if (status != PMIX_SUCCESS)
+    PMIX_RELEASE (buffer);
+  PMIX_RELEASE (client);
+}
+
+/* client: the library's, unless this succeeds */
+static pmix_status_t
+take (pmix_server_caddy_t *client, pmix_buffer_t *buffer, gboolean dissolves)
+{
+  DvmdPmixGroupRequest *request = g_new0 (DvmdPmixGroupRequest, 1);
+  pmix_status_t status;
+
+  request->client = client;
+  request->dissolves = dissolves;
+  request->answer = answer;
+  status = read_request (client->peer, buffer, request);
+  if (status != PMIX_SUCCESS)
+    {
+      dvmd_pmix_group_request_free (request);
+      return status;
+    }
+  dvmd_pmix_sort_procs (request->procs, request->n_procs);
+  PMIX_LOAD_PROCID (&request->proc, client->peer->info->pname.nspace, client->peer->info->pname.rank);
+  dvmd_pmix_upcall_group (request);
+  return PMIX_SUCCESS;
+}
+
+EXPORTED pmix_status_t
+pmix_server_grpconstruct (pmix_server_caddy_t *client, pmix_buffer_t *buffer)
+{
+  if (is_known_version ())
+    return take (client, buffer, FALSE);
+  return ((ServeGroup)dlsym (RTLD_NEXT, "pmix_server_grpconstruct")) (client, buffer);
+}
+
+EXPORTED pmix_status_t
+pmix_server_grpdestruct (pmix_server_caddy_t *client, pmix_buffer_t *buffer)
+{
+  if (is_known_version ())
+    return take (client, buffer, TRUE);
+  return ((ServeGroup)dlsym (RTLD_NEXT, "pmix_server_grpdestruct")) (client, buffer);
+}
+
+/* ---- fences of groups ---- */
+
+/* TRUE: found, all of the members or (index) one of them, and added to procs. */
+static gboolean
+add_member (GArray *procs, const pmix_proc_t *client, const pmix_proc_t *named, pmix_status_t *status)
+{
+  g_autofree pmix_proc_t *members = NULL;
+  gsize n;
+
+  if (!dvmd_pmix_groups_find (client, named->nspace, &members, &n))
+    return FALSE;
+  if (named->rank == PMIX_RANK_WILDCARD)
+    g_array_append_vals (procs, members, (guint)n);
+  else if (named->rank < n)
+    g_array_append_val (procs, members[named->rank]);
+  else
+    *status = PMIX_ERR_BAD_PARAM;
+  return TRUE;
+}
+
+/* (transfer full) (nullable): the processes, if there are groups among them */
+static GArray *
+expand (const pmix_proc_t *client, const pmix_proc_t *procs, gsize n, pmix_status_t *status)
+{
+  g_autoptr (GArray) all = g_array_new (FALSE, FALSE, sizeof (pmix_proc_t));
+  gboolean found = FALSE;
+
+  for (gsize i = 0; i < n; i++)
+    if (add_member (all, client, &procs[i], status))
+      found = TRUE;
+    else
+      g_array_append_val (all, procs[i]);
+  return found ? g_steal_pointer (&all) : NULL;
+}
+
+/* The request with other processes in it. */
+static pmix_status_t
+rewrite (pmix_peer_t *peer, pmix_buffer_t *request, GArray *procs, pmix_buffer_t *buffer)
+{
+  gsize n = procs->len;
+  pmix_status_t status;
+
+  PMIX_BFROPS_PACK (status, peer, buffer, &n, 1, PMIX_SIZE);
+  if (status == PMIX_SUCCESS)
+    PMIX_BFROPS_PACK (status, peer, buffer, procs->data, (int32_t)n, PMIX_PROC);
+  if (status == PMIX_SUCCESS)
+    PMIX_BFROPS_COPY_PAYLOAD (status, peer, buffer, request);
+  return status;
+}
+
+static pmix_status_t
+fence_expanded (pmix_server_caddy_t *client, pmix_buffer_t *request, GArray *procs, pmix_modex_cbfunc_t modex,
+                pmix_op_cbfunc_t done, ServeFence next)
+{
+  pmix_buffer_t buffer;
+  pmix_status_t status;
+
+  PMIX_CONSTRUCT (&buffer, pmix_buffer_t);
+  status = rewrite (client->peer, request, procs, &buffer);
+  if (status == PMIX_SUCCESS)
+    status = next (client, &buffer, modex, done);
+  PMIX_DESTRUCT (&buffer);
+  return status;
+}
+
+EXPORTED pmix_status_t
+pmix_server_fence (pmix_server_caddy_t *client, pmix_buffer_t *buffer, pmix_modex_cbfunc_t modex, pmix_op_cbfunc_t done)
+{
+  ServeFence next = (ServeFence)dlsym (RTLD_NEXT, "pmix_server_fence");
+  char *start = buffer->unpack_ptr;
+  g_autoptr (GArray) procs = NULL;
+  pmix_proc_t proc;
+  gpointer named = NULL;
+  gsize n;
+  pmix_status_t status;
+
+  if (!is_known_version () || dvmd_pmix_groups_are_none ())
+    return next (client, buffer, modex, done);
+  status = read_items (client->peer, buffer, &named, &n, sizeof (pmix_proc_t), PMIX_PROC);
+  PMIX_LOAD_PROCID (&proc, client->peer->info->pname.nspace, client->peer->info->pname.rank);
+  if (status == PMIX_SUCCESS)
+    procs = expand (&proc, named, n, &status);
+  free (named);
+  if (status != PMIX_SUCCESS)
+    return status;
+  if (procs != NULL)
+    return fence_expanded (client, buffer, procs, modex, done, next);
+  buffer->unpack_ptr = start;
+  return next (client, buffer, modex, done);
+}
