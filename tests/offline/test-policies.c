@@ -402,13 +402,16 @@ check_even_nodes (const Result *self)
                trial);
 }
 
-/* A node has processes if those before it are full. */
+/* A node has processes if those before it are full. Programs share no core, although it has several processes of one
+   where a hardware thread is a cpu. */
 static void
 check_filled_nodes (const Result *self)
 {
   Trial *trial = self->trial;
   gboolean full = TRUE;
 
+  if (trial->job.app_np->len > 1 && trial->bind == DVMD_OBJECT_CORE && trial->hwthreads)
+    return;
   for (guint i = 0; i < trial->job.nodes->len; i++)
     {
       guint count = dvmd_map_count_on_node (self->map, i + 1);
