@@ -123,31 +123,29 @@ dvmd_admission_get_n_waiting (DvmdAdmission *self)
   return self->waiting.length;
 }
 
-/* An application without a number of processes gets the slots that are left. */
-static guint
-default_np (const guint32 *np, DvmdCandidates *candidates, guint app)
-{
-  guint64 n_free = dvmd_candidates_count_free (candidates, app);
-  guint64 others = 0;
-
-  for (guint i = 0; i < candidates->n_apps; i++)
-    if (i != app && dvmd_candidates_overlap (candidates, app, i))
-      others += np[i];
-  return n_free > others ? n_free - others : 1;
-}
-
-/* Two that have no number would share the slots of a node, and nobody has said how. */
+/* An application without a number of processes gets the slots that are left. Two of them would share the slots of a
+   node, and nobody has said how. */
 static gboolean
-check_apart (const guint32 *np, DvmdCandidates *candidates, guint app, GError **error)
+give_slots (guint32 *np, DvmdCandidates *candidates, GError **error)
 {
-  for (guint other = 0; other < app; other++)
-    if (np[other] == 0 && dvmd_candidates_overlap (candidates, app, other))
+  guint one;
+  guint other;
+  g_autofree guint64 *others = dvmd_candidates_count_others (candidates, np, &one, &other);
+
+  if (others == NULL)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
+                   "“np” is missing for the applications %u and %u of the job, and they have a node in common: give "
+                   "one of them a number, or let each have hosts of its own",
+                   one, other);
+      return FALSE;
+    }
+  for (guint i = 0; i < candidates->n_apps; i++)
+    if (np[i] == 0)
       {
-        g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-                     "“np” is missing for the applications %u and %u of the job, and they have a node in common: give "
-                     "one of them a number, or let each have hosts of its own",
-                     other, app);
-        return FALSE;
+        guint64 n_free = dvmd_candidates_count_free (candidates, i);
+
+        np[i] = n_free > others[i] ? n_free - others[i] : 1;
       }
   return TRUE;
 }
@@ -161,13 +159,7 @@ count_open (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GErro
 
   if (self->count (job, places, np, self->user_data))
     return TRUE;
-  for (guint i = 0; i < candidates->n_apps; i++)
-    if (np[i] == 0 && !check_apart (np, candidates, i, error))
-      return FALSE;
-  for (guint i = 0; i < candidates->n_apps; i++)
-    if (np[i] == 0)
-      np[i] = default_np (np, candidates, i);
-  return TRUE;
+  return give_slots (np, candidates, error);
 }
 
 /* The processes that the job wants. */

@@ -572,13 +572,34 @@ dvmd_candidates_count_free (DvmdCandidates *self, guint app)
   return n_free;
 }
 
-gboolean
-dvmd_candidates_overlap (DvmdCandidates *self, guint app, guint other)
+guint64 *
+dvmd_candidates_count_others (DvmdCandidates *self, const guint32 *np, guint *one, guint *other)
 {
-  for (guint i = 0; i < self->nodes->len; i++)
-    if (app_limit (self, app, i) > 0 && app_limit (self, other, i) > 0)
-      return TRUE;
-  return FALSE;
+  /* 1 + the application without a number for which each node is */
+  g_autofree guint *owners = g_new0 (guint, self->nodes->len + 1);
+  g_autofree guint *last = g_new0 (guint, self->n_apps + 1);
+  g_autofree guint64 *others = g_new0 (guint64, self->n_apps + 1);
+
+  *one = self->n_apps;
+  for (guint app = 0; app < self->n_apps && *one == self->n_apps; app++)
+    for (guint i = 0; np[app] == 0 && i < self->nodes->len; i++)
+      if (app_limit (self, app, i) > 0 && owners[i] > 0)
+        {
+          *one = MIN (*one, owners[i] - 1);
+          *other = app;
+        }
+      else if (app_limit (self, app, i) > 0)
+        owners[i] = app + 1;
+  if (*one < self->n_apps)
+    return NULL;
+  for (guint app = 0; app < self->n_apps; app++)
+    for (guint i = 0; np[app] > 0 && i < self->nodes->len; i++)
+      if (owners[i] > 0 && last[owners[i] - 1] != app + 1 && app_limit (self, app, i) > 0)
+        {
+          last[owners[i] - 1] = app + 1;
+          others[owners[i] - 1] += np[app];
+        }
+  return g_steal_pointer (&others);
 }
 
 /* ---- places ---- */

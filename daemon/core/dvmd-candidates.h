@@ -56,8 +56,11 @@ gboolean dvmd_candidates_would_have (DvmdNodePool *pool, DvmdJob *job, const cha
 
 /* How much of its nodes one application may use. */
 guint64 dvmd_candidates_count_free (DvmdCandidates *self, guint app);
-/* They have a node in common. */
-gboolean dvmd_candidates_overlap (DvmdCandidates *self, guint app, guint other);
+/*
+ * (transfer full) (nullable): for each application without a number (0 in np), how many processes those have that have
+ * one, and a node in common with it. NULL: two without a number, one and other, have a node in common
+ */
+guint64 *dvmd_candidates_count_others (DvmdCandidates *self, const guint32 *np, guint *one, guint *other);
 
 /* How a mapper is to see them. */
 typedef enum

@@ -868,45 +868,25 @@ check_alike (GPtrArray *mappers, const DvmdMapParts *part, guint32 *np, gboolean
   return TRUE;
 }
 
-/* How many slots of the nodes that are not left out an application may have, and how many processes of others they are
- * for, too. FALSE: these have no number either */
-static gboolean
-count_of_app (const DvmdMapRequest *request, const guint32 *np, guint app, guint64 *slots, guint64 *others)
-{
-  const guint32 *limits = request->app_limits;
-
-  for (guint node = 0; node < request->n_nodes; node++)
-    *slots += MIN (request->nodes[node].limit, limits != NULL ? limits[app * request->n_nodes + node] : G_MAXUINT32);
-  for (guint other = 0; other < request->n_apps; other++)
-    {
-      gboolean meet = limits == NULL;
-
-      for (guint node = 0; !meet && node < request->n_nodes; node++)
-        meet = limits[app * request->n_nodes + node] > 0 && limits[other * request->n_nodes + node] > 0;
-      if (other != app && meet && np[other] == 0)
-        return FALSE;
-      *others += other != app && meet ? np[other] : 0;
-    }
-  return TRUE;
-}
-
+/* An application has the slots of the nodes that are not left out, as far as others leave them. */
 static gboolean
 count_slots (const DvmdMapRequest *request, guint32 *np)
 {
-  g_autofree guint32 *given = g_memdup2 (np, request->n_apps * sizeof (guint32));
+  const guint32 *limits = request->app_limits;
+  g_autofree guint64 *others = dvmd_map_request_count_others (request, np);
 
-  for (guint app = 0; app < request->n_apps; app++)
+  for (guint app = 0; others != NULL && app < request->n_apps; app++)
     {
       guint64 slots = 0;
-      guint64 others = 0;
 
-      if (given[app] > 0)
+      if (np[app] > 0)
         continue;
-      if (!count_of_app (request, given, app, &slots, &others))
-        return FALSE;
-      np[app] = (guint32)MIN (slots > others ? slots - others : 1, G_MAXINT);
+      for (guint node = 0; node < request->n_nodes; node++)
+        slots += MIN (request->nodes[node].limit,
+                      limits != NULL ? limits[(gsize)app * request->n_nodes + node] : G_MAXUINT32);
+      np[app] = (guint32)MIN (slots > others[app] ? slots - others[app] : 1, G_MAXINT);
     }
-  return TRUE;
+  return others != NULL;
 }
 
 gboolean

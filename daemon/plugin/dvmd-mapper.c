@@ -62,6 +62,57 @@ dvmd_map_node_get_room (const DvmdMapNode *self, DvmdCpuKind cpus)
   return self->topology != NULL ? dvmd_map_room_new (self->topology, self->allowed, self->in_use, cpus) : NULL;
 }
 
+static gboolean
+is_for (const DvmdMapRequest *self, guint app, guint node)
+{
+  return self->app_limits == NULL || self->app_limits[(gsize)app * self->n_nodes + node] > 0;
+}
+
+/* (transfer full) (nullable): 1 + the application without a number for which each node is, 0: there is none. NULL: some
+   node is for two of them; where no nodes are known any may be. */
+static guint *
+find_owners (const DvmdMapRequest *self, const guint32 *app_np)
+{
+  g_autofree guint *owners = g_new0 (guint, self->n_nodes + 1);
+  guint n_open = 0;
+
+  for (guint app = 0; app < self->n_apps; app++)
+    {
+      if (app_np[app] > 0)
+        continue;
+      if (n_open++ > 0 && self->n_nodes == 0)
+        return NULL;
+      for (guint node = 0; node < self->n_nodes; node++)
+        if (is_for (self, app, node))
+          {
+            if (owners[node] > 0)
+              return NULL;
+            owners[node] = app + 1;
+          }
+    }
+  return g_steal_pointer (&owners);
+}
+
+guint64 *
+dvmd_map_request_count_others (const DvmdMapRequest *self, const guint32 *app_np)
+{
+  g_autofree guint *owners = find_owners (self, app_np);
+  g_autofree guint *last = g_new0 (guint, self->n_apps + 1);
+  guint64 *others;
+
+  if (owners == NULL)
+    return NULL;
+  others = g_new0 (guint64, self->n_apps + 1);
+  for (guint app = 0; app < self->n_apps; app++)
+    for (guint node = 0; app_np[app] > 0 && node < self->n_nodes; node++)
+      if (owners[node] > 0 && last[owners[node] - 1] != app + 1 && is_for (self, app, node))
+        {
+          last[owners[node] - 1] = app + 1;
+          others[owners[node] - 1] += app_np[app];
+        }
+  return others;
+}
+
 static void
 run_clear (gpointer data)
 {

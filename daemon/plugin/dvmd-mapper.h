@@ -307,6 +307,19 @@ struct _DvmdMapperClass
  */
 DvmdMapRoom *dvmd_map_node_get_room (const DvmdMapNode *self, DvmdCpuKind cpus);
 
+/**
+ * dvmd_map_request_count_others:
+ * @self: a request
+ * @app_np: (array): how many processes each application has; 0: it has no number
+ *
+ * An application without a number has what the others leave of its nodes.
+ *
+ * Returns: (transfer full) (array) (nullable): for each application without a number, how many processes those have
+ *   that have one, and a node in common with it; %NULL: some node is for two applications without a number
+ * Since: 0.1
+ */
+guint64 *dvmd_map_request_count_others (const DvmdMapRequest *self, const guint32 *app_np);
+
 /* Asks the mapper. A mapper without map() declines, one without check() is content, one without count() has no opinion.
  */
 DvmdPluginVerdict dvmd_mapper_map (DvmdMapper *self, const DvmdMapRequest *request, DvmdPlacement *placement,

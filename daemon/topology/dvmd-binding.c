@@ -14,6 +14,7 @@
 
 #include "dvm.h"
 #include "dvmd-devices.h"
+#include "dvmd-unit-heap.h"
 
 #define NO_REGION G_MAXUINT
 
@@ -41,6 +42,7 @@ typedef struct
   guint region;
   guint used;
   gboolean excluded;
+  GSList *shares; /* Share: of all places that have it */
 } Unit;
 
 /* Cpus of one process are of one region: an object to which processes are bound, or the package around it. */
@@ -48,10 +50,26 @@ typedef struct
 {
   hwloc_bitmap_t cpus;
   guint n_bound;
-  guint n_free; /* of the place that is looked at */
+} Region;
+
+/* The units that a place has in one region, counted. A unit that is used more is not free again, so that each process
+   costs what it takes, and not what the node has. */
+typedef struct
+{
+  guint region;
+  guint n_free;
   guint n_used;
   guint n_units;
-} Region;
+  DvmdUnitHeap units; /* by their load, the least one first */
+} Share;
+
+/* An object on which processes are placed. */
+typedef struct
+{
+  guint n_units;
+  GPtrArray *shares; /* Share, by region */
+  guint first;       /* those before it have no room any more */
+} Members;
 
 typedef struct
 {
@@ -64,8 +82,9 @@ typedef struct
   GArray *unit_of;     /* 1 + the index of the unit of each hardware thread, by its number; 0: it has none */
   GPtrArray *core_of;  /* (nullable) hwloc_const_bitmap_t: its core, by the number of the hardware thread */
   GArray *regions;     /* Region, in logical order */
+  GArray *region_of;   /* 1 + the index of the first region of each hardware thread; 0: it is in none */
   GPtrArray *devices;  /* (nullable): hwloc_bitmap_t of each group of devices, when a place was one */
-  GHashTable *members; /* kind and object -> GArray of the indexes of its units */
+  GHashTable *members; /* kind and object -> Members */
   guint n_bound;       /* processes of the node, those of policies before this one too */
   gboolean by_unit;    /* bound to the cpus that are taken, not to the whole region */
 } Binder;
@@ -74,12 +93,27 @@ static void
 unit_clear (gpointer data)
 {
   hwloc_bitmap_free (((Unit *)data)->cpus);
+  g_slist_free (((Unit *)data)->shares);
 }
 
 static void
 region_clear (gpointer data)
 {
   hwloc_bitmap_free (((Region *)data)->cpus);
+}
+
+static void
+share_free (gpointer data)
+{
+  dvmd_unit_heap_clear (&((Share *)data)->units);
+  g_free (data);
+}
+
+static void
+members_free (gpointer data)
+{
+  g_ptr_array_unref (((Members *)data)->shares);
+  g_free (data);
 }
 
 static guint
@@ -108,13 +142,30 @@ cut_to_allowed (Binder *self, hwloc_const_bitmap_t cpus)
   return cut;
 }
 
+/* The first region that has all of them. */
 static guint
 find_region (Binder *self, hwloc_const_bitmap_t cpus)
 {
-  for (guint i = 0; i < self->regions->len; i++)
+  guint first = (guint)hwloc_bitmap_first (cpus);
+
+  if (first >= self->region_of->len || g_array_index (self->region_of, guint, first) == 0)
+    return NO_REGION;
+  for (guint i = g_array_index (self->region_of, guint, first) - 1; i < self->regions->len; i++)
     if (hwloc_bitmap_isincluded (cpus, g_array_index (self->regions, Region, i).cpus))
       return i;
   return NO_REGION;
+}
+
+static void
+set_index (GArray *of_cpus, hwloc_const_bitmap_t cpus, guint index)
+{
+  int last = hwloc_bitmap_last (cpus);
+
+  if (last >= (int)of_cpus->len)
+    g_array_set_size (of_cpus, (guint)last + 1);
+  for (int cpu = hwloc_bitmap_first (cpus); cpu >= 0; cpu = hwloc_bitmap_next (cpus, cpu))
+    if (g_array_index (of_cpus, guint, cpu) == 0)
+      g_array_index (of_cpus, guint, cpu) = index + 1;
 }
 
 static void
@@ -126,6 +177,7 @@ add_regions (Binder *self, guint kind)
     {
       Region region = { .cpus = cut_to_allowed (self, object->cpuset) };
 
+      set_index (self->region_of, region.cpus, self->regions->len);
       g_array_append_val (self->regions, region);
     }
 }
@@ -147,13 +199,8 @@ add_units (Binder *self, gboolean hwthreads, hwloc_const_bitmap_t excluded)
         }
       unit.region = find_region (self, unit.cpus);
       unit.excluded = hwloc_bitmap_intersects (unit.cpus, excluded);
+      set_index (self->unit_of, unit.cpus, self->units->len);
       g_array_append_val (self->units, unit);
-      for (int cpu = hwloc_bitmap_first (unit.cpus); cpu >= 0; cpu = hwloc_bitmap_next (unit.cpus, cpu))
-        {
-          if ((guint)cpu >= self->unit_of->len)
-            g_array_set_size (self->unit_of, (guint)cpu + 1);
-          g_array_index (self->unit_of, guint, cpu) = self->units->len;
-        }
     }
 }
 
@@ -201,11 +248,12 @@ binder_init (Binder *self, const DvmdBindingRequest *request, const DvmdBindingP
   self->by_unit = kind > KIND_CORE
                   || (kind == KIND_CORE && ((policy->flags & DVMD_BINDING_HWTHREADS) == 0 || policy->limit == 0));
   self->unit_of = g_array_new (FALSE, TRUE, sizeof (guint));
+  self->region_of = g_array_new (FALSE, TRUE, sizeof (guint));
   self->units = g_array_new (FALSE, FALSE, sizeof (Unit));
   g_array_set_clear_func (self->units, unit_clear);
   self->regions = g_array_new (FALSE, FALSE, sizeof (Region));
   g_array_set_clear_func (self->regions, region_clear);
-  self->members = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, (GDestroyNotify)g_array_unref);
+  self->members = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, members_free);
   if (self->by_unit && hwloc_get_nbobjs_by_type (self->topology, HWLOC_OBJ_PACKAGE) <= 0)
     kind = DVMD_KIND_NODE;
   else if (self->by_unit)
@@ -226,6 +274,7 @@ binder_clear (Binder *self)
   g_clear_pointer (&self->members, g_hash_table_unref);
   g_clear_pointer (&self->core_of, g_ptr_array_unref);
   g_clear_pointer (&self->unit_of, g_array_unref);
+  g_clear_pointer (&self->region_of, g_array_unref);
   g_clear_pointer (&self->units, g_array_unref);
   g_clear_pointer (&self->regions, g_array_unref);
 }
@@ -341,48 +390,18 @@ list_units (Binder *self, hwloc_const_bitmap_t cpus)
   return units;
 }
 
-static GArray *
-list_members (Binder *self, hwloc_const_bitmap_t cpus)
-{
-  GArray *members = list_units (self, cpus);
-  guint n = 0;
-
-  for (guint i = 0; i < members->len; i++)
-    {
-      guint index = g_array_index (members, guint, i);
-      const Unit *unit = &g_array_index (self->units, Unit, index);
-
-      if (unit->region != NO_REGION && hwloc_bitmap_isincluded (unit->cpus, cpus))
-        g_array_index (members, guint, n++) = index;
-    }
-  g_array_set_size (members, n);
-  return members;
-}
-
-/* (transfer none) (nullable): the units of the object; NULL with an error */
-static GArray *
-get_members (Binder *self, const DvmdBindingPlace *place, GError **error)
-{
-  gint64 key = (gint64)place->kind << 32 | place->object;
-  GArray *members = g_hash_table_lookup (self->members, &key);
-  hwloc_const_bitmap_t cpus;
-
-  if (members != NULL)
-    return members;
-  cpus = get_object_cpus (self, place, error);
-  if (cpus == NULL)
-    return NULL;
-  members = list_members (self, cpus);
-  g_hash_table_insert (self->members, g_memdup2 (&key, sizeof key), members);
-  return members;
-}
-
-/* ---- one process ---- */
+/* ---- what a place has ---- */
 
 static gboolean
 is_free (const Unit *unit)
 {
   return unit->used == 0 && !unit->excluded;
+}
+
+static guint
+load_of (const Unit *unit)
+{
+  return unit->used + unit->excluded;
 }
 
 static gboolean
@@ -400,105 +419,161 @@ takes_more (const Binder *self, const Unit *unit)
   return !self->by_unit || !is_full (self, unit->used);
 }
 
-static void
-count_members (Binder *self, GArray *members)
+/* (transfer none): units of a region follow each other more often than not */
+static Share *
+get_share (Members *members, guint region)
 {
-  for (guint i = 0; i < self->regions->len; i++)
-    {
-      Region *region = &g_array_index (self->regions, Region, i);
+  Share *share;
 
-      region->n_free = region->n_used = region->n_units = 0;
+  for (guint i = members->shares->len; i > 0; i--)
+    {
+      share = members->shares->pdata[i - 1];
+      if (share->region == region)
+        return share;
     }
-  for (guint i = 0; i < members->len; i++)
-    {
-      const Unit *unit = &g_array_index (self->units, Unit, g_array_index (members, guint, i));
-      Region *region = &g_array_index (self->regions, Region, unit->region);
+  share = g_new0 (Share, 1);
+  share->region = region;
+  dvmd_unit_heap_init (&share->units);
+  g_ptr_array_add (members->shares, share);
+  return share;
+}
 
-      region->n_free += is_free (unit);
-      region->n_units += takes_more (self, unit);
-      region->n_used += unit->used + unit->excluded;
+static void
+add_member (Binder *self, Members *members, guint index)
+{
+  Unit *unit = &g_array_index (self->units, Unit, index);
+  Share *share = get_share (members, unit->region);
+
+  members->n_units++;
+  share->n_free += is_free (unit);
+  share->n_units += takes_more (self, unit);
+  share->n_used += load_of (unit);
+  dvmd_unit_heap_push (&share->units, load_of (unit), index);
+  unit->shares = g_slist_prepend (unit->shares, share);
+}
+
+static int
+compare_shares (gconstpointer a, gconstpointer b)
+{
+  const Share *left = *(Share *const *)a;
+  const Share *right = *(Share *const *)b;
+
+  return left->region < right->region ? -1 : left->region > right->region;
+}
+
+/* (transfer full) */
+static Members *
+list_members (Binder *self, hwloc_const_bitmap_t cpus)
+{
+  Members *members = g_new0 (Members, 1);
+  g_autoptr (GArray) units = list_units (self, cpus);
+
+  members->shares = g_ptr_array_new_with_free_func (share_free);
+  for (guint i = 0; i < units->len; i++)
+    {
+      guint index = g_array_index (units, guint, i);
+      const Unit *unit = &g_array_index (self->units, Unit, index);
+
+      if (unit->region != NO_REGION && hwloc_bitmap_isincluded (unit->cpus, cpus))
+        add_member (self, members, index);
+    }
+  g_ptr_array_sort (members->shares, compare_shares);
+  return members;
+}
+
+/* (transfer none) (nullable): the units of the object; NULL with an error */
+static Members *
+get_members (Binder *self, const DvmdBindingPlace *place, GError **error)
+{
+  gint64 key = (gint64)place->kind << 32 | place->object;
+  Members *members = g_hash_table_lookup (self->members, &key);
+  hwloc_const_bitmap_t cpus;
+
+  if (members != NULL)
+    return members;
+  cpus = get_object_cpus (self, place, error);
+  if (cpus == NULL)
+    return NULL;
+  members = list_members (self, cpus);
+  g_hash_table_insert (self->members, g_memdup2 (&key, sizeof key), members);
+  return members;
+}
+
+/* All places that have the unit know of it. */
+static void
+use_unit (Binder *self, guint index)
+{
+  Unit *unit = &g_array_index (self->units, Unit, index);
+  gboolean was_free = is_free (unit);
+  gboolean took_more = takes_more (self, unit);
+
+  unit->used++;
+  for (GSList *l = unit->shares; l != NULL; l = l->next)
+    {
+      Share *share = l->data;
+
+      share->n_free -= was_free;
+      share->n_units -= took_more && !takes_more (self, unit);
+      share->n_used++;
     }
 }
 
-/* The first in which there are as many free cpus as the process takes, or with overload the least used one. */
-static guint
-choose_region (Binder *self)
+/* ---- one process ---- */
+
+/* Whether no process of the place can be there any more. */
+static gboolean
+has_ended (const Binder *self, const Share *share)
 {
-  gboolean overload = (self->policy->flags & DVMD_BINDING_OVERLOAD) != 0;
+  if (!self->by_unit && is_full (self, g_array_index (self->regions, Region, share->region).n_bound))
+    return TRUE;
+  return (self->policy->flags & DVMD_BINDING_OVERLOAD) == 0 && share->n_free < cpus_per_process (self);
+}
+
+/* (transfer none) (nullable): the first region in which there are as many free cpus as the process takes, or with
+   overload the least used one */
+static Share *
+choose_share (Binder *self, Members *members)
+{
   guint need = cpus_per_process (self);
-  guint best = NO_REGION;
-  guint64 best_used = 0;
+  Share *best = NULL;
 
-  for (guint i = 0; i < self->regions->len; i++)
+  while (members->first < members->shares->len && has_ended (self, members->shares->pdata[members->first]))
+    members->first++;
+  for (guint i = members->first; i < members->shares->len; i++)
     {
-      const Region *region = &g_array_index (self->regions, Region, i);
+      Share *share = members->shares->pdata[i];
 
-      if (!self->by_unit && is_full (self, region->n_bound))
+      if (has_ended (self, share))
         continue;
-      if (region->n_free >= need)
-        return i;
+      if (share->n_free >= need)
+        return share;
       /* By the share of what it has: a small one fills sooner than a large one. */
-      if (overload && region->n_units >= need
-          && (best == NO_REGION
-              || region->n_used * (guint64)g_array_index (self->regions, Region, best).n_units
-                     < best_used * region->n_units))
-        {
-          best = i;
-          best_used = region->n_used;
-        }
+      if (share->n_units >= need
+          && (best == NULL || share->n_used * (guint64)best->n_units < best->n_used * (guint64)share->n_units))
+        best = share;
     }
   return best;
 }
 
-static guint
-load_of (const Binder *self, guint index)
-{
-  const Unit *unit = &g_array_index (self->units, Unit, index);
-
-  return unit->used + unit->excluded;
-}
-
-static int
-compare_loads (gconstpointer a, gconstpointer b, gpointer binder)
-{
-  guint left = *(const guint *)a;
-  guint right = *(const guint *)b;
-  guint of_left = load_of (binder, left);
-  guint of_right = load_of (binder, right);
-
-  if (of_left != of_right)
-    return of_left < of_right ? -1 : 1;
-  return left < right ? -1 : left > right;
-}
-
 /* (transfer full) (element-type guint): those in the region that the fewest processes have, as many as one takes */
 static GArray *
-choose_units (Binder *self, GArray *members, guint region)
+choose_units (Binder *self, Share *share)
 {
-  GArray *chosen = g_array_new (FALSE, FALSE, sizeof (guint));
   guint need = cpus_per_process (self);
+  GArray *chosen = g_array_sized_new (FALSE, FALSE, sizeof (guint), need);
+  guint load;
+  guint index;
 
-  for (guint i = 0; i < members->len && chosen->len < need; i++)
+  while (chosen->len < need && dvmd_unit_heap_pop (&share->units, &load, &index))
     {
-      guint index = g_array_index (members, guint, i);
       const Unit *unit = &g_array_index (self->units, Unit, index);
 
-      if (unit->region == region && is_free (unit))
+      /* Processes of other places may have it by now. */
+      if (load_of (unit) > load)
+        dvmd_unit_heap_push (&share->units, load_of (unit), index);
+      else if (takes_more (self, unit))
         g_array_append_val (chosen, index);
     }
-  if (chosen->len == need)
-    return chosen;
-  g_array_set_size (chosen, 0);
-  for (guint i = 0; i < members->len; i++)
-    {
-      guint index = g_array_index (members, guint, i);
-      const Unit *unit = &g_array_index (self->units, Unit, index);
-
-      if (unit->region == region && takes_more (self, unit))
-        g_array_append_val (chosen, index);
-    }
-  g_array_sort_with_data (chosen, compare_loads, self);
-  g_array_set_size (chosen, MIN (chosen->len, need));
   return chosen;
 }
 
@@ -536,18 +611,20 @@ dup_list (hwloc_const_bitmap_t cpus)
 
 /* (transfer full): what a process is bound to in its place */
 static char *
-take_units (Binder *self, GArray *members, guint index, hwloc_const_bitmap_t within)
+take_units (Binder *self, Share *share, hwloc_const_bitmap_t within)
 {
-  Region *region = &g_array_index (self->regions, Region, index);
-  g_autoptr (GArray) chosen = choose_units (self, members, index);
+  Region *region = &g_array_index (self->regions, Region, share->region);
+  g_autoptr (GArray) chosen = choose_units (self, share);
   hwloc_bitmap_t taken = hwloc_bitmap_alloc ();
   char *list;
 
   for (guint i = 0; i < chosen->len; i++)
     {
-      Unit *unit = &g_array_index (self->units, Unit, g_array_index (chosen, guint, i));
+      guint index = g_array_index (chosen, guint, i);
+      const Unit *unit = &g_array_index (self->units, Unit, index);
 
-      unit->used++;
+      use_unit (self, index);
+      dvmd_unit_heap_push (&share->units, load_of (unit), index);
       hwloc_bitmap_or (taken, taken, unit->cpus);
     }
   region->n_bound++;
@@ -563,11 +640,11 @@ take_units (Binder *self, GArray *members, guint index, hwloc_const_bitmap_t wit
 }
 
 static char *
-set_no_room (Binder *self, GArray *members, GError **error)
+set_no_room (Binder *self, const Members *members, GError **error)
 {
   guint kind = self->policy->bind_to;
 
-  if (members->len == 0)
+  if (members->n_units == 0)
     set_no_kind (kind, error);
   else if (self->policy->limit > 0 || (self->policy->flags & DVMD_BINDING_OVERLOAD) != 0)
     g_set_error (
@@ -612,7 +689,7 @@ take_cpus (Binder *self, guint32 index, GError **error)
     }
   units = list_units (self, cpus);
   for (guint i = 0; i < units->len; i++)
-    g_array_index (self->units, Unit, g_array_index (units, guint, i)).used++;
+    use_unit (self, g_array_index (units, guint, i));
   hwloc_bitmap_or (self->claimed, self->claimed, cpus);
   hwloc_bitmap_free (cpus);
   return g_ref_string_new_intern (list);
@@ -623,19 +700,18 @@ static char *
 bind_process (Binder *self, guint index, GError **error)
 {
   const DvmdBindingPlace *place = &self->request->places[index];
-  GArray *members;
-  guint region;
+  Members *members;
+  Share *share;
 
   if (place->kind == DVMD_KIND_CPUS)
     return take_cpus (self, place->object, error);
   members = get_members (self, place, error);
   if (members == NULL)
     return NULL;
-  count_members (self, members);
-  region = choose_region (self);
-  if (region == NO_REGION)
+  share = choose_share (self, members);
+  if (share == NULL)
     return set_no_room (self, members, error);
-  return take_units (self, members, region, get_object_cpus (self, place, NULL));
+  return take_units (self, share, get_object_cpus (self, place, NULL));
 }
 
 static void
@@ -659,8 +735,8 @@ compare_choices (gconstpointer a, gconstpointer b, gpointer user_data)
   Binder *self = user_data;
   guint left = *(const guint *)a;
   guint right = *(const guint *)b;
-  guint of_left = get_members (self, &self->request->places[left], NULL)->len;
-  guint of_right = get_members (self, &self->request->places[right], NULL)->len;
+  guint of_left = get_members (self, &self->request->places[left], NULL)->n_units;
+  guint of_right = get_members (self, &self->request->places[right], NULL)->n_units;
 
   if (of_left != of_right)
     return of_left < of_right ? -1 : 1;

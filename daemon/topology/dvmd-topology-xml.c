@@ -65,6 +65,8 @@ typedef enum
 static const char *const set_names[] = { "cpuset",           "complete_cpuset", "nodeset",
                                          "complete_nodeset", "allowed_cpuset",  "allowed_nodeset" };
 
+#define SET_PATTERN "^(0xf\\.\\.\\.f,?)?(((0x)?[0-9a-f]{1,8}(,(0x)?[0-9a-f]{1,8}|,)*)?)$"
+
 /* Attributes that go as they are if they have the form. pattern (nullable): any text */
 static const struct
 {
@@ -102,6 +104,7 @@ typedef struct
 typedef struct
 {
   GString *text;
+  GHashTable *forms;    /* pattern -> GRegex: each is compiled once */
   GPtrArray *objects;   /* Object, from the root to the one that is read */
   hwloc_bitmap_t nodes; /* NUMA nodes that were there */
   guint n_objects;      /* so far */
@@ -170,9 +173,23 @@ write_attribute (GString *text, const char *name, const char *value)
 
 /* ---- sets ---- */
 
+/* pattern: a constant */
+static gboolean
+has_form (Reader *self, const char *pattern, const char *text)
+{
+  GRegex *regex = g_hash_table_lookup (self->forms, pattern);
+
+  if (regex == NULL)
+    {
+      regex = g_regex_new (pattern, G_REGEX_DOLLAR_ENDONLY, 0, NULL);
+      g_hash_table_insert (self->forms, (gpointer)pattern, regex);
+    }
+  return g_regex_match (regex, text, 0, NULL);
+}
+
 /* (transfer full) (nullable): NULL with an error */
 static hwloc_bitmap_t
-read_set (const Type *type, const char **names, const char **values, Set which, GError **error)
+read_set (Reader *self, const Type *type, const char **names, const char **values, Set which, GError **error)
 {
   const char *name = set_names[which];
   const char *text = find_value (names, values, name);
@@ -185,9 +202,7 @@ read_set (const Type *type, const char **names, const char **values, Set which, 
     }
   set = hwloc_bitmap_alloc ();
   /* The form is checked first: hwloc takes any text for some number. */
-  if (strlen (text) <= MOST_OF_SET
-      && g_regex_match_simple ("^(0xf\\.\\.\\.f,?)?(((0x)?[0-9a-f]{1,8}(,(0x)?[0-9a-f]{1,8}|,)*)?)$", text, 0, 0)
-      && hwloc_bitmap_sscanf (set, text) == 0
+  if (strlen (text) <= MOST_OF_SET && has_form (self, SET_PATTERN, text) && hwloc_bitmap_sscanf (set, text) == 0
       && (which >= N_SETS || hwloc_bitmap_iszero (set)
           || (hwloc_bitmap_last (set) >= 0 && hwloc_bitmap_last (set) <= DVMD_TOPOLOGY_LARGEST_CPU)))
     return set;
@@ -215,7 +230,7 @@ write_allowed (Reader *self, const Object *root, const char **names, const char 
     {
       hwloc_const_bitmap_t all = root->sets[which == ALLOWED_CPUSET ? CPUSET : NODESET];
       hwloc_bitmap_t allowed = find_value (names, values, set_names[which]) != NULL
-                                   ? read_set (root->type, names, values, which, error)
+                                   ? read_set (self, root->type, names, values, which, error)
                                    : hwloc_bitmap_dup (all);
       gboolean empty;
 
@@ -344,8 +359,7 @@ write_attributes (Reader *self, const Type *type, const char **names, const char
 
       if (value == NULL)
         continue;
-      if (attributes[i].pattern != NULL
-          && !g_regex_match_simple (attributes[i].pattern, value, G_REGEX_DOLLAR_ENDONLY, 0))
+      if (attributes[i].pattern != NULL && !has_form (self, attributes[i].pattern, value))
         {
           g_autofree char *shown = cut (value);
 
@@ -362,7 +376,7 @@ read_sets (Reader *self, Object *object, const char **names, const char **values
 {
   for (Set i = 0; i < N_SETS; i++)
     {
-      object->sets[i] = read_set (object->type, names, values, i, error);
+      object->sets[i] = read_set (self, object->type, names, values, i, error);
       if (object->sets[i] == NULL)
         return FALSE;
       write_set (self->text, set_names[i], object->sets[i]);
@@ -503,6 +517,7 @@ dvmd_topology_xml_clean (const char *xml, gsize length, GError **error)
   g_autoptr (GError) local = NULL;
 
   self.text = g_string_new ("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<topology version=\"2.0\">\n");
+  self.forms = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_regex_unref);
   self.objects = g_ptr_array_new_with_free_func (object_free);
   self.nodes = hwloc_bitmap_alloc ();
   if (g_markup_parse_context_parse (context, xml, (gssize)length, &local)
@@ -510,6 +525,7 @@ dvmd_topology_xml_clean (const char *xml, gsize length, GError **error)
     set_wrong (&local, "it has no objects");
   g_markup_parse_context_free (context);
   g_ptr_array_unref (self.objects);
+  g_hash_table_unref (self.forms);
   hwloc_bitmap_free (self.nodes);
   g_string_append (self.text, "</topology>\n");
   if (local == NULL)

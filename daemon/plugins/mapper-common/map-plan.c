@@ -247,38 +247,27 @@ dvmd_map_plan_count_others (const DvmdMapRequest *request, const guint32 *app_np
   return np;
 }
 
-static gboolean
-are_apart (const DvmdMapRequest *request, const guint32 *app_np)
-{
-  for (guint app = 0; app < request->n_apps; app++)
-    for (guint other = 0; app_np[app] == 0 && other < app; other++)
-      if (app_np[other] == 0 && have_common_node (request, app, other))
-        return FALSE;
-  return TRUE;
-}
-
 gboolean
 dvmd_map_plan_count (const DvmdMapRequest *request, DvmdObjectKind kind, guint32 *app_np)
 {
   g_auto (DvmdMapPlan) plan = { 0 };
+  g_autofree guint64 *taken = dvmd_map_request_count_others (request, app_np);
 
-  if (!are_apart (request, app_np))
+  if (taken == NULL)
     return FALSE;
   dvmd_map_plan_init (&plan, request, NULL, kind, 0);
   for (guint app = 0; app < request->n_apps; app++)
     {
-      guint64 taken;
       guint64 np = 0;
 
       if (app_np[app] > 0)
         continue;
-      taken = dvmd_map_plan_count_others (request, app_np, app);
       begin_app (&plan);
       open_room (&plan, app, TRUE, FALSE);
       for (guint node = 0; node < request->n_nodes; node++)
         np += plan.room[node];
       /* One that has no room is asked for all the same: the refusal says what is missing. */
-      app_np[app] = (guint32)CLAMP (np - MIN (np, taken), 1, G_MAXINT);
+      app_np[app] = (guint32)CLAMP (np - MIN (np, taken[app]), 1, G_MAXINT);
     }
   return TRUE;
 }
