@@ -236,7 +236,7 @@ test_shared (gconstpointer mappers)
     }
 }
 
-/* Nobody has asked for the processes of a job that gives no number. */
+/* A job that gives no number has not asked for its processes. */
 static void
 test_counted (gconstpointer mappers)
 {
