@@ -55,6 +55,28 @@ class Survivors(dvmtest.Case):
                 self.assertIn(f'{rank}: without 1\n', text)
                 self.assertIn(f'{rank}: others SUCCESS\n', text)
 
+    def test_output_of_the_others(self):
+        """While all write a node is lost, also one through which others send: these are heard whole, the lost one up to some byte."""
+        lines = 40000
+        script = f'echo ready; awk \'BEGIN {{ for (i = 0; i < {lines}; i++) printf "%080d\\n", i }}\''
+        whole = ['ready', *(f'{number:080}' for number in range(lines))]
+        for lost in (1, 6):
+            dvm = self.dvm(slots=1, settings=['nodes=6', 'radix=2'])
+            job, out, _ = dvm.start(['sh', '-c', script], np=6, recoverable=True, map_by='node', output='tag')
+            dvmtest.wait_until(lambda o=out: len(o.data) > 1 << 20, 'they write')
+            self.kill_agent(dvm, f'node{lost}')
+            result = job.wait()
+            self.assertEqual((result['state'], result['exit-code']), (NOTIFIED, 0), result)
+            heard = [[] for _ in range(6)]
+            for line in out.finish().decode().splitlines():
+                rank, text = re.fullmatch(r'\[[^\]]*([0-5])\]<stdout>:? ?(.*)', line).groups()
+                heard[int(rank)].append(text)
+            cut = heard.pop(lost - 1)
+            self.assertEqual([len(one) for one in heard], [len(whole)] * 5)
+            self.assertTrue(all(one == whole for one in heard), 'each line, in its order')
+            self.assertLess(len(cut), len(whole), 'it was lost while it wrote')
+            self.assertTrue('\n'.join(whole).startswith('\n'.join(cut)), cut[-1:])
+
     def test_nobody_left(self):
         dvm = self.dvm(slots=2, settings=['nodes=2'])
         job, _ = self.start(dvm, ['sh', '-c', 'echo ready; exec sleep 600'], 2)
