@@ -484,6 +484,9 @@ take_value (DvmPlacementReader *self, const char *value, char **parts, gsize *us
     }
   else if (value != NULL && self->word == DVM_MAP_WORD_FOREIGN)
     placement->value = g_strdup (value);
+  else if (value != NULL && (self->word == DVM_MAP_WORD_SEQ || self->word == DVM_MAP_WORD_RANKFILE))
+    return refuse_map_by (self, error, _ ("“%s” takes no value: a file is given as %s:file=%s"), placement->word,
+                          placement->word, shown);
   else if (value != NULL)
     return refuse_map_by (self, error, _ ("“%s” takes no value: “=%s”"), placement->word, shown);
   return TRUE;

@@ -287,6 +287,8 @@ static const struct
   { "slot:PE=-1", NULL, NULL, "“pe=-1”" },
   { "slot:PE=2x", NULL, NULL, "“pe=2x”" },
   { "slot:PE=65536", NULL, NULL, "65535" },
+  { "rankfile=a", NULL, NULL, "“rankfile” takes no value: a file is given as rankfile:file=a" },
+  { "SEQ=/x/a", NULL, NULL, "seq:file=/x/a" },
   { "slot=2", NULL, NULL, "“slot” takes no value: “=2”" },
   { "slot:oversubscribe=perhaps", NULL, NULL, "oversubscribe is “perhaps”; it can be yes or no" },
   { "slot:span=", NULL, NULL, "it can be yes or no" },

@@ -74,7 +74,7 @@ read_line (DvmdMapLine *line, const char *text, GError **error)
 
   if (cpus == NULL)
     cpus = skip_word (rest, "slots");
-  if (length == 0 || cpus == NULL)
+  if (length == 0 || cpus == NULL || (rest[0] != '\0' && cpus[0] == '\0'))
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
                    "%s: “%s” is not written as it must be: rank N=HOST slot=CPUS, such as rank 0=n001 slot=0-3",
@@ -154,8 +154,8 @@ dvmd_rank_file_map (DvmdMapper *mapper, const DvmdMapRequest *request, DvmdPlace
       if (line == NULL)
         {
           g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-                       "%s: there is no line for rank %u, and the job has %" G_GUINT64_FORMAT " processes",
-                       request->file_name != NULL ? request->file_name : "file", rank, np);
+                       "%s: there is no line for rank %u, and the job has %" G_GUINT64_FORMAT " process%s",
+                       request->file_name != NULL ? request->file_name : "file", rank, np, np == 1 ? "" : "es");
           return DVMD_PLUGIN_FAILED;
         }
       if (!dvmd_file_plan_place (&plan, rank, line, error))
