@@ -15,6 +15,7 @@
 
 #include <glib-unix.h>
 
+#include "dvmd-controller-input.h"
 #include "dvmd-services.h"
 
 #include "dvm-job-spec-private.h"
@@ -239,6 +240,18 @@ find_writer (Inputs *self, const DvmdCall *call, const char *nspace, guint32 ran
     return writer;
   *status = DVMD_PMIX_ERR_EXISTS;
   return NULL;
+}
+
+void
+dvmd_controller_open_input (DvmdController *self, const DvmdCall *call, DvmdJob *job)
+{
+  const char *target = dvm_job_spec_get_stdin_target (dvmd_job_get_spec (job));
+  g_autoptr (DvmdRequester) requester = dvmd_call_new_requester (call);
+  int status;
+
+  if (target != NULL && !g_str_equal (target, "none") && !dvmd_job_get_ended (job)
+      && !dvmd_core_is_application (dvmd_controller_get_core (self), requester))
+    begin (dvmd_services_get (self, &dvmd_input_service), call, job, &status);
 }
 
 static void

@@ -13,6 +13,7 @@
 
 #include "dvm-placement-private.h"
 #include "dvmd-services.h"
+#include "dvmd-controller-input.h"
 #include "dvmd-controller-pulls.h"
 #include "dvmd-controller-streams.h"
 #include "dvmd-reading.h"
@@ -563,6 +564,23 @@ find_status (DvmdJob *job)
     }
 }
 
+/* The status that a process has returned, as a shell says it, where the job ended by that: tools end with it. */
+static int
+find_term_status (DvmdJob *job)
+{
+  DvmJob *record = dvmd_job_get_record (job);
+
+  switch ((guint)dvmd_job_get_state (job))
+    {
+    case DVM_JOB_STATE_NON_ZERO_TERM:
+      return dvm_job_get_exit_code (record);
+    case DVM_JOB_STATE_ABORTED_BY_SIG:
+      return 128 + dvm_job_get_exit_signal (record);
+    default:
+      return find_status (job);
+    }
+}
+
 static void
 tell (Spawn *spawn, DvmdJob *job, int event, int status)
 {
@@ -588,6 +606,7 @@ answer (Spawn *spawn, DvmdJob *job, int status)
   if (status != DVMD_PMIX_SUCCESS)
     return;
   dvmd_controller_release_spawned (spawn->all->controller, job);
+  dvmd_controller_open_input (spawn->all->controller, spawn->call, job);
   tell (spawn, job, DVMD_PMIX_EVENT_JOB_START, status);
 }
 
@@ -635,7 +654,7 @@ job_ended (gpointer service, DvmdJob *job)
   if (!spawn->answered && has_run (job))
     answer (spawn, job, DVMD_PMIX_SUCCESS);
   if (spawn->answered)
-    tell (spawn, job, DVMD_PMIX_EVENT_JOB_END, status);
+    tell (spawn, job, DVMD_PMIX_EVENT_JOB_END, find_term_status (job));
   else
     {
       say_refused (self->controller, spawn->call->nspace, spawn->call->rank,

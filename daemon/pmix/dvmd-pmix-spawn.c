@@ -202,6 +202,29 @@ take_personality (GVariantDict *dict, const pmix_info_t *info, GError **error)
                  error);
 }
 
+/* PRRTE's tools say it as it stands on their command lines. */
+static gboolean
+read_stdin_text (const pmix_info_t *info, const char *text, guint32 *rank, GError **error)
+{
+  guint64 number;
+
+  if (g_str_equal (text, "all"))
+    *rank = PMIX_RANK_WILDCARD;
+  else if (g_str_equal (text, "none"))
+    *rank = PMIX_RANK_INVALID;
+  else if (g_ascii_string_to_unsigned (text, 10, 0, PMIX_RANK_VALID, &number, NULL))
+    *rank = (guint32)number;
+  else
+    {
+      g_autofree char *shown = g_utf8_make_valid (text, (gssize)MIN (strlen (text), 80));
+
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s is “%s”: right is a rank, “all” or “none”", info->key,
+                   shown);
+      return FALSE;
+    }
+  return TRUE;
+}
+
 static gboolean
 take_stdin (GVariantDict *dict, const pmix_info_t *info, const DvmdPmixSpawnKey *key, GError **error)
 {
@@ -213,6 +236,11 @@ take_stdin (GVariantDict *dict, const pmix_info_t *info, const DvmdPmixSpawnKey 
     rank = value->data.proc->rank;
   else if (value->type == PMIX_PROC_RANK)
     rank = value->data.rank;
+  else if (value->type == PMIX_STRING && value->data.string != NULL)
+    {
+      if (!read_stdin_text (info, value->data.string, &rank, error))
+        return FALSE;
+    }
   else if (!dvmd_pmix_read_number (info, &rank, error))
     return FALSE;
   if (rank == PMIX_RANK_WILDCARD)
@@ -825,6 +853,20 @@ find_streams (gboolean is_tool, const DvmdPmixAttributes *attributes)
   return attributes->forward | unasked;
 }
 
+/* Of a job of a tool the first rank reads what the tool writes, unless it says otherwise. (transfer full) */
+static GVariant *
+give_input (GVariant *options, const pmix_info_t *info, gsize n_info)
+{
+  g_auto (GVariantDict) dict = G_VARIANT_DICT_INIT (options);
+
+  for (gsize i = 0; i < n_info; i++)
+    if (PMIX_CHECK_KEY (&info[i], PMIX_FWD_STDIN))
+      return g_variant_ref (options);
+  if (!g_variant_dict_contains (&dict, "stdin"))
+    g_variant_dict_insert (&dict, "stdin", "s", "0");
+  return g_variant_ref_sink (g_variant_dict_end (&dict));
+}
+
 void
 dvmd_pmix_server_spawn (DvmdPmixServer *self, const pmix_proc_t *proc, const pmix_info_t *info, gsize n_info,
                         const pmix_app_t *apps, gsize n_apps, pmix_spawn_cbfunc_t callback, void *callback_data)
@@ -843,7 +885,8 @@ dvmd_pmix_server_spawn (DvmdPmixServer *self, const pmix_proc_t *proc, const pmi
   if (job != NULL)
     {
       g_autoptr (GVariant) rows = g_variant_get_child_value (job, 0);
-      g_autoptr (GVariant) options = g_variant_get_child_value (job, 1);
+      g_autoptr (GVariant) said = g_variant_get_child_value (job, 1);
+      g_autoptr (GVariant) options = is_tool ? give_input (said, info, n_info) : g_variant_ref (said);
 
       request = g_variant_new ("(@aa{sv}@a{sv}uu)", rows, options, attributes.timeout,
                                find_streams (is_tool, &attributes));

@@ -44,7 +44,7 @@ class Basics:
         self.assertNotEqual(first, second)
         self.assertEqual([line for line in said if ' spawn ' not in line],
                          [f'0 started {first}', f'0 ended {first} status=0 exit=0',
-                          f'0 started {second}', f'0 ended {second} status=-187 exit=3'])
+                          f'0 started {second}', f'0 ended {second} status=3 exit=3'])
 
 
 class Inherited:
@@ -148,7 +148,7 @@ class Control:
         self.assertEqual(result['state'], NOTIFIED, (result, lines, dvm.log()))
         self.assertEqual([line for line in lines if 'control' in line], ['0 control 0'] * 5, lines)
         self.assertEqual([line.split(' exit')[0] for line in lines if 'ended' in line],
-                         ['0 ended N status=-183', '0 ended N status=-183', '0 ended N status=-184'], lines)
+                         ['0 ended N status=-183', '0 ended N status=-183', f'0 ended N status={128 + signal.SIGUSR1}'], lines)
 
     def test_refused(self):
         """Jobs of others, jobs that are not there, two things at once, and what there is not."""
@@ -342,6 +342,20 @@ class Tools:
         self.assertEqual(lines, [f'0 push {NOT_SUPPORTED}', f'0 push {NOT_SUPPORTED}', f'0 push {NO_SUCH}', f'0 push {NOT_SUPPORTED}', '0 push 0', '0 push 0', '0 push 0', f'0 push {NO_SUCH}'])
         done = dvm.run([ALLOC, 'push', f'{other.nspace}.0', 'a', '1'], np=1)
         self.assertEqual(done.lines, [f'0 push {NO_PERMISSIONS}'], done)
+
+    def test_input_of_a_tool(self):
+        """The first rank of a job that a tool spawns reads what that writes, to its end, unless it is to be another one."""
+        dvm = self.dvm(slots=4, arguments=['--nodes=1'])
+        push = ['push', '@@.0', 'abc', '1', 'push', '@@.0', '-', '0', 'ended', '@@']
+        for info in ([], ['info=pmix.stdin:0']):
+            _, lines = self.tool(dvm, 'node1', 'jobs', 'spawn', 'np=2', 'out=1', *info, '--', 'sh', '-c', 'wc -c', ';', *push)
+            self.assertEqual(sorted(int(line) for line in lines if line.isdigit()), [0, 3], lines)
+        _, lines = self.tool(dvm, 'node1', 'jobs', 'spawn', 'out=1', 'info=pmix.stdin:none', '--', 'wc', '-c', ';', 'ended', '@@')
+        self.assertIn('0', lines)
+        _, lines = self.tool(dvm, 'node1', 'spawn', 'info=pmix.stdin:nobody', '--', 'cat', ';')
+        self.assertEqual(lines, [f'0 spawn {BAD_PARAM} nspace='])
+        self.tool(dvm, 'node1', 'spawn', '--', 'cat', ';')
+        wait_until(lambda: not dvm.list_jobs(), 'the job of a tool that has written nothing and gone')
 
     def test_input_of_the_dead(self):
         """The job ends while a tool writes to it, and the tool while the job reads."""

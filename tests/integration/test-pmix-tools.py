@@ -3,6 +3,7 @@
 
 import glob
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -11,6 +12,7 @@ import dvmtest
 from dvmtest import NOTIFIED, wait_until
 
 CLIENT = os.environ.get('DVM_TEST_PMIX_DATA', '')
+EVENTS = os.environ.get('DVM_TEST_PMIX_EVENTS', '')
 PROGRAM = os.environ.get('DVM_TEST_PMIX_CLIENT', '')
 MACHINE = socket.gethostname().split('.')[0]
 NOBODY = 65534
@@ -189,6 +191,99 @@ class Nodes(Tools):
         dvm.call('Shrink', '(a{sv})', dvmtest.to_options({'hosts': ['node1']}))
         wait_until(lambda: not self.files(dvm, 'node1') and self.address(dvm) == self.address(dvm, 'node2'), 'the second has it')
         self.assertTrue(self.finds(dvm))
+
+
+class Stock(Tools):
+    """The tools that come with PMIx, as far as its version has them: docs/pmix.md has the table."""
+
+    def begin(self, name, **options):
+        if shutil.which(name) is None:
+            self.skipTest(f'this PMIx has no {name}')
+        dvm = self.dvm(slots=4, **options)
+        self.wait_files(dvm)
+        return dvm
+
+    def stock(self, dvm, name, *words):
+        """What it says, and its status."""
+        done = self.tool(dvm, name, *words)
+        return done.stdout + done.stderr, done.returncode
+
+    def is_old(self, name):
+        """It is that of PMIx 4.2."""
+        done = subprocess.run([name, '--help'], capture_output=True, text=True, check=False)
+        return '(PMIx) 4.2.' in done.stdout + done.stderr
+
+    def falls_over(self, name, result, number):
+        """Tools of 4.2 that fall over by themselves, whatever server there is."""
+        if not self.is_old(name):
+            return False
+        self.assertEqual(result[1], -number, result)
+        return True
+
+    def test_pps(self):
+        dvm = self.begin('pps')
+        job, _, _ = dvm.start(['sleep', '100'], np=2)
+        text, code = self.stock(dvm, 'pps')
+        self.assertEqual(code, 0, text)
+        self.assertIn(f'Active nspaces: {job.nspace}\n', text)
+        job.cancel()
+        job.wait()
+
+    def test_pquery(self):
+        dvm = self.begin('pquery')
+        job, _, _ = dvm.start(['sleep', '100'], np=2)
+        result = self.stock(dvm, 'pquery', '--pid', str(dvm.pid), 'PMIX_QUERY_NAMESPACES')
+        if not self.falls_over('pquery', result, signal.SIGFPE):
+            self.assertEqual(result[1], 0, result)
+            self.assertIn(job.nspace, result[0])
+        job.cancel()
+        job.wait()
+
+    def test_plookup(self):
+        dvm = self.begin('plookup')
+        job, out, _ = dvm.start([CLIENT, 'publish', 'port', 'here', 'file', os.path.join(dvm.place, 'go')], np=1)
+        wait_until(lambda: b'publish' in out.data, 'it is published')
+        result = self.stock(dvm, 'plookup', 'port')
+        if not self.falls_over('plookup', result, signal.SIGSEGV):
+            self.assertEqual(result[1], 0, result)
+            self.assertIn('port', result[0])
+        job.cancel()
+        job.wait()
+
+    def test_pevent(self):
+        """A rank of a job hears of what it tells."""
+        dvm = self.begin('pevent')
+        ready = os.path.join(dvm.place, 'ready')
+        job, out, _ = dvm.start([EVENTS, 'on', '-3000', 'touch', ready, 'await', '-3000'], np=1)
+        wait_until(lambda: os.path.exists(ready), 'the rank listens')
+        words = ['--event', '-3000', '--range', '5'] if self.is_old('pevent') else ['--range', 'PMIX_RANGE_GLOBAL', '--', '-3000']
+        text, code = self.stock(dvm, 'pevent', *words)
+        self.assertEqual(code, 0, text)
+        self.assertEqual(job.wait()['state'], NOTIFIED, out.finish())
+
+    def test_pattrs(self):
+        """Of the library it knows by itself; the host has registered nothing, and says so."""
+        dvm = self.begin('pattrs')
+        text, code = self.stock(dvm, 'pattrs', '--server', 'PMIx_Get')
+        self.assertIn('SERVER SUPPORTED ATTRIBUTES', text)
+        text, code = self.stock(dvm, 'pattrs', '--pid', str(dvm.pid), '--host', 'all')
+        if 'lists-nothing' not in dvmtest.pmix_library():
+            self.assertRegex(text, 'NOT[-_]FOUND')
+        self.assertTrue(self.finds(dvm))
+
+    def test_pctrl(self):
+        dvm = self.begin('pctrl')
+        job, _, _ = dvm.start(['sleep', '100'], np=2)
+        for word in ('pause', 'resume', 'kill'):
+            text, code = self.stock(dvm, 'pctrl', '--pid', str(dvm.pid), '--targets', f'{job.nspace}:*', f'--{word}')
+            self.assertIn('granted', text, (word, code))
+        self.assertEqual(job.wait()['state'], dvmtest.KILLED_BY_CMD)
+
+    def test_palloc(self):
+        dvm = self.begin('palloc', arguments=['--nodes=1'], settings=['elastic=true'])
+        text, _ = self.stock(dvm, 'palloc', '--pid', str(dvm.pid), '--nodelist', 'n9')
+        self.assertIn('granted', text)
+        wait_until(lambda: [row for row in dvm.get_nodes() if row['Name'] == 'n9' and row['StateName'] == 'UP'], 'the node')
 
 
 if __name__ == '__main__':
