@@ -699,9 +699,13 @@ print_machines (void)
 static void
 finish_daemon (Daemon *self)
 {
+  g_autofree char *tools_place = dvmd_runtime_dir_build_tools_place (NULL);
+
   g_clear_pointer (&self->idle, dvmd_idle_free);
   g_clear_object (&self->bus);
   g_clear_object (&self->controller);
+  /* Of agents that were killed. */
+  dvmd_runtime_dir_sweep_place (tools_place, "agent-");
   g_clear_pointer (&self->dir, dvmd_runtime_dir_release);
   g_clear_pointer (&self->config, dvmd_config_unref);
   g_clear_pointer (&self->loop, g_main_loop_unref);

@@ -32,18 +32,6 @@ struct _DvmdAgentRendezvous
   char *system_text;
 };
 
-/* As libpmix looks for it, but for the variables of PMIx itself, which an agent does not take over from its caller. */
-static const char *
-find_tmp (void)
-{
-  static const char *const names[] = { "TMPDIR", "TEMP", "TMP" };
-
-  for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
-    if (g_getenv (names[i]) != NULL && g_path_is_absolute (g_getenv (names[i])))
-      return g_getenv (names[i]);
-  return "/tmp";
-}
-
 /* As libpmix calls it: without the domain. */
 static char *
 dup_machine_name (void)
@@ -61,19 +49,15 @@ acquire_dir (DvmdAgentRendezvous *self)
 {
   const DvmdAgentParts *parts = dvmd_agent_get_parts (self->agent);
   g_autofree char *name = g_path_get_basename (parts->runtime_dir);
-  g_autofree char *user = g_strdup_printf ("dvm-pmix-%u", (guint)geteuid ());
-  g_autofree char *path = g_build_filename (find_tmp (), user, name, NULL);
+  g_autofree char *path = dvmd_runtime_dir_build_tools_place (name);
   g_autoptr (GError) error = NULL;
 
   if (self->dir != NULL || self->refused)
     return;
   self->dir = dvmd_runtime_dir_acquire (name, path, &error);
+  dvmd_agent_rendezvous_sweep (self);
   if (self->dir != NULL)
-    {
-      /* Tools would take what agents that were killed have left for servers. */
-      dvmd_runtime_dir_sweep (self->dir, "agent-");
-      return;
-    }
+    return;
   self->refused = TRUE;
   g_message ("PMIx tools do not find node %s by themselves, but by PMIX_TOOL_ATTACHMENT_FILE, which is "
              "%s/pmix/pmix.%s.tool: %s",
@@ -217,7 +201,7 @@ static void
 write_system_file (DvmdAgentRendezvous *self, const char *host, const char *address)
 {
   g_autofree char *name = g_strdup_printf ("pmix.sys.%s", host);
-  g_autofree char *path = g_build_filename (find_tmp (), name, NULL);
+  g_autofree char *path = g_build_filename (dvmd_runtime_dir_get_tmp (), name, NULL);
   g_autoptr (GError) error = NULL;
 
   if (is_taken (self, path))
@@ -258,6 +242,13 @@ dvmd_agent_rendezvous_show (DvmdAgentRendezvous *self, const char *address, gboo
     write_system_file (self, machine, address);
   else
     remove_system_file (self);
+}
+
+void
+dvmd_agent_rendezvous_sweep (DvmdAgentRendezvous *self)
+{
+  if (self->dir != NULL)
+    dvmd_runtime_dir_sweep (self->dir, "agent-");
 }
 
 DvmdAgentRendezvous *

@@ -32,6 +32,9 @@ void dvmd_agent_rendezvous_free (DvmdAgentRendezvous *self);
  */
 void dvmd_agent_rendezvous_show (DvmdAgentRendezvous *self, const char *address, gboolean for_machine);
 
+/* Removes the files of agents of this machine that were killed: tools would take them for a second server. */
+void dvmd_agent_rendezvous_sweep (DvmdAgentRendezvous *self);
+
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdAgentRendezvous, dvmd_agent_rendezvous_free)
 
 G_END_DECLS

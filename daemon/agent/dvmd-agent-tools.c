@@ -221,12 +221,15 @@ void
 dvmd_agent_set_first (DvmdAgent *agent, gboolean first)
 {
   Tools *self = get_tools (agent);
+  gboolean changed = self->first != first;
 
-  if (self->first == first)
-    return;
   self->first = first;
-  if (self->address != NULL && !self->ended)
+  if (self->ended)
+    return;
+  if (changed && self->address != NULL)
     dvmd_agent_rendezvous_show (self->rendezvous, self->address, is_machine (self));
+  if (is_machine (self))
+    dvmd_agent_rendezvous_sweep (self->rendezvous);
   start_when_idle (self);
 }
 

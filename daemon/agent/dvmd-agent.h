@@ -55,7 +55,8 @@ DvmdAgent *dvmd_agent_new (const DvmdAgentSettings *settings, DvmdLink *link, Dv
                            GMainContext *context);
 /* Before it has jobs. tree, user_data: borrowed, until the agent has gone */
 void dvmd_agent_set_fence_tree (DvmdAgent *self, const DvmdFenceTree *tree, gpointer user_data);
-/* The node is the first of the DVM's: where nodes are parts of one machine, tools that look for the machine come here.
+/* The members have changed, and the node is the first of them, or not: where nodes are parts of one machine, tools that
+ * look for the machine come here.
  */
 void dvmd_agent_set_first (DvmdAgent *self, gboolean first);
 /* Looks at the machine and reports to the controller. */

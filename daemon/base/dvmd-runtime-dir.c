@@ -385,10 +385,37 @@ was_left (const char *path)
   return left;
 }
 
+/* As libpmix looks for it, but for the variables of PMIx itself: they may be those of a server above us. */
+const char *
+dvmd_runtime_dir_get_tmp (void)
+{
+  static const char *const names[] = { "TMPDIR", "TEMP", "TMP" };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
+    if (g_getenv (names[i]) != NULL && g_path_is_absolute (g_getenv (names[i])))
+      return g_getenv (names[i]);
+  return "/tmp";
+}
+
+char *
+dvmd_runtime_dir_build_tools_place (const char *name)
+{
+  g_autofree char *user = g_strdup_printf ("dvm-pmix-%u", (guint)geteuid ());
+
+  return g_build_filename (dvmd_runtime_dir_get_tmp (), user, name, NULL);
+}
+
 void
 dvmd_runtime_dir_sweep (DvmdRuntimeDir *self, const char *prefix)
 {
   g_autofree char *parent = g_path_get_dirname (self->path);
+
+  dvmd_runtime_dir_sweep_place (parent, prefix);
+}
+
+void
+dvmd_runtime_dir_sweep_place (const char *parent, const char *prefix)
+{
   g_autoptr (GDir) dir = g_dir_open (parent, 0, NULL);
   const char *name;
 

@@ -26,6 +26,12 @@ DvmdRuntimeDir *dvmd_runtime_dir_acquire (const char *name, const char *path, GE
 void dvmd_runtime_dir_release (DvmdRuntimeDir *self);
 /* Removes those beside it whose names begin so and that crashed ones left: of names that nobody uses twice. */
 void dvmd_runtime_dir_sweep (DvmdRuntimeDir *self, const char *prefix);
+/* The same in the directory parent, which goes if nothing is in it any more. */
+void dvmd_runtime_dir_sweep_place (const char *parent, const char *prefix);
+/* The directory for temporary files that PMIx tools search. */
+const char *dvmd_runtime_dir_get_tmp (void);
+/* (transfer full): in that the directory of this user; name (nullable): in that one */
+char *dvmd_runtime_dir_build_tools_place (const char *name);
 
 const char *dvmd_runtime_dir_get_path (DvmdRuntimeDir *self);
 const char *dvmd_runtime_dir_get_socket_path (DvmdRuntimeDir *self);   /* PATH/bus */

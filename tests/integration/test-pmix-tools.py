@@ -182,6 +182,16 @@ class Nodes(Tools):
         job.cancel()
         job.wait()
 
+    def test_lost(self):
+        """When the first node is lost another one has the machine's name, and what was left is not found."""
+        dvm = self.dvm(slots=1, arguments=['--nodes=2'], settings=['elastic=true', 'heal=false', 'kill-grace=0.5'])
+        for node in ('node1', 'node2'):
+            self.wait_files(dvm, node)
+        pid = next(row['Pid'] for row in dvm.get_nodes() if row['Name'] == 'node1')
+        os.kill(pid, signal.SIGKILL)
+        wait_until(lambda: not self.files(dvm, 'node1') and self.address(dvm) == self.address(dvm, 'node2'), 'the second has it')
+        self.assertTrue(self.finds(dvm))
+
     def test_first_leaves(self):
         """When that node leaves, another one has the machine's name."""
         dvm = self.dvm(slots=1, arguments=['--nodes=2'], settings=['elastic=true'])
