@@ -90,6 +90,17 @@ check_stop (const DvmRuntimeOptions *options, gboolean plain, const char *place,
   return FALSE;
 }
 
+/* Where nobody outlives an error there is nobody to be told. */
+static gboolean
+check_notify_errors (DvmJobSpec *self, const DvmRuntimeOptions *options, const char *place, GError **error)
+{
+  if (options->notify_errors != TRUE || options->recoverable || dvm_job_spec_get_recoverable (self))
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               _ ("%sruntime-options: notifyerrors needs recoverable: any other job ends when a process fails"), place);
+  return FALSE;
+}
+
 /* when-full and a qualifier of map-by say the same. */
 static gboolean
 check_when_full (DvmJobSpec *self, gint8 oversubscribe, const char *place, GError **error)
@@ -131,7 +142,7 @@ check_words (DvmJobSpec *self, const char *place, GError **error)
          && _dvm_output_parse (dvm_job_spec_get_output (self), place, &output, error)
          && _dvm_stdin_target_parse (dvm_job_spec_get_stdin_target (self), place, &target, error)
          && _dvm_runtime_options_parse (dvm_job_spec_get_runtime_options (self), place, &options, error)
-         && check_stop (&options, plain, place, error);
+         && check_stop (&options, plain, place, error) && check_notify_errors (self, &options, place, error);
 }
 
 /* np: of all applications, 0: not known before the job is mapped */
@@ -226,6 +237,8 @@ _dvm_job_spec_get_runtime (DvmJobSpec *self, DvmRuntimeOptions *options)
     _dvm_runtime_options_parse (NULL, "", options, NULL);
   if (dvm_job_spec_get_recoverable (self))
     options->recoverable = TRUE;
+  if (options->notify_errors < 0)
+    options->notify_errors = options->recoverable;
 }
 
 gboolean

@@ -19,6 +19,7 @@ enum
   RUNTIME_ERROR_NONZERO,
   RUNTIME_RECOVERABLE,
   RUNTIME_DO_NOT_LAUNCH,
+  RUNTIME_NOTIFY_ERRORS,
   RUNTIME_STOP_ON_EXEC,
   RUNTIME_STOP_IN_INIT,
   RUNTIME_STOP_IN_APP,
@@ -29,12 +30,12 @@ static const DvmWord runtime_words[] = {
   { "error-nonzero-status", RUNTIME_ERROR_NONZERO, TRUE },
   { "recoverable", RUNTIME_RECOVERABLE, TRUE },
   { "donotlaunch", RUNTIME_DO_NOT_LAUNCH, TRUE },
+  { "notifyerrors", RUNTIME_NOTIFY_ERRORS, TRUE },
   { "stop-on-exec", RUNTIME_STOP_ON_EXEC, TRUE },
   { "stop-in-init", RUNTIME_STOP_IN_INIT, TRUE },
   { "stop-in-app", RUNTIME_STOP_IN_APP, TRUE },
   { "donotspawn", -1, FALSE },
   { "show-progress", -1, FALSE },
-  { "notifyerrors", -1, FALSE },
   { "autorestart", -1, FALSE },
   { "continuous", -1, FALSE },
   { "max-restarts", -1, FALSE },
@@ -128,9 +129,10 @@ choose_stop (const gint8 *given, const char *place, DvmStop *stop, GError **erro
 gboolean
 _dvm_runtime_options_parse (const char *text, const char *place, DvmRuntimeOptions *options, GError **error)
 {
-  gint8 given[N_RUNTIME] = { -1, -1, -1, -1, -1, -1 };
+  gint8 given[N_RUNTIME];
   g_auto (GStrv) entries = NULL;
 
+  memset (given, -1, sizeof given);
   entries = text != NULL && text[0] != '\0' ? g_strsplit (text, ",", -1) : g_new0 (char *, 1);
   for (gsize i = 0; entries[i] != NULL; i++)
     {
@@ -146,6 +148,7 @@ _dvm_runtime_options_parse (const char *text, const char *place, DvmRuntimeOptio
   options->error_nonzero_status = given[RUNTIME_ERROR_NONZERO] != FALSE;
   options->recoverable = given[RUNTIME_RECOVERABLE] == TRUE;
   options->do_not_launch = given[RUNTIME_DO_NOT_LAUNCH] == TRUE;
+  options->notify_errors = given[RUNTIME_NOTIFY_ERRORS];
   return choose_stop (given, place, &options->stop, error);
 }
 

@@ -277,10 +277,11 @@ dvmd_controller_node_lost (gpointer user_data, DvmdJob *job, DvmdNode *node)
   DvmdJobStreams *streams = dvmd_controller_get_streams (self, dvmd_job_get_id (job));
   g_autoptr (GArray) ranks = find_lost_ranks (job, node);
 
-  dvmd_controller_send_to_job (
-      self, job, DVMD_MSG_NODE_LOST,
-      g_variant_new ("(uus@au)", dvmd_job_get_id (job), node->rank, dvm_node_get_name (node->record),
-                     g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, ranks->data, ranks->len, sizeof (guint32))));
+  if (dvmd_job_notifies_errors (job))
+    dvmd_controller_send_to_job (
+        self, job, DVMD_MSG_NODE_LOST,
+        g_variant_new ("(uus@au)", dvmd_job_get_id (job), node->rank, dvm_node_get_name (node->record),
+                       g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, ranks->data, ranks->len, sizeof (guint32))));
   /* The lost ranks read no more input, and no more output comes from them. */
   if (streams != NULL)
     dvmd_job_streams_lose (streams, node->rank, ranks);

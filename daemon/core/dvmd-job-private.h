@@ -33,6 +33,7 @@ struct _DvmdJob
   /* what the runtime options say */
   gboolean do_not_launch;
   gboolean recoverable;
+  gboolean notify_errors;
   gboolean error_nonzero_status;
   gboolean stops; /* its ranks are to wait for a debugger */
 

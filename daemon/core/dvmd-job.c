@@ -119,7 +119,8 @@ read_options (DvmdJob *self)
 
   _dvm_job_spec_get_runtime (self->spec, &options);
   self->do_not_launch = options.do_not_launch;
-  self->recoverable = _dvm_job_spec_is_recoverable (self->spec);
+  self->recoverable = options.recoverable;
+  self->notify_errors = options.notify_errors;
   self->error_nonzero_status = options.error_nonzero_status;
   self->stops = options.stop != DVM_STOP_NONE;
 }
@@ -271,6 +272,12 @@ gboolean
 dvmd_job_is_recoverable (DvmdJob *self)
 {
   return self->recoverable;
+}
+
+gboolean
+dvmd_job_notifies_errors (DvmdJob *self)
+{
+  return self->notify_errors;
 }
 
 DvmdMap *

@@ -55,6 +55,8 @@ gboolean dvmd_job_is_launched (DvmdJob *self);
 gboolean dvmd_job_stops (DvmdJob *self);
 /* The job goes on without processes that fail. */
 gboolean dvmd_job_is_recoverable (DvmdJob *self);
+/* Its processes are told of each that fails; a job that is not recoverable ends first. */
+gboolean dvmd_job_notifies_errors (DvmdJob *self);
 DvmJob *dvmd_job_get_record (DvmdJob *self);
 DvmJobSpec *dvmd_job_get_spec (DvmdJob *self);
 const DvmdRequester *dvmd_job_get_requester (DvmdJob *self);

@@ -375,6 +375,17 @@ class Survivors(Case):
         self.assertEqual(self.end(job), sorted(f'{rank}: {line}' for rank in (0, 2)
                                                for line in ('-231 from UNDEF.-1', '-61 from UNDEF.-1 affected=1', '-61 from UNDEF.-1 affected=3')))
 
+    def test_not_told(self):
+        """Unless the job wants to hear nothing of it, of a node neither."""
+        dvm = self.nodes(2, ['heal=false'])
+        job = self.start(dvm, 'on', f'-402,-61,-231,{LAST}', 'fence', 'rank', '2', 'die', 'rank', '0', 'file', self.path('lost'), 'tell', LAST, NAMESPACE, 'all', 'await', LAST,
+                         np=4, host='node1:3,node2:1', **{'recoverable': True, 'runtime-options': 'notifyerrors=no'})
+        dvmtest.wait_until(lambda: job.get('NumTerminated') == 1, 'the one to be gone')
+        os.kill(next(row['Pid'] for row in dvm.get_nodes() if row['Name'] == 'node2'), 9)
+        dvmtest.wait_until(lambda: job.get('NumTerminated') == 2, 'that of the node, too')
+        self.touch('lost')
+        self.assertEqual(self.end(job), sorted([f'0: tell {LAST} SUCCESS', f'0: {LAST} from 0', f'1: {LAST} from 0']))
+
     def test_abort(self):
         """PMIx_Abort of some of a job, of any node: those end, and the others are told of each, and go on."""
         dvm = self.nodes(2, ['elastic=true'])

@@ -262,6 +262,8 @@ static const Refusal refusals[] = {
   { "[{'argv': <['a']>}]", "{'runtime-options': <'max-restarts=3'>}", DVM_ERROR_NOT_SUPPORTED, { "max-restarts" } },
   { "[{'argv': <['a']>}]", "{'runtime-options': <'recoverable=perhaps'>}", DVM_ERROR_BAD_PARAM, { "perhaps" } },
   { "[{'argv': <['a']>}]", "{'runtime-options': <'recov,recov=0'>}", DVM_ERROR_BAD_PARAM, { "recoverable", "twice" } },
+  { "[{'argv': <['a']>}]", "{'runtime-options': <'notifyerrors'>}", DVM_ERROR_BAD_PARAM, { "needs recoverable" } },
+  { "[{'argv': <['a']>}]", "{'runtime-options': <'continuous'>}", DVM_ERROR_NOT_SUPPORTED, { "continuous" } },
   { "[{'argv': <['a']>}]", "{'runtime-options': <'donotlunch'>}", DVM_ERROR_BAD_PARAM, { "“donotlaunch”" } },
   { "[{'argv': <['a']>}]", "{'runtime-options': <'stop-on-exec,stop-in-init'>}", DVM_ERROR_BAD_PARAM, { "one place" } },
   { "[{'argv': <['a']>}]",
@@ -378,6 +380,7 @@ test_parsers (void)
   g_assert_false (options.error_nonzero_status);
   g_assert_true (options.recoverable);
   g_assert_true (options.do_not_launch);
+  g_assert_cmpint (options.notify_errors, ==, -1);
   g_assert_cmpint (options.stop, ==, DVM_STOP_NONE);
   g_assert_true (_dvm_runtime_options_parse ("stop-on-exec,stop-in-init=no", "", &options, NULL));
   g_assert_cmpint (options.stop, ==, DVM_STOP_ON_EXEC);
@@ -405,8 +408,14 @@ test_policies (void)
   g_assert_true (_dvm_job_spec_is_recoverable (spec));
   _dvm_job_spec_get_runtime (spec, &options);
   g_assert_true (options.recoverable);
+  g_assert_true (options.notify_errors);
   g_assert_true (options.error_nonzero_status);
   g_assert_cmpint (_dvm_job_spec_get_when_full_policy (spec), ==, DVM_WHEN_FULL_REFUSE);
+  dvm_job_spec_set_runtime_options (spec, "notifyerrors");
+  g_assert_true (dvm_job_spec_validate (spec, NULL));
+  dvm_job_spec_set_runtime_options (spec, "notifyerrors=no");
+  _dvm_job_spec_get_runtime (spec, &options);
+  g_assert_false (options.notify_errors);
 }
 
 typedef struct
