@@ -396,7 +396,8 @@ proc_ended (gpointer service, DvmdJob *job, guint32 rank)
   int status = find_status ((DvmProcState)row->state);
   GVariantBuilder details;
 
-  if (status == 0 || !dvmd_job_notifies_errors (job) || dvmd_job_get_state (job) >= DVM_JOB_STATE_UNTERMINATED)
+  if (status == 0 || dvmd_job_is_rank_lost (job, rank) || !dvmd_job_notifies_errors (job)
+      || dvmd_job_get_state (job) >= DVM_JOB_STATE_UNTERMINATED)
     return;
   g_variant_builder_init (&details, G_VARIANT_TYPE_VARDICT);
   g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_AFFECTED_PROC, g_variant_new ("(su)", nspace, rank));

@@ -261,10 +261,8 @@ find_lost_ranks (DvmdJob *job, DvmdNode *node)
   for (guint i = 0; i < there->len; i++)
     {
       guint32 rank = g_array_index (there, DvmdMapRank, i).rank;
-      DvmProcState state = dvmd_proc_table_row (dvmd_job_get_procs (job), rank)->state;
 
-      /* It was lost, or a shrink has taken it away. */
-      if (state == DVM_PROC_STATE_COMM_FAILED || state == DVM_PROC_STATE_KILLED_BY_CMD)
+      if (dvmd_job_is_rank_lost (job, rank))
         g_array_append_val (ranks, rank);
     }
   return ranks;

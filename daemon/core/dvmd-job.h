@@ -72,6 +72,8 @@ const char *dvmd_job_get_launcher (DvmdJob *self);
 DvmdMap *dvmd_job_get_map (DvmdJob *self);
 /* (nullable): before MAP_COMPLETE */
 DvmdProcTable *dvmd_job_get_procs (DvmdJob *self);
+/* It has ended with its node, or because that is to leave; of the node's departure the others of the job are told. */
+gboolean dvmd_job_is_rank_lost (DvmdJob *self, guint rank);
 /* (element-type guint) (nullable): processes per application, known when the job is admitted */
 GArray *dvmd_job_get_app_np (DvmdJob *self);
 /* (element-type DvmdTraceEntry) */

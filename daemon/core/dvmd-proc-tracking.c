@@ -199,6 +199,16 @@ name_of (DvmdJob *job, guint rank)
   return dvmd_node_pool_get_name (dvmd_core_get_nodes (job->core), dvmd_proc_table_row (job->procs, rank)->node);
 }
 
+gboolean
+dvmd_job_is_rank_lost (DvmdJob *self, guint rank)
+{
+  DvmdNode *node = node_of (self, rank);
+
+  return node != NULL
+         && dvmd_proc_table_row (self->procs, rank)->state
+                == (node->leaving ? DVM_PROC_STATE_KILLED_BY_CMD : DVM_PROC_STATE_COMM_FAILED);
+}
+
 /* A message of an agent about a rank counts if there is such a rank, and the agent was not lost before it came. */
 static gboolean
 is_news (DvmdJob *job, guint rank)
@@ -424,17 +434,6 @@ dvmd_core_abort_called (DvmdCore *self, DvmdJob *job, guint rank, int status, co
   dvmd_core_post_reason (job, DVM_JOB_STATE_CALLED_ABORT, reason);
 }
 
-void
-dvmd_core_job_gone (DvmdCore *self, DvmdJob *job, guint agent)
-{
-  if (!dvmd_job_answers_take (job, DVMD_ANSWER_GONE, agent) || dvmd_job_answers_count (job, DVMD_ANSWER_GONE) > 0)
-    return;
-  if (dvm_job_state_is_error (dvmd_job_get_state (job)))
-    dvmd_core_post (job, DVMD_JOB_GONE);
-  else if (dvmd_job_get_state (job) == DVM_JOB_STATE_NOTIFY_COMPLETED)
-    dvmd_core_post (job, DVMD_JOB_CLEANED);
-}
-
 /* ---- a node is lost ---- */
 
 /*
@@ -529,12 +528,7 @@ dvmd_core_lose_procs (DvmdJob *job, DvmdNode *node, const DvmReason *reason)
   guint first = 0;
   guint n_lost = lose_ranks (job, ranks, state, reason->text, &first);
 
-  if (n_lost > 0 && goes_on_without (job, n_lost))
-    {
-      if (dvmd_core_get_effects (job->core)->node_lost != NULL)
-        dvmd_core_get_effects (job->core)->node_lost (dvmd_core_get_user_data (job->core), job, node);
-    }
-  else if (n_lost > 0)
+  if (n_lost > 0 && !goes_on_without (job, n_lost))
     {
       dvmd_job_record_exit (job, first, 0, 0);
       dvmd_core_post_reason (job, job_state_for (state), reason);
@@ -543,4 +537,42 @@ dvmd_core_lose_procs (DvmdJob *job, DvmdNode *node, const DvmReason *reason)
   for (guint i = 0; i < ranks->len; i++)
     count_end (job, dvmd_proc_table_row (job->procs, g_array_index (ranks, DvmdMapRank, i).rank));
   check_waiting (job);
+}
+
+/* Whether ranks were lost there, or have ended because the node was to leave. */
+static gboolean
+has_lost_ranks (DvmdJob *job, DvmdNode *node)
+{
+  g_autoptr (GArray) ranks = dvmd_map_expand_node (job->map, node->rank);
+
+  for (guint i = 0; i < ranks->len; i++)
+    if (dvmd_job_is_rank_lost (job, g_array_index (ranks, DvmdMapRank, i).rank))
+      return TRUE;
+  return FALSE;
+}
+
+/* An agent that leaves in good order says that the job is gone there before it goes. */
+static void
+tell_node_lost (DvmdJob *job, guint agent)
+{
+  DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (job->core), agent);
+
+  if (node == NULL || job->procs == NULL || !goes_on_without (job, 0) || !has_lost_ranks (job, node)
+      || dvmd_core_get_effects (job->core)->node_lost == NULL)
+    return;
+  dvmd_core_get_effects (job->core)->node_lost (dvmd_core_get_user_data (job->core), job, node);
+}
+
+void
+dvmd_core_job_gone (DvmdCore *self, DvmdJob *job, guint agent)
+{
+  if (!dvmd_job_answers_take (job, DVMD_ANSWER_GONE, agent))
+    return;
+  tell_node_lost (job, agent);
+  if (dvmd_job_answers_count (job, DVMD_ANSWER_GONE) > 0)
+    return;
+  if (dvm_job_state_is_error (dvmd_job_get_state (job)))
+    dvmd_core_post (job, DVMD_JOB_GONE);
+  else if (dvmd_job_get_state (job) == DVM_JOB_STATE_NOTIFY_COMPLETED)
+    dvmd_core_post (job, DVMD_JOB_CLEANED);
 }

@@ -386,6 +386,19 @@ class Survivors(Case):
         self.touch('lost')
         self.assertEqual(self.end(job), sorted([f'0: tell {LAST} SUCCESS', f'0: {LAST} from 0', f'1: {LAST} from 0']))
 
+    def test_shrink(self):
+        """Of a node that leaves in good order as of one that is lost: each process once, also one that has ended before its node has gone."""
+        dvm = self.nodes(3, ['elastic=true'])
+        codes = '-61,-231,-200,-400,-401,-402,-404,-8'
+        job = self.start(dvm, 'on', codes, 'fence', 'touch', self.path('up'), 'await', '-61', '4', 'await', '-231', '2', np=6, host='node1:2,node2:2,node3:2', map_by='node',
+                         recoverable=True)
+        self.wait_for('up')
+        dvmtest.wait_until(lambda: job.get('NumRegistered') == 6, 'all to be there')
+        dvm.call('Shrink', '(a{sv})', dvmtest.to_options({'hosts': ['node2', 'node3']}))
+        self.assertEqual([line for line in self.end(job) if line[0] in '03'],
+                         sorted(f'{rank}: {line}' for rank in (0, 3)
+                                for line in ['-231 from UNDEF.-1'] * 2 + [f'-61 from UNDEF.-1 affected={gone}' for gone in (1, 2, 4, 5)]))
+
     def test_abort(self):
         """PMIx_Abort of some of a job, of any node: those end, and the others are told of each, and go on."""
         dvm = self.nodes(2, ['elastic=true'])
