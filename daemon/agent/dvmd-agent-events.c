@@ -47,8 +47,20 @@ is_alive (DvmdAgent *self, const DvmdAgentJob *job, const DvmdPmixProc *target)
   return FALSE;
 }
 
-/* As many as a PMIx server keeps for processes that are yet to connect. */
-#define MAX_EARLY 512
+/* As many, and so many bytes, as a PMIx server keeps for processes that are yet to connect. */
+#define MAX_EARLY      512
+#define MAX_EARLY_SIZE (4 * 1024 * 1024)
+
+static void
+drop_oldest (DvmdAgentJob *job)
+{
+  if (!job->early_lost)
+    dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, job->local->nspace,
+                  "its processes miss events, the oldest of more than can be kept while they start");
+  job->early_lost = TRUE;
+  job->early_size -= g_variant_get_size (g_ptr_array_index (job->early_events, 0));
+  g_ptr_array_remove_index (job->early_events, 0);
+}
 
 static void
 keep (DvmdAgentJob *job, GVariant *body)
@@ -57,14 +69,10 @@ keep (DvmdAgentJob *job, GVariant *body)
     job->early_events = g_ptr_array_new_with_free_func ((GDestroyNotify)g_variant_unref);
   if (g_ptr_array_find (job->early_events, body, NULL))
     return;
-  if (job->early_events->len >= MAX_EARLY)
-    {
-      dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, job->local->nspace,
-                    "an event is lost, the oldest of more than %d that its processes could not be told of yet",
-                    MAX_EARLY);
-      g_ptr_array_remove_index (job->early_events, 0);
-    }
   g_ptr_array_add (job->early_events, g_variant_ref (body));
+  job->early_size += g_variant_get_size (body);
+  while (job->early_events->len > MAX_EARLY || job->early_size > MAX_EARLY_SIZE)
+    drop_oldest (job);
 }
 
 /* only (nullable): this job alone is meant, which has been told nothing of the event yet */
@@ -110,6 +118,7 @@ dvmd_agent_tell_early_events (DvmdAgentJob *job)
 {
   g_autoptr (GPtrArray) events = g_steal_pointer (&job->early_events);
 
+  job->early_size = 0;
   for (guint i = 0; events != NULL && i < events->len; i++)
     deliver (job->agent, g_ptr_array_index (events, i), job);
 }

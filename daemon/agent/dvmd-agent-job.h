@@ -56,6 +56,8 @@ struct _DvmdAgentJob
   gboolean killed;
   GPtrArray *cpus;         /* (nullable): by local rank: what the process is bound to */
   DvmdMapDevices *devices; /* (nullable): processes have none */
+  gsize early_size;        /* bytes of these */
+  gboolean early_lost;     /* there was no room for one */
   GPtrArray *early_events; /* (nullable): bodies of DVMD_MSG_EVENT that have come before the PMIx server knew the job */
   gboolean went_on;        /* ranks that wait for a debugger need not any more */
 };

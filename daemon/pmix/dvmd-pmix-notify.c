@@ -35,15 +35,19 @@ typedef struct
   pmix_proc_t source;
   guint32 rank;      /* whom it waits for, or DVMD_PMIX_RANK_WILDCARD */
   gint64 since;      /* monotonic, µs */
+  guint64 number;    /* of those that were held for the job, from 1 */
   GVariant *details; /* (nullable) */
 } Held;
 
 struct _DvmdPmixAudience
 {
   GHashTable *connected; /* rank -> how often: a tool may have the environment of one */
-  GHashTable *left;      /* set of ranks that were connected, and are not any more */
+  GHashTable *left;      /* rank that was connected, and is not any more -> number of the last event before that */
   GQueue held;           /* Held */
   gsize size;            /* bytes of their details */
+  guint64 last;          /* number of the last one */
+  guint64 last_dropped;  /* and of the last for which there was no room */
+  gboolean said;         /* that one was missed */
 };
 
 static gsize
@@ -67,7 +71,7 @@ dvmd_pmix_audience_new (void)
   DvmdPmixAudience *self = g_new0 (DvmdPmixAudience, 1);
 
   self->connected = g_hash_table_new (NULL, NULL);
-  self->left = g_hash_table_new (NULL, NULL);
+  self->left = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   g_queue_init (&self->held);
   return self;
 }
@@ -180,14 +184,13 @@ hold (DvmdPmixServerJob *job, const Held *event, guint32 rank)
   copy->since = g_get_monotonic_time ();
   if (copy->details != NULL)
     g_variant_ref (copy->details);
+  copy->number = ++audience->last;
   drop_old (audience);
   audience->size += get_size (copy);
   g_queue_push_tail (&audience->held, copy);
   while (audience->held.length > MAX_HELD || audience->size > MAX_HELD_SIZE)
     {
-      dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_INFO, job->job->nspace,
-                    "its processes that have not called PMIx_Init yet miss event %d: there are more than can be kept",
-                    ((const Held *)audience->held.head->data)->status);
+      audience->last_dropped = ((const Held *)audience->held.head->data)->number;
       drop_oldest (audience);
     }
 }
@@ -209,11 +212,11 @@ add_rank (GArray *present, const Held *event, const char *nspace, guint32 rank)
     add_proc (present, nspace, rank);
 }
 
+/* One that has left may come back: its program was only the first of several. */
 static gboolean
 is_complete (const DvmdPmixServerJob *job)
 {
-  return g_hash_table_size (job->audience->connected) + g_hash_table_size (job->audience->left)
-         >= dvmd_pmix_job_count_on_node (job->job, job->job->my_node);
+  return g_hash_table_size (job->audience->connected) >= dvmd_pmix_job_count_on_node (job->job, job->job->my_node);
 }
 
 /* Adds to present those of the job's ranks that are connected. */
@@ -228,8 +231,7 @@ address_job (DvmdPmixServerJob *job, const Held *event, guint32 rank, GArray *pr
     {
       if (g_hash_table_contains (audience->connected, GUINT_TO_POINTER (rank)))
         add_rank (present, event, job->job->nspace, rank);
-      else if (dvmd_pmix_job_has_local_rank (job->job, rank)
-               && !g_hash_table_contains (audience->left, GUINT_TO_POINTER (rank)))
+      else if (dvmd_pmix_job_has_local_rank (job->job, rank))
         hold (job, event, rank);
       return;
     }
@@ -321,6 +323,47 @@ dvmd_pmix_server_notify_event (DvmdPmix *pmix, int status, const DvmdPmixProc *s
   notify_all (self, &event, present);
 }
 
+/* The number of the last event that was told before the rank left, 0: it comes for the first time. */
+static guint64
+take_left (DvmdPmixAudience *self, guint32 rank)
+{
+  g_autofree guint64 *number = NULL;
+
+  if (!g_hash_table_steal_extended (self->left, GUINT_TO_POINTER (rank), NULL, (gpointer *)&number))
+    return 0;
+  return *number;
+}
+
+static void
+say_missed (DvmdPmixServerJob *job, guint32 rank)
+{
+  if (job->audience->said)
+    return;
+  job->audience->said = TRUE;
+  dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, job->job->nspace, rank,
+                 "misses events that were told before it called PMIx_Init, the oldest of more than can be kept for a "
+                 "job; others of the job may, too");
+}
+
+/* since: the number of the last event that it has been told */
+static void
+tell_held (DvmdPmixServer *self, DvmdPmixServerJob *job, const pmix_proc_t *proc, guint64 since)
+{
+  drop_old (job->audience);
+  if (job->audience->last_dropped > since)
+    say_missed (job, proc->rank);
+  for (GList *l = job->audience->held.head; l != NULL; l = l->next)
+    {
+      const Held *event = l->data;
+      g_autoptr (GArray) present = g_array_new (FALSE, FALSE, sizeof (pmix_proc_t));
+
+      if (event->number <= since || (event->rank != DVMD_PMIX_RANK_WILDCARD && event->rank != proc->rank))
+        continue;
+      add_proc (present, proc->nspace, proc->rank);
+      notify_all (self, event, present);
+    }
+}
+
 void
 dvmd_pmix_server_rank_connected (DvmdPmixServer *self, const pmix_proc_t *proc)
 {
@@ -332,20 +375,10 @@ dvmd_pmix_server_rank_connected (DvmdPmixServer *self, const pmix_proc_t *proc)
     return;
   n_before = GPOINTER_TO_UINT (g_hash_table_lookup (job->audience->connected, rank));
   g_hash_table_insert (job->audience->connected, rank, GUINT_TO_POINTER (n_before + 1));
-  /* One that was connected before has been told what there was. */
-  if (n_before > 0 || g_hash_table_remove (job->audience->left, rank))
+  /* One that is connected is told of each as it comes. */
+  if (n_before > 0)
     return;
-  drop_old (job->audience);
-  for (GList *l = job->audience->held.head; l != NULL; l = l->next)
-    {
-      const Held *event = l->data;
-      g_autoptr (GArray) present = g_array_new (FALSE, FALSE, sizeof (pmix_proc_t));
-
-      if (event->rank != DVMD_PMIX_RANK_WILDCARD && event->rank != proc->rank)
-        continue;
-      add_proc (present, proc->nspace, proc->rank);
-      notify_all (self, event, present);
-    }
+  tell_held (self, job, proc, take_left (job->audience, proc->rank));
   if (!is_complete (job))
     return;
   g_queue_clear_full (&job->audience->held, held_free);
@@ -364,6 +397,6 @@ dvmd_pmix_server_rank_left (DvmdPmixServer *self, const pmix_proc_t *proc)
   else if (n == 1)
     {
       g_hash_table_remove (job->audience->connected, rank);
-      g_hash_table_add (job->audience->left, rank);
+      g_hash_table_insert (job->audience->left, rank, g_memdup2 (&job->audience->last, sizeof job->audience->last));
     }
 }

@@ -253,6 +253,33 @@ class Late(Case):
         self.touch('told')
         self.assertEqual(self.end(late), self.heard(f'{sender.nspace}.0', range(4)))
 
+    def test_one_after_another(self):
+        """A rank that runs one PMIx program after another: what is told between them comes to the next one, and what has been told comes no more."""
+        dvm = self.nodes(2, ['pmix-servers=1'])
+        words = f'{CLIENT} on {EVENT} await {EVENT} && touch {self.path("first")}$DVM_RANK && while ! test -e {self.path("told")}; do sleep 0.05; done && exec {CLIENT} on {EVENT},{LAST} await {LAST}'
+        job, job_out, _ = dvm.start(['sh', '-c', words], np=2, hosts=['node1:1,node2:1'])
+        job.said = job_out
+        dvmtest.wait_until(lambda: job.get('NumRegistered') == 2, 'both to be there')
+        before = self.start(dvm, 'tell', EVENT, GLOBAL, 'text=before')
+        self.end(before)
+        self.wait_for('first0', 'first1')
+        between = self.start(dvm, 'tell', EVENT, GLOBAL, 'text=between', 'tell', LAST, GLOBAL)
+        self.end(between)
+        self.touch('told')
+        lines = [f'{rank}: {EVENT} from {sender.nspace}.0 text={text}' for rank in (0, 1) for sender, text in ((before, 'before'), (between, 'between'))]
+        self.assertEqual(self.end(job), sorted(lines + [f'{rank}: {LAST} from {between.nspace}.0' for rank in (0, 1)]))
+
+    def test_too_many(self):
+        """Of more than can be kept the last ones come, and the log says once that the others did not."""
+        dvm = self.nodes(1, ['pmix-servers=1'])
+        late = self.start(dvm, '--after', self.path('told'), 'on', '-3003', 'await', '-3003', '512', 'touch', self.path('heard'), np=2)
+        late.wait_running()
+        self.end(self.start(dvm, 'flood', '600', '-3003', GLOBAL))
+        self.assertNotIn('misses events', dvm.log())
+        self.touch('told')
+        self.assertEqual(len(self.end(late)), 2 * 512)
+        self.assertEqual(dvm.log().count('misses events'), 1, dvm.log())
+
     def test_not_cached(self):
         """An event that is for those alone who have a handler now."""
         dvm = self.nodes(1)
