@@ -49,9 +49,14 @@ def _is_told(pid, environment):
     return end != 0 and len(environment) >= end - start
 
 
+def get_state(pid):
+    """The letter that ps shows, '' when it is gone."""
+    return _read(f'/proc/{pid}/stat').rpartition(b') ')[2][:1].decode()
+
+
 def is_running(pid):
-    # Read once: a zombie may be reaped at any moment.
-    return _read(f'/proc/{pid}/stat').rpartition(b') ')[2][:1] not in (b'', b'Z', b'X')
+    # Asked once: a zombie may be reaped at any moment.
+    return get_state(pid) not in ('', 'Z', 'X')
 
 
 def _get_program(pid):

@@ -4,7 +4,6 @@
 import os
 import signal
 import subprocess
-import time
 
 import dvmtest
 import leftovers
@@ -82,11 +81,18 @@ class Pull(dvmtest.Case):
     def lines(self, size):
         return f'yes {LINE.decode().strip()} | head -c {size}'
 
-    def is_still(self, out):
-        """Nothing has come for half a second."""
+    def is_held_up(self, job):
+        """The processes of its pipeline wait, and have something to write."""
+        pipeline = leftovers.find_children(job.pids()[0], 'yes') + leftovers.find_children(job.pids()[0], 'head')
+        return len(pipeline) == 2 and all(leftovers.get_state(pid) == 'S' for pid in pipeline)
+
+    def is_still(self, dvm, job, out):
+        """Nothing of it comes while another job of its node starts, and writes what takes the same way, and ends."""
         size = len(out.data)
-        time.sleep(0.5)
-        return size > 0 and len(out.data) == size
+        if size == 0 or not self.is_held_up(job):
+            return False
+        self.assertEqual(dvm.run(['echo', 'behind'], np=1, hosts=['node1']).lines, ['behind'])
+        return len(out.data) == size and self.is_held_up(job)
 
     def pulls(self, dvm):
         return dvm.get('Statistics')['output-pulls']
@@ -184,7 +190,7 @@ class Slow(Pull):
         self.wait_said(reader, ' pull 0\n')
         before = self.memory(dvm)
         self.touch(dvm, 'go')
-        wait_until(lambda: self.is_still(out), 'the job to stand still')
+        wait_until(lambda: self.is_still(dvm, job, out), 'the job to stand still')
         self.assertLess(len(out.data), MUCH)
         self.assertFalse(job.get('Ended'))
         for pid, size in self.memory(dvm).items() if not dvm.is_instrumented() else ():
@@ -212,7 +218,7 @@ class Ends(Pull):
         tool, reader = self.tool(dvm, node, 'gate', self.path(dvm, 'gate'), 'pull', 'out', job.nspace, 'stay')
         self.wait_said(reader, ' pull 0\n')
         self.touch(dvm, 'go')
-        wait_until(lambda: self.is_still(out), 'the job to stand still')
+        wait_until(lambda: self.is_still(dvm, job, out), 'the job to stand still')
         return job, out, tool
 
     def test_tool(self):
