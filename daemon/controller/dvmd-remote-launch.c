@@ -154,12 +154,17 @@ ask (Launch *self, DvmdLauncher *launcher)
   dvmd_launcher_launch_async (launcher, &request, NULL, on_launched, self);
 }
 
-/* An agent that was ordered to leave meanwhile is not started. */
+/*
+ * An agent that was ordered to leave meanwhile is not started, nor is any when the DVM ends: the end waits for those
+ * that a launcher has, and might not wait for it.
+ */
 static void
 drop_unwanted (Launch *self)
 {
+  gboolean stopping = dvmd_remote_is_stopping (self->remote);
+
   for (guint i = self->entries->len; i > 0; i--)
-    if (((DvmdAgentEntry *)g_ptr_array_index (self->entries, i - 1))->step != AGENT_LAUNCHED)
+    if (stopping || ((DvmdAgentEntry *)g_ptr_array_index (self->entries, i - 1))->step != AGENT_LAUNCHED)
       {
         g_ptr_array_remove_index (self->entries, i - 1);
         g_ptr_array_remove_index (self->inputs, i - 1);

@@ -265,6 +265,23 @@ class Faults(Elastic):
         dvm.call('Shutdown', '(a{sv})', {})
         self.assertEqual(dvm.wait_exit(), 0)
 
+    def test_stop_between_launchers(self):
+        """One launcher declines when the DVM is about to end: the next one starts nothing that nobody would wait for."""
+        folder = self.place()
+        asked, started = os.path.join(folder, 'asked'), os.path.join(folder, 'started')
+        env = self.fake_agent(f'[ $name = n1 ] && touch {started}')
+        dvm = self.start(nodes=1, env=env, settings=['plugin-settings=launcher-local.grace=1', f'test-plugin=launcher decline; launcher until {asked}; launcher decline'])
+        os.kill(self.agents(dvm)['node1'], signal.SIGSTOP)
+        self.grow(dvm, 'n1')
+        dvm.call('Shutdown', '(a{sv})', {})
+        # The agent that stands still is all that the end waits for.
+        dvmtest.wait_until(lambda: 'have not ended in time' in dvm.log(), 'the end of that agent to begin')
+        with open(asked, 'w', encoding='utf-8'):
+            pass
+        self.assertEqual(dvm.wait_exit(), 0)
+        self.assertFalse(os.path.exists(started), dvm.log())
+        self.assertFalse(dvm.processes(), dvm.log())
+
 
 class ChangesRadix2(Changes):
     radix = 2
