@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "dvmd-services.h"
+#include "dvmd-controller-groups.h"
 #include "dvmd-controller-jobs.h"
 #include "dvmd-core-sessions.h"
 #include "dvmd-log.h"
@@ -30,6 +31,7 @@ typedef struct
   guint32 range;
   GVariant *procs; /* of a range of processes: a(su) */
   GVariant *details;
+  int refusal;         /* of an event of a group; success: none */
   GHashTable *targets; /* agent -> GVariantBuilder of a(su): whom it is to tell */
   guint tools;         /* whose tools are told, too */
 } Event;
@@ -316,6 +318,43 @@ add_range (Event *self, GError **error)
     }
 }
 
+static gboolean
+is_of_groups (int status)
+{
+  return status <= DVMD_PMIX_GROUP_INVITED && status >= DVMD_PMIX_GROUP_MEMBER_FAILED;
+}
+
+/*
+ * A group is believed by those who are told of it. So only what is true of it is told; and the members with it, of whom
+ * a range says nothing to those in it.
+ */
+static gboolean
+check_group (Event *self, GError **error)
+{
+  const char *name = NULL;
+  int status;
+
+  if (!is_of_groups (self->status))
+    return TRUE;
+  g_variant_lookup (self->details, DVMD_PMIX_KEY_GROUP_ID, "&s", &name);
+  status = dvmd_controller_check_group_event (self->controller, self->call, self->status, name, self->procs);
+  if (status == DVMD_PMIX_SUCCESS && self->status == DVMD_PMIX_GROUP_CONSTRUCT_COMPLETE)
+    {
+      GVariantDict details;
+
+      g_variant_dict_init (&details, self->details);
+      g_variant_dict_insert_value (&details, DVMD_PMIX_KEY_GROUP_MEMBERS, self->procs);
+      g_variant_unref (self->details);
+      self->details = g_variant_ref_sink (g_variant_dict_end (&details));
+    }
+  self->refusal = status;
+  if (status == DVMD_PMIX_SUCCESS)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "Group %s is not at that point (PMIx status %d)",
+               name != NULL ? name : "without a name", status);
+  return FALSE;
+}
+
 static void
 free_targets (gpointer targets)
 {
@@ -329,7 +368,6 @@ handle_event (gpointer service, DvmdCall *call, GVariant *request)
   g_autoptr (DvmdRequester) requester = dvmd_call_new_requester (call);
   g_autoptr (GHashTable) targets = g_hash_table_new_full (NULL, NULL, NULL, free_targets);
   g_autoptr (GVariant) procs = NULL;
-  g_autoptr (GVariant) details = NULL;
   g_autoptr (GError) error = NULL;
   Event event = {
     .controller = controller,
@@ -341,17 +379,17 @@ handle_event (gpointer service, DvmdCall *call, GVariant *request)
   };
   int status = DVMD_PMIX_SUCCESS;
 
-  g_variant_get (request, "(iu@a(su)@a{sv})", &event.status, &event.range, &procs, &details);
+  g_variant_get (request, "(iu@a(su)@a{sv})", &event.status, &event.range, &procs, &event.details);
   event.procs = procs;
-  event.details = details;
-  if (add_range (&event, &error))
+  if (add_range (&event, &error) && check_group (&event, &error))
     send_to_agents (&event);
   else
     {
       /* PMIx hands on a number alone. */
       g_message ("%s cannot tell of event %d: %s", requester->name, event.status, error->message);
-      status = dvmd_pmix_status_from_error (error);
+      status = event.refusal != DVMD_PMIX_SUCCESS ? event.refusal : dvmd_pmix_status_from_error (error);
     }
+  g_variant_unref (event.details);
   dvmd_controller_answer (controller, call->id, status, NULL);
 }
 

@@ -31,6 +31,7 @@ typedef struct
 
 typedef enum
 {
+  INVITING,
   FORMING,
   WHOLE,
   ENDING
@@ -42,6 +43,7 @@ typedef struct
   char *name;
   char *key;
   GroupState state;
+  guint64 leader;      /* who invites */
   gboolean broken;     /* a member has ended without leaving */
   guint32 flags;       /* DvmdGroupFlags */
   GHashTable *members; /* set of those who are left, see make_member() */
@@ -141,6 +143,7 @@ group_new (Groups *all, const char *name, const char *key)
   self->all = all;
   self->name = g_strdup (name);
   self->key = g_strdup (key);
+  self->state = FORMING;
   self->members = new_set ();
   self->calls = g_ptr_array_new_with_free_func (drop_call);
   self->infos = g_ptr_array_new_with_free_func ((GDestroyNotify)g_variant_unref);
@@ -185,7 +188,7 @@ static gboolean
 has_come (const Group *self, guint64 member)
 {
   return g_hash_table_contains (self->members, &member)
-         && (self->state != FORMING || !g_hash_table_contains (self->missing, &member));
+         && (self->state > FORMING || !g_hash_table_contains (self->missing, &member));
 }
 
 /* (nullable): the one of that name that it is in; others that want it in theirs are nothing to it */
@@ -255,7 +258,7 @@ tell_of_jobs (Group *self)
 }
 
 /*
- * What the members have for one another goes once to each server: by it all of its clients are served. names
+ * The information of the members goes once to each server: by it all of its clients are served. names
  * (nullable): of jobs
  */
 static void
@@ -297,7 +300,7 @@ fail (Group *self, int status)
       g_hash_table_unref (self->members);
       self->members = g_steal_pointer (&missing);
     }
-  if (self->state == FORMING || g_hash_table_size (self->members) == 0)
+  if (self->state <= FORMING || g_hash_table_size (self->members) == 0)
     drop (self);
   else
     self->state = WHOLE;
@@ -489,11 +492,11 @@ handle_destruct (Groups *self, DvmdCall *call, guint64 caller, const char *name,
 
   if (group == NULL)
     status = DVMD_PMIX_ERR_NOT_FOUND;
-  else if (group->state == FORMING || (group->state == ENDING && !g_hash_table_contains (group->missing, &caller)))
+  else if (group->state <= FORMING || (group->state == ENDING && !g_hash_table_contains (group->missing, &caller)))
     status = DVMD_PMIX_ERR_BAD_PARAM;
   else if (group->broken)
     {
-      /* Who has been told has left. */
+      /* A member that has been told has left. */
       status = DVMD_PMIX_ERR_LOST_CONNECTION;
       forget_member (group, caller);
       if (g_hash_table_size (group->members) == 0)
@@ -540,6 +543,132 @@ handle_group (gpointer service, DvmdCall *call, GVariant *request)
     handle_construct (self, call, caller, name, key, flags, timeout, procs, given);
 }
 
+/* ---- invitations ---- */
+
+/* (transfer full) */
+static GPtrArray *
+list_groups (Groups *self, guint64 member)
+{
+  GPtrArray *found = g_ptr_array_new ();
+  GHashTableIter iter;
+  gpointer same;
+
+  g_hash_table_iter_init (&iter, self->names);
+  while (g_hash_table_iter_next (&iter, NULL, &same))
+    for (guint i = 0; i < ((GPtrArray *)same)->len; i++)
+      {
+        Group *group = ((GPtrArray *)same)->pdata[i];
+
+        if (g_hash_table_contains (group->members, &member))
+          g_ptr_array_add (found, group);
+      }
+  return found;
+}
+
+static gboolean
+is_named (Groups *self, GVariant *procs, guint64 member)
+{
+  DvmdJob *job = dvmd_core_get_job (get_core (self), get_job (member));
+  const char *name = dvm_job_get_nspace (dvmd_job_get_record (job));
+  GVariantIter iter;
+  const char *nspace;
+  guint32 rank;
+
+  g_variant_iter_init (&iter, procs);
+  while (g_variant_iter_next (&iter, "(&su)", &nspace, &rank))
+    if ((rank == get_rank (member) || rank == DVMD_PMIX_RANK_WILDCARD) && g_str_equal (nspace, name))
+      return TRUE;
+  return FALSE;
+}
+
+/* Only the first of these is told by the leader to those whom it invites; the group is one when all have accepted. */
+static int
+invite (Groups *self, const DvmdCall *call, guint64 leader, const char *name, GVariant *procs)
+{
+  Group *group = find_of_member (self, name, leader);
+  int status;
+
+  if (group != NULL && group->state != INVITING)
+    return DVMD_PMIX_ERR_EXISTS;
+  /* It tries again. */
+  if (group != NULL)
+    drop (group);
+  group = group_new (self, name, "");
+  group->state = INVITING;
+  group->leader = leader;
+  status = find_members (group, call, leader, procs);
+  if (status != DVMD_PMIX_SUCCESS)
+    {
+      group_free (group);
+      return status;
+    }
+  group->missing = copy_set (group->members);
+  g_hash_table_remove (group->missing, &leader);
+  keep (group);
+  return status;
+}
+
+/* An answer does not say which group it is about. */
+static int
+reply (Groups *self, guint64 member, GVariant *procs, gboolean accepts)
+{
+  g_autoptr (GPtrArray) groups = list_groups (self, member);
+  int status = DVMD_PMIX_ERR_NOT_FOUND;
+
+  for (guint i = 0; i < groups->len; i++)
+    {
+      Group *group = groups->pdata[i];
+
+      if (group->state != INVITING || !g_hash_table_contains (group->missing, &member)
+          || !is_named (self, procs, group->leader))
+        continue;
+      status = DVMD_PMIX_SUCCESS;
+      if (accepts && find_of_member (self, group->name, member) == NULL)
+        g_hash_table_remove (group->missing, &member);
+    }
+  return status;
+}
+
+/* The leader says so to all. */
+static int
+declare (Groups *self, guint64 leader, const char *name, GVariant *procs)
+{
+  Group *group = find_of_member (self, name, leader);
+  GHashTableIter iter;
+  gpointer member;
+
+  if (group == NULL || group->state != INVITING || group->leader != leader)
+    return DVMD_PMIX_ERR_NOT_FOUND;
+  if (g_hash_table_size (group->missing) > 0)
+    return DVMD_PMIX_ERR_BAD_PARAM;
+  g_hash_table_iter_init (&iter, group->members);
+  while (g_hash_table_iter_next (&iter, &member, NULL))
+    if (!is_named (self, procs, *(guint64 *)member))
+      return DVMD_PMIX_ERR_BAD_PARAM;
+  g_clear_pointer (&group->missing, g_hash_table_unref);
+  group->state = WHOLE;
+  return DVMD_PMIX_SUCCESS;
+}
+
+int
+dvmd_controller_check_group_event (DvmdController *controller, const DvmdCall *call, int status, const char *name,
+                                   GVariant *procs)
+{
+  Groups *self = dvmd_services_get (controller, &dvmd_groups_service);
+  DvmdJob *job = dvmd_core_find_job (get_core (self), call->nspace);
+  guint64 caller = job != NULL ? make_member (dvmd_job_get_id (job), call->rank) : 0;
+
+  if (job == NULL)
+    return DVMD_PMIX_ERR_NOT_SUPPORTED;
+  if (status == DVMD_PMIX_GROUP_INVITE_ACCEPTED || status == DVMD_PMIX_GROUP_INVITE_DECLINED)
+    return reply (self, caller, procs, status == DVMD_PMIX_GROUP_INVITE_ACCEPTED);
+  if (name == NULL)
+    return DVMD_PMIX_ERR_BAD_PARAM;
+  if (status == DVMD_PMIX_GROUP_INVITED)
+    return invite (self, call, caller, name, procs);
+  return declare (self, caller, name, procs);
+}
+
 /* ---- members that end ---- */
 
 static void
@@ -575,13 +704,13 @@ notify (Group *self, const char *nspace, guint32 rank)
     tell_members (self, GPOINTER_TO_UINT (job), nspace, rank);
 }
 
-/* What it has contributed before is forgotten with it; its own call is answered to nobody. */
+/* It is missed no more; its own call is answered to nobody. */
 static void
 member_ended_while (Group *self, guint64 member)
 {
   gboolean was_missing = g_hash_table_remove (self->missing, &member);
 
-  /* Who has come to the end has left. */
+  /* A member that has come to the end has left. */
   if (self->state == ENDING && !was_missing)
     return;
   if ((self->flags & DVMD_GROUP_OPTIONAL) != 0 || (self->state == ENDING && (self->flags & DVMD_GROUP_NOTIFY) != 0))
@@ -595,6 +724,11 @@ member_ended (Group *self, guint64 member, const char *nspace)
 {
   gboolean leaving = self->state == ENDING && !g_hash_table_contains (self->missing, &member);
 
+  if (self->state == INVITING)
+    {
+      drop (self);
+      return;
+    }
   forget_member (self, member);
   if (self->state != FORMING && !leaving)
     {
@@ -606,26 +740,6 @@ member_ended (Group *self, guint64 member, const char *nspace)
     member_ended_while (self, member);
   else if (g_hash_table_size (self->members) == 0)
     drop (self);
-}
-
-/* (transfer full) */
-static GPtrArray *
-list_groups (Groups *self, guint64 member)
-{
-  GPtrArray *found = g_ptr_array_new ();
-  GHashTableIter iter;
-  gpointer same;
-
-  g_hash_table_iter_init (&iter, self->names);
-  while (g_hash_table_iter_next (&iter, NULL, &same))
-    for (guint i = 0; i < ((GPtrArray *)same)->len; i++)
-      {
-        Group *group = ((GPtrArray *)same)->pdata[i];
-
-        if (g_hash_table_contains (group->members, &member))
-          g_ptr_array_add (found, group);
-      }
-  return found;
 }
 
 static void
@@ -692,7 +806,7 @@ dvmd_controller_list_groups (DvmdController *controller)
   g_hash_table_iter_init (&iter, self->names);
   while (g_hash_table_iter_next (&iter, &name, &same))
     for (guint i = 0; i < ((GPtrArray *)same)->len; i++)
-      if (((Group *)((GPtrArray *)same)->pdata[i])->state != FORMING)
+      if (((Group *)((GPtrArray *)same)->pdata[i])->state > FORMING)
         g_ptr_array_add (names, name);
   return names;
 }
@@ -719,7 +833,7 @@ dvmd_controller_list_group_members (DvmdController *controller, const char *name
       GHashTableIter iter;
       gpointer member;
 
-      if (group->state == FORMING)
+      if (group->state <= FORMING)
         continue;
       if (members == NULL)
         members = g_array_new (FALSE, FALSE, sizeof (guint64));

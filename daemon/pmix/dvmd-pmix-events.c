@@ -15,6 +15,7 @@
 #include "dvm.h"
 #include "dvmd-log.h"
 #include "dvmd-pmix-calls.h"
+#include "dvmd-pmix-groups.h"
 #include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-read.h"
 #include "dvmd-pmix-upcall.h"
@@ -81,6 +82,14 @@ check_info (const pmix_info_t *info, GError **error)
   return TRUE;
 }
 
+/* Processes tell of these, and the controller looks at what is true. */
+static gboolean
+is_of_invitation (pmix_status_t status)
+{
+  return status == PMIX_GROUP_INVITED || status == PMIX_GROUP_INVITE_ACCEPTED || status == PMIX_GROUP_INVITE_DECLINED
+         || status == PMIX_GROUP_CONSTRUCT_COMPLETE;
+}
+
 /*
  * The library's server (4.2.2) believes the event that a group has been made, whoever tells it: the group is then one,
  * for collectives, too. Nothing of groups is told but what the controller itself knows.
@@ -88,11 +97,22 @@ check_info (const pmix_info_t *info, GError **error)
 static gboolean
 check_status (pmix_status_t status, GError **error)
 {
-  if (status > PMIX_GROUP_INVITED || status < PMIX_GROUP_MEMBER_FAILED)
+  if (status > PMIX_GROUP_INVITED || status < PMIX_GROUP_MEMBER_FAILED
+      || (is_of_invitation (status) && dvmd_pmix_groups_are_served ()))
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
                "Event %d is one of groups, which the DVM alone tells of: use an event of your own", status);
   return FALSE;
+}
+
+/* As the controller reads it. */
+static gboolean
+add_group (GVariantBuilder *details, const pmix_info_t *info, GError **error)
+{
+  if (!dvmd_pmix_group_check_name (info->value.data.string, error))
+    return FALSE;
+  g_variant_builder_add (details, "{sv}", info->key, g_variant_new_string (info->value.data.string));
+  return TRUE;
 }
 
 static gboolean
@@ -154,6 +174,12 @@ read_event (const DvmdPmixUpcall *upcall, GError **error)
         continue;
       if (!check_info (info, error))
         return NULL;
+      if (is_of_invitation (upcall->status) && PMIX_CHECK_KEY (info, PMIX_GROUP_ID))
+        {
+          if (!add_group (&details, info, error))
+            return NULL;
+          continue;
+        }
       if (PMIX_CHECK_KEY (info, PMIX_EVENT_CUSTOM_RANGE) ? !add_targets (&targets, info, &size, error)
                                                          : !add_detail (&details, info, &size, error))
         return NULL;

@@ -34,26 +34,6 @@ typedef pmix_status_t (*ServeGroup) (pmix_server_caddy_t *client, pmix_buffer_t 
 typedef pmix_status_t (*ServeFence) (pmix_server_caddy_t *client, pmix_buffer_t *buffer, pmix_modex_cbfunc_t modex,
                                      pmix_op_cbfunc_t done);
 
-/* PMIx_Get_version() is a text with the number somewhere, as in "OpenPMIx 4.2.2 (PMIx Standard: 4.1, ...)". */
-static gboolean
-is_known_version (void)
-{
-  static gsize answer_once;
-
-  if (g_once_init_enter (&answer_once))
-    {
-      const char *version = PMIx_Get_version ();
-      const char *number = version + strcspn (version, "0123456789");
-      g_autofree char *known = g_strdup_printf ("%ld.%ld.%ld", PMIX_VERSION_MAJOR, PMIX_VERSION_MINOR,
-                                                PMIX_VERSION_RELEASE);
-      gsize length = strlen (known);
-
-      g_once_init_leave (&answer_once,
-                         strncmp (number, known, length) == 0 && !g_ascii_isdigit (number[length]) ? TRUE : 2);
-    }
-  return answer_once == TRUE;
-}
-
 /* ---- requests ---- */
 
 static pmix_status_t
@@ -207,7 +187,7 @@ take (pmix_server_caddy_t *client, pmix_buffer_t *buffer, gboolean dissolves)
 EXPORTED pmix_status_t
 pmix_server_grpconstruct (pmix_server_caddy_t *client, pmix_buffer_t *buffer)
 {
-  if (is_known_version ())
+  if (dvmd_pmix_groups_are_served ())
     return take (client, buffer, FALSE);
   return ((ServeGroup)dlsym (RTLD_NEXT, "pmix_server_grpconstruct")) (client, buffer);
 }
@@ -215,7 +195,7 @@ pmix_server_grpconstruct (pmix_server_caddy_t *client, pmix_buffer_t *buffer)
 EXPORTED pmix_status_t
 pmix_server_grpdestruct (pmix_server_caddy_t *client, pmix_buffer_t *buffer)
 {
-  if (is_known_version ())
+  if (dvmd_pmix_groups_are_served ())
     return take (client, buffer, TRUE);
   return ((ServeGroup)dlsym (RTLD_NEXT, "pmix_server_grpdestruct")) (client, buffer);
 }
@@ -285,6 +265,18 @@ fence_expanded (pmix_server_caddy_t *client, pmix_buffer_t *request, GArray *pro
   return status;
 }
 
+/* The library's own notes of groups that it has told its clients of. */
+static void
+drop_notes (void)
+{
+#ifdef HAVE_PMIX_SERVER_GLOBALS_GROUPS
+  pmix_list_item_t *item;
+
+  while ((item = pmix_list_remove_first (&pmix_server_globals.groups)) != NULL)
+    PMIX_RELEASE (item);
+#endif
+}
+
 EXPORTED pmix_status_t
 pmix_server_fence (pmix_server_caddy_t *client, pmix_buffer_t *buffer, pmix_modex_cbfunc_t modex, pmix_op_cbfunc_t done)
 {
@@ -296,7 +288,10 @@ pmix_server_fence (pmix_server_caddy_t *client, pmix_buffer_t *buffer, pmix_mode
   gsize n;
   pmix_status_t status;
 
-  if (!is_known_version () || dvmd_pmix_groups_are_none ())
+  if (!dvmd_pmix_groups_are_served ())
+    return next (client, buffer, modex, done);
+  drop_notes ();
+  if (dvmd_pmix_groups_are_none ())
     return next (client, buffer, modex, done);
   status = read_items (client->peer, buffer, &named, &n, sizeof (pmix_proc_t), PMIX_PROC);
   PMIX_LOAD_PROCID (&proc, client->peer->info->pname.nspace, client->peer->info->pname.rank);

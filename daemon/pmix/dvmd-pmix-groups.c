@@ -42,6 +42,33 @@ struct _DvmdPmixGroup
 static GMutex mutex;
 static GHashTable *groups;
 
+/* PMIx_Get_version() is a text with the number somewhere, as in "OpenPMIx 4.2.2 (PMIx Standard: 4.1, ...)". */
+static gboolean
+is_version_of_headers (void)
+{
+#ifdef HAVE_PMIX_INSIDE
+  const char *version = PMIx_Get_version ();
+  const char *number = version + strcspn (version, "0123456789");
+  g_autofree char *known = g_strdup_printf ("%ld.%ld.%ld", PMIX_VERSION_MAJOR, PMIX_VERSION_MINOR,
+                                            PMIX_VERSION_RELEASE);
+  gsize length = strlen (known);
+
+  return strncmp (number, known, length) == 0 && !g_ascii_isdigit (number[length]);
+#else
+  return FALSE;
+#endif
+}
+
+gboolean
+dvmd_pmix_groups_are_served (void)
+{
+  static gsize answer_once;
+
+  if (g_once_init_enter (&answer_once))
+    g_once_init_leave (&answer_once, is_version_of_headers () ? TRUE : 2);
+  return answer_once == TRUE;
+}
+
 /* ---- the groups of this server ---- */
 
 static void
@@ -71,40 +98,38 @@ drop_unused (DvmdPmixGroup *self)
 
 /* Those who name the same processes mean the same. */
 static char *
-make_key (const DvmdPmixGroupRequest *request)
+make_key (const char *id, const pmix_proc_t *procs, gsize n)
 {
   g_autoptr (GChecksum) sum = g_checksum_new (G_CHECKSUM_SHA256);
 
-  g_checksum_update (sum, (const guchar *)request->id, (gssize)strlen (request->id) + 1);
-  for (gsize i = 0; i < request->n_procs; i++)
+  g_checksum_update (sum, (const guchar *)id, (gssize)strlen (id) + 1);
+  for (gsize i = 0; i < n; i++)
     {
-      g_checksum_update (sum, (const guchar *)request->procs[i].nspace, (gssize)strlen (request->procs[i].nspace) + 1);
-      g_checksum_update (sum, (const guchar *)&request->procs[i].rank, sizeof request->procs[i].rank);
+      g_checksum_update (sum, (const guchar *)procs[i].nspace, (gssize)strlen (procs[i].nspace) + 1);
+      g_checksum_update (sum, (const guchar *)&procs[i].rank, sizeof procs[i].rank);
     }
   return g_strdup (g_checksum_get_string (sum));
 }
 
-/* Takes the processes of the request: of many clients with long lists one is kept. */
+/* Of many clients with long lists one is kept. */
 static DvmdPmixGroup *
-ensure_group (DvmdPmixGroupRequest *request)
+ensure_group (const char *id, const pmix_proc_t *procs, gsize n)
 {
-  g_autofree char *key = make_key (request);
+  g_autofree char *key = make_key (id, procs, n);
   DvmdPmixGroup *self;
 
   if (groups == NULL)
     groups = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, group_free);
   self = g_hash_table_lookup (groups, key);
-  if (self == NULL)
-    {
-      self = g_new0 (DvmdPmixGroup, 1);
-      self->id = g_strdup (request->id);
-      self->key = g_steal_pointer (&key);
-      self->procs = g_memdup2 (request->procs, request->n_procs * sizeof (pmix_proc_t));
-      self->n_procs = request->n_procs;
-      self->clients = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
-      g_hash_table_insert (groups, self->key, self);
-    }
-  free (g_steal_pointer (&request->procs));
+  if (self != NULL)
+    return self;
+  self = g_new0 (DvmdPmixGroup, 1);
+  self->id = g_strdup (id);
+  self->key = g_steal_pointer (&key);
+  self->procs = g_memdup2 (procs, n * sizeof (pmix_proc_t));
+  self->n_procs = n;
+  self->clients = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
+  g_hash_table_insert (groups, self->key, self);
   return self;
 }
 
@@ -145,6 +170,27 @@ dvmd_pmix_groups_are_none (void)
   g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&mutex);
 
   return groups == NULL || g_hash_table_size (groups) == 0;
+}
+
+void
+dvmd_pmix_groups_note (const pmix_proc_t *client, const char *id, GVariant *members)
+{
+  gsize n = g_variant_n_children (members);
+  g_autofree pmix_proc_t *procs = g_new0 (pmix_proc_t, n);
+  DvmdPmixGroup *group;
+
+  for (gsize i = 0; i < n; i++)
+    {
+      const char *nspace;
+
+      g_variant_get_child (members, i, "(&su)", &nspace, &procs[i].rank);
+      PMIX_LOAD_NSPACE (procs[i].nspace, nspace);
+    }
+  dvmd_pmix_sort_procs (procs, n);
+  g_mutex_lock (&mutex);
+  group = ensure_group (id, procs, n);
+  g_hash_table_add (group->clients, make_name (client));
+  g_mutex_unlock (&mutex);
 }
 
 static gboolean
@@ -224,7 +270,7 @@ read_flag (const pmix_info_t *info, guint32 flag, guint32 *flags, GError **error
   return TRUE;
 }
 
-/* What the client gives the others. */
+/* The client gives this to the others. */
 static gboolean
 read_given (const pmix_info_t *info, GVariantBuilder *given, gsize *size, GError **error)
 {
@@ -297,8 +343,8 @@ read_directive (const pmix_info_t *info, Directives *directives, GError **error)
   return TRUE;
 }
 
-static gboolean
-check_name (const char *id, GError **error)
+gboolean
+dvmd_pmix_group_check_name (const char *id, GError **error)
 {
   const char *nspace = dvmd_pmix_upcall_get_nspace ();
 
@@ -342,7 +388,7 @@ read_request (DvmdPmixGroupRequest *request, GError **error)
   DvmdPmixGroup *group = NULL;
   gboolean good;
 
-  if (!check_name (request->id, error))
+  if (!dvmd_pmix_group_check_name (request->id, error))
     return NULL;
   for (gsize i = 0; i < request->n_info; i++)
     if (!read_directive (&request->info[i], &directives, error))
@@ -350,7 +396,8 @@ read_request (DvmdPmixGroupRequest *request, GError **error)
   if (!request->dissolves)
     {
       g_mutex_lock (&mutex);
-      group = ensure_group (request);
+      group = ensure_group (request->id, request->procs, request->n_procs);
+      free (g_steal_pointer (&request->procs));
       good = group->n_asking > 0 || add_members (group, &members, error);
       if (good)
         {

@@ -55,6 +55,11 @@ void dvmd_pmix_group_request_free (DvmdPmixGroupRequest *self);
 gboolean dvmd_pmix_groups_find (const pmix_proc_t *client, const char *id, pmix_proc_t **members, gsize *n);
 /* From any thread: there is none at all. */
 gboolean dvmd_pmix_groups_are_none (void);
+/* Whether this server has groups: the library that it has is the one that it was built with. */
+gboolean dvmd_pmix_groups_are_served (void);
+gboolean dvmd_pmix_group_check_name (const char *id, GError **error);
+/* The client is in that group now, as others have told. members: a(su) */
+void dvmd_pmix_groups_note (const pmix_proc_t *client, const char *id, GVariant *members);
 /* The clients of that job have gone. */
 void dvmd_pmix_groups_forget (const char *nspace);
 

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "dvmd-log.h"
+#include "dvmd-pmix-groups.h"
 #include "dvmd-pmix-private.h"
 #include "dvmd-pmix-read.h"
 
@@ -296,6 +297,35 @@ was_told (DvmdPmixServer *self, const Held *event)
   return name != NULL && g_hash_table_contains (self->told, name);
 }
 
+/* Those of its members who are here, the one who tells of it, too. */
+static void
+note_group (DvmdPmixServer *self, GVariant *details)
+{
+  g_autoptr (GVariant)
+      members = g_variant_lookup_value (details, DVMD_PMIX_KEY_GROUP_MEMBERS, G_VARIANT_TYPE ("a(su)"));
+  const char *id;
+  GVariantIter iter;
+  pmix_proc_t proc;
+  const char *nspace;
+  guint32 rank;
+
+  if (members == NULL || !g_variant_lookup (details, DVMD_PMIX_KEY_GROUP_ID, "&s", &id))
+    return;
+  g_variant_iter_init (&iter, members);
+  while (g_variant_iter_next (&iter, "(&su)", &nspace, &rank))
+    {
+      const DvmdPmixServerJob *job = g_hash_table_lookup (self->jobs, nspace);
+      guint32 last = rank == DVMD_PMIX_RANK_WILDCARD ? (job != NULL ? job->job->ranks->len : 0) : rank + 1;
+
+      for (guint32 i = rank == DVMD_PMIX_RANK_WILDCARD ? 0 : rank; job != NULL && i < last; i++)
+        if (dvmd_pmix_job_has_local_rank (job->job, i))
+          {
+            PMIX_LOAD_PROCID (&proc, nspace, i);
+            dvmd_pmix_groups_note (&proc, id, members);
+          }
+    }
+}
+
 void
 dvmd_pmix_server_notify_event (DvmdPmix *pmix, int status, const DvmdPmixProc *source, const DvmdPmixProc *targets,
                                guint n_targets, GVariant *details)
@@ -311,6 +341,8 @@ dvmd_pmix_server_notify_event (DvmdPmix *pmix, int status, const DvmdPmixProc *s
     PMIX_LOAD_PROCID (&event.source, source->nspace, source->rank);
   if (was_told (self, &event))
     return;
+  if (status == PMIX_GROUP_CONSTRUCT_COMPLETE && owned != NULL)
+    note_group (self, owned);
   for (guint i = 0; i < n_targets; i++)
     {
       DvmdPmixServerJob *job = g_hash_table_lookup (self->jobs, targets[i].nspace);

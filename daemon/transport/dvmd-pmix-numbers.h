@@ -34,6 +34,10 @@ typedef enum
   DVMD_PMIX_ERR_LOST_CONNECTION = -61,
   DVMD_PMIX_EVENT_JOB_END = -145,
   DVMD_PMIX_ERR_INVALID_OPERATION = -158,
+  DVMD_PMIX_GROUP_INVITED = -159,
+  DVMD_PMIX_GROUP_INVITE_ACCEPTED = -161,
+  DVMD_PMIX_GROUP_INVITE_DECLINED = -162,
+  DVMD_PMIX_GROUP_CONSTRUCT_COMPLETE = -166,
   DVMD_PMIX_GROUP_MEMBER_FAILED = -170,
   DVMD_PMIX_ERR_JOB_APP_NOT_EXECUTABLE = -177,
   DVMD_PMIX_ERR_JOB_FAILED_TO_MAP = -179,
@@ -94,6 +98,7 @@ typedef enum
 #define DVMD_PMIX_KEY_AFFECTED_PROC  "pmix.evproc"          /* (su) */
 #define DVMD_PMIX_KEY_AFFECTED_PROCS "pmix.evaffected"      /* a(su) */
 #define DVMD_PMIX_KEY_GROUP_ID       "pmix.grp.id"          /* s */
+#define DVMD_PMIX_KEY_GROUP_MEMBERS  "pmix.grp.mbrs"        /* a(su) */
 #define DVMD_PMIX_KEY_TEXT           "pmix.evtext"          /* s */
 #define DVMD_PMIX_KEY_STATUS         "pmix.job.term.status" /* (i) */
 #define DVMD_PMIX_KEY_TERMINATE_NODE "pmix.evterm.node"     /* b */

@@ -324,7 +324,7 @@ class Refused(Case):
                               ([CUSTOM, 'to=dvm-nobody@1'], 'NOT-FOUND'), ([CUSTOM, 'to=.:7'], 'NOT-FOUND'),
                               ([GLOBAL, f'size={256 * 1024}'], 'OUT-OF-RESOURCE'), ([GLOBAL, f'size={255 * 1024}'], 'SUCCESS')):
             self.assertEqual(self.answer(dvm, 'tell', EVENT, *words), [f'0: tell {EVENT} {status}'])
-        for code in ('-159', '-166', '-170'):
+        for code in ('-160', '-165', '-170'):
             self.assertEqual(self.answer(dvm, 'tell', code, CUSTOM, 'to=.:0', 'group'), [f'0: tell {code} NOT-SUPPORTED'])
         self.assertIn('99 is not a range of an event: use 0 to 7', dvm.log())
         self.assertIn('pmix.evproc of an event is not a process', dvm.log())

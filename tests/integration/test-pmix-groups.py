@@ -161,6 +161,47 @@ class Construct(Case):
         self.assertEqual(lines[2][3], 'number SUCCESS 1')
 
 
+class Invitations(Case):
+    ASK = ['watch', 'invited', 'watch', 'formed', 'fence', '*']
+    GUEST = [*ASK, 'await', 'join', 'await', 'fence', 'g:*', 'destruct', 'g']
+
+    def test_all_accept(self):
+        """Those who are invited and accept are a group with the one who has invited, as any other."""
+        for dvm, host in self.placed():
+            words = [*(word for rank in (1, 5, 7) for word in ('rank', str(rank), *self.GUEST)),
+                     *(word for rank in (2, 3, 4, 6) for word in ('rank', str(rank), 'fence', '*')),
+                     'rank', '0', 'fence', '*', 'invite', 'g', '0,1,5,7', 'fence', 'g:*', 'destruct', 'g']
+            lines = self.say(dvm, *words, np=8, host=host)
+            self.assertEqual(lines[0][1:], ['invite g SUCCESS', 'fence g:* SUCCESS', 'destruct g SUCCESS'])
+            for rank in (1, 5, 7):
+                self.assertEqual(lines[rank][1:], ['told invited g by 0', 'join g SUCCESS', 'told formed g', 'fence g:* SUCCESS', 'destruct g SUCCESS'])
+
+    def test_not_all(self):
+        """A group is not one because somebody says so: who declines, or is not asked, is in none."""
+        dvm = self.nodes(2)
+        guest = ['watch', 'invited', 'fence', '*', 'declare', 'g', '0,1', 'await', 'decline', 'fence', '*', 'destruct', 'g', 'fence', '*']
+        leader = ['declare', 'g', '0,1', 'fence', '*', 'begin-invite', 'g', '0,1', 'fence', '*', 'declare', 'g', '0,1', 'destruct', 'g', 'fence', '*']
+        lines = self.say(dvm, 'rank', '0', *leader, 'rank', '1', *guest, np=2, host='node1:1,node2:1')
+        self.assertEqual(lines[0], ['declare g NOT-FOUND', 'fence * SUCCESS', 'begin-invite g SUCCESS', 'fence * SUCCESS', 'declare g BAD-PARAM', 'destruct g BAD-PARAM',
+                                    'fence * SUCCESS'])
+        self.assertEqual(lines[1], ['fence * SUCCESS', 'declare g NOT-FOUND', 'told invited g by 0', 'decline g SUCCESS', 'fence * SUCCESS', 'destruct g NOT-FOUND',
+                                    'fence * SUCCESS'])
+
+    def test_rights(self):
+        """Nobody is invited by a process that may not tell him of events."""
+        dvm = self.nodes(1, ['pmix-servers=1'])
+        job = self.start(dvm, 'file', self.path('go'))
+        job.wait_running()
+        self.assertEqual(self.say(dvm, 'begin-invite', 'g', f'0,{job.nspace}:0')[0], ['begin-invite g NO-PERMISSIONS'])
+        self.touch('go')
+        self.end(job)
+
+    def test_leave(self):
+        """No server of the library knows that request."""
+        self.assertEqual(self.say(self.nodes(1), 'construct', 'g', '0', 'leave', 'g', 'destruct', 'g')[0],
+                         ['construct g SUCCESS', 'leave g NOT-SUPPORTED', 'destruct g SUCCESS'])
+
+
 class Refused(Case):
     def test_members(self):
         dvm = self.nodes(2)
@@ -262,12 +303,12 @@ class Losses(Case):
             job.wait()
             lines = job.said.finish().decode().splitlines()
             self.assertEqual(sorted(line for line in lines if 'destruct' in line), [f'{rank}: destruct g LOST-CONNECTION' for rank in self.OTHERS])
-            words = ['watch', 'fence', '*', 'construct', 'g', '*', 'notify', 'destruct', 'g', 'await']
+            words = ['watch', 'failed', 'fence', '*', 'construct', 'g', '*', 'notify', 'destruct', 'g', 'await']
             job = self.lose(dvm, host, *words, dies=('rank', '5', 'fence', '*', 'construct', 'g', '*', 'die'))
             job.wait()
             lines = job.said.finish().decode().splitlines()
             self.assertEqual(sorted(line for line in lines if 'destruct' in line), [f'{rank}: destruct g SUCCESS' for rank in self.OTHERS])
-            self.assertEqual(sorted(line for line in lines if 'failed' in line), [f'{rank}: failed g 5' for rank in self.OTHERS])
+            self.assertEqual(sorted(line for line in lines if 'told' in line), [f'{rank}: told failed g 5' for rank in self.OTHERS])
             self.assertEqual(dvm.get('Statistics')['group-members'], 0)
 
     def test_node(self):

@@ -11,12 +11,15 @@
  *   end                                   until that has come
  *   destruct NAME [OPTION]...
  *   leave NAME
- *   invite NAME MEMBERS, await-invite, join, decline   "await-invite" waits for an invitation, which is then answered
+ *   invite NAME MEMBERS                   waits until they have accepted
+ *   begin-invite NAME MEMBERS             invites them
+ *   join, decline                         the invitation that it has been told of
+ *   declare NAME MEMBERS                  tells that the group is formed, as the library does behind an invitation
  *   given RANK                            the number that this rank has given in the last group
  *   fence MEMBERS
  *   put KEY VALUE, get NSPACE:RANK KEY
- *   watch                                 wants to be told of members that fail
- *   await                                 until one has
+ *   watch failed | invited | formed       wants to be told of that
+ *   await                                 until it has been
  *   query number | names | members NAME
  *
  * MEMBERS: "*", all of its job; or RANK, NAMESPACE:RANK and NAMESPACE:*, with commas between. "@" is the namespace in
@@ -255,6 +258,13 @@ destruct (char **words)
 }
 
 static char **
+leave (char **words)
+{
+  say ("leave", words[0], PMIx_Group_leave (words[0], NULL, 0));
+  return words + 1;
+}
+
+static char **
 given (char **words)
 {
   pmix_proc_t proc;
@@ -293,20 +303,96 @@ on_event (size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_
     {
       leader = *source;
       snprintf (invited, sizeof invited, "%s", group);
-      snprintf (text, sizeof text, "%s by %u", group, source->rank);
+      snprintf (text, sizeof text, "invited %s by %u", group, source->rank);
     }
+  else if (status == PMIX_GROUP_CONSTRUCT_COMPLETE)
+    snprintf (text, sizeof text, "formed %s", group);
   else
-    snprintf (text, sizeof text, "%s %d", group, affected != NULL ? (int)affected->rank : -1);
+    snprintf (text, sizeof text, "failed %s %d", group, affected != NULL ? (int)affected->rank : -1);
   tell (text);
   done (PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
 }
 
-static void
-watch (pmix_status_t code)
+static char **
+watch (char **words)
 {
+  pmix_status_t code = strcmp (words[0], "failed") == 0    ? PMIX_GROUP_MEMBER_FAILED
+                       : strcmp (words[0], "invited") == 0 ? PMIX_GROUP_INVITED
+                                                           : PMIX_GROUP_CONSTRUCT_COMPLETE;
+
   pmix_step_check (PMIx_Register_event_handler (&code, 1, NULL, 0, on_event, NULL, NULL) < 0 ? PMIX_ERROR
                                                                                              : PMIX_SUCCESS,
                    "watch", 42);
+  return words + 1;
+}
+
+static char **
+invite (char **words)
+{
+  pmix_proc_t procs[MAX_MEMBERS];
+  pmix_info_t *results = NULL;
+  size_t n_results = 0;
+  size_t n = read_members (procs, words[1]);
+
+  say ("invite", words[0], PMIx_Group_invite (words[0], procs, n, NULL, 0, &results, &n_results));
+  return words + 2;
+}
+
+static void
+on_accepted (pmix_status_t status, pmix_info_t *info, size_t n_info, void *data, pmix_release_cbfunc_t release,
+             void *release_data)
+{
+}
+
+static char **
+begin_invite (char **words)
+{
+  pmix_proc_t procs[MAX_MEMBERS];
+  size_t n = read_members (procs, words[1]);
+
+  say ("begin-invite", words[0], PMIx_Group_invite_nb (words[0], procs, n, NULL, 0, on_accepted, NULL));
+  return words + 2;
+}
+
+static void
+answer (const char *word, pmix_group_opt_t what)
+{
+  pmix_info_t *results = NULL;
+  size_t n = 0;
+
+  say (word, invited, PMIx_Group_join (invited, &leader, what, NULL, 0, &results, &n));
+}
+
+static void
+on_declared (pmix_status_t status, void *data)
+{
+  pthread_mutex_lock (&mutex);
+  *(pmix_status_t *)data = status;
+  pthread_cond_broadcast (&changed);
+  pthread_mutex_unlock (&mutex);
+}
+
+static char **
+declare (char **words)
+{
+  static const pmix_status_t waiting = 1;
+  pmix_status_t status = waiting;
+  pmix_proc_t procs[MAX_MEMBERS];
+  size_t n = read_members (procs, words[1]);
+  pmix_data_array_t array = { .type = PMIX_PROC, .size = n, .array = procs };
+  pmix_info_t info[2];
+
+  PMIX_INFO_LOAD (&info[0], PMIX_EVENT_CUSTOM_RANGE, &array, PMIX_DATA_ARRAY);
+  PMIX_INFO_LOAD (&info[1], PMIX_GROUP_ID, words[0], PMIX_STRING);
+  pmix_step_check (
+      PMIx_Notify_event (PMIX_GROUP_CONSTRUCT_COMPLETE, &self, PMIX_RANGE_CUSTOM, info, 2, on_declared, &status),
+      "declare", 45);
+  pthread_mutex_lock (&mutex);
+  while (status == waiting)
+    pthread_cond_wait (&changed, &mutex);
+  pthread_mutex_unlock (&mutex);
+  say ("declare", words[0], status);
+  return words + 2;
 }
 
 /* ---- others ---- */
@@ -395,6 +481,12 @@ run_pair (char **words)
     return construct (words + 1);
   if (strcmp (words[0], "begin") == 0)
     return begin (words + 1);
+  if (strcmp (words[0], "invite") == 0)
+    return invite (words + 1);
+  if (strcmp (words[0], "begin-invite") == 0)
+    return begin_invite (words + 1);
+  if (strcmp (words[0], "declare") == 0)
+    return declare (words + 1);
   if (strcmp (words[0], "put") == 0)
     return put (words + 1);
   if (strcmp (words[0], "get") == 0)
@@ -408,11 +500,17 @@ run_one (char **words)
   if (strcmp (words[0], "end") == 0)
     await ("end");
   else if (strcmp (words[0], "await") == 0)
-    await ("failed");
-  else if (strcmp (words[0], "watch") == 0)
-    watch (PMIX_GROUP_MEMBER_FAILED);
+    await ("told");
+  else if (strcmp (words[0], "join") == 0)
+    answer ("join", PMIX_GROUP_ACCEPT);
+  else if (strcmp (words[0], "decline") == 0)
+    answer ("decline", PMIX_GROUP_DECLINE);
   else if (words[1] == NULL)
     exit (33);
+  else if (strcmp (words[0], "watch") == 0)
+    return watch (words + 1);
+  else if (strcmp (words[0], "leave") == 0)
+    return leave (words + 1);
   else if (strcmp (words[0], "destruct") == 0)
     return destruct (words + 1);
   else if (strcmp (words[0], "given") == 0)
