@@ -64,8 +64,8 @@ read_request (pmix_peer_t *peer, pmix_buffer_t *buffer, DvmdPmixGroupRequest *re
   int32_t count = 1;
 
   PMIX_BFROPS_UNPACK (status, peer, buffer, &request->id, &count, PMIX_STRING);
-  if (status != PMIX_SUCCESS)
-    return status;
+  if (status != PMIX_SUCCESS || request->id == NULL)
+    return status != PMIX_SUCCESS ? status : PMIX_ERR_BAD_PARAM;
   if (!request->dissolves)
     {
       gpointer procs = NULL;

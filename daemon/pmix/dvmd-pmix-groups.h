@@ -42,18 +42,34 @@ struct _DvmdPmixGroupRequest
   GArray *infos; /* (nullable): DvmdPmixGroupInfo, those that this server does not have yet */
 };
 
-/* As libpmix sorts them, so that it knows each member by the same number. */
-void dvmd_pmix_sort_procs (pmix_proc_t *procs, gsize n);
 /* From PMIx's thread. request: (transfer full) */
 void dvmd_pmix_upcall_group (DvmdPmixGroupRequest *request);
 void dvmd_pmix_group_request_free (DvmdPmixGroupRequest *self);
 
+/* The rest is dvmd-pmix-group-table.c, for any thread. */
+
 /*
- * From any thread. Whether a client of this server is in a group of that name: copies its members. members (out)
+ * A client asks for a group, to be answered with dvmd_pmix_groups_answered(). key (out): of the name and the members;
+ * is_first (out): no other client of this server waits for that
+ */
+DvmdPmixGroup *dvmd_pmix_groups_ask (const char *id, const pmix_proc_t *procs, gsize n, const char **key,
+                                     gboolean *is_first);
+/*
+ * members (out) (nullable) (transfer full): the client is in it, else it is not; from malloc. Returns: how many they
+ * are
+ */
+gsize dvmd_pmix_groups_answered (DvmdPmixGroup *self, const pmix_proc_t *client, pmix_proc_t **members);
+void dvmd_pmix_groups_left (const pmix_proc_t *client, const char *id);
+
+/* As libpmix sorts them, so that it knows each member by the same number. */
+void dvmd_pmix_sort_procs (pmix_proc_t *procs, gsize n);
+
+/*
+ * Whether a client of this server is in a group of that name: copies its members. members (out)
  * (transfer full): to be freed with g_free()
  */
 gboolean dvmd_pmix_groups_find (const pmix_proc_t *client, const char *id, pmix_proc_t **members, gsize *n);
-/* From any thread: there is none at all. */
+/* There is none at all. */
 gboolean dvmd_pmix_groups_are_none (void);
 /* Whether this server has groups: the library that it has is the one that it was built with. */
 gboolean dvmd_pmix_groups_are_served (void);

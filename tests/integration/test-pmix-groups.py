@@ -215,9 +215,9 @@ class Refused(Case):
         """Names that are none or those of jobs, and directives that are not known, or not what they are to be."""
         dvm = self.nodes(1)
         words = ['construct', '', '0', 'construct', 'x' * 256, '0', 'construct', 'g', '0', 'add', 'construct', 'g', '0', 'required', 'construct', 'g', '0', 'bad',
-                 'construct', 'g', '0', 'ill', 'destruct', 'g']
+                 'construct', 'g', '0', 'ill', 'nameless', 'destruct', 'g']
         self.assertEqual([line.split()[-1] for line in self.say(dvm, *words)[0]],
-                         ['BAD-PARAM', 'BAD-PARAM', 'NOT-SUPPORTED', 'NOT-SUPPORTED', 'BAD-PARAM', 'BAD-PARAM', 'NOT-FOUND'])
+                         ['BAD-PARAM', 'BAD-PARAM', 'NOT-SUPPORTED', 'NOT-SUPPORTED', 'BAD-PARAM', 'BAD-PARAM', 'BAD-PARAM', 'NOT-FOUND'])
         job = self.start(dvm, 'file', self.path('go'), 'fence', '*', np=2)
         self.assertEqual(self.say(dvm, 'construct', job.nspace, '0')[0], [f'construct {job.nspace} BAD-PARAM'])
         self.touch('go')

@@ -9,7 +9,7 @@
  *                                         timeout=S, give=N (its own number for the others), ill (not an array)
  *   begin NAME MEMBERS [OPTION]...        the same, without waiting
  *   end                                   until that has come
- *   destruct NAME [OPTION]...
+ *   destruct NAME [OPTION]..., nameless    without a name
  *   leave NAME
  *   invite NAME MEMBERS                   waits until they have accepted
  *   begin-invite NAME MEMBERS             invites them
@@ -497,7 +497,9 @@ run_pair (char **words)
 static char **
 run_one (char **words)
 {
-  if (strcmp (words[0], "end") == 0)
+  if (strcmp (words[0], "nameless") == 0)
+    say ("destruct", "nothing", PMIx_Group_destruct (NULL, NULL, 0));
+  else if (strcmp (words[0], "end") == 0)
     await ("end");
   else if (strcmp (words[0], "await") == 0)
     await ("told");
