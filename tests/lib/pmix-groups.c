@@ -471,6 +471,8 @@ query (char **words)
     say_value (&results[0].value);
   printf ("\n");
   fflush (stdout);
+  PMIX_INFO_FREE (results, n);
+  PMIX_QUERY_DESTRUCT (&question);
   return words + (members ? 2 : 1);
 }
 
