@@ -80,6 +80,8 @@ const DvmCliOption dvm_cli_job_options[] = {
     N_ ("pmix (default), or plain: faster, for programs without PMIx") },
   { "runtime-options", 0, "--rtos", DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, N_ ("directives to the runtime") },
   { "recoverable", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("go on when a process fails") },
+  { "max-restarts", 0, "-max-restarts", DVM_CLI_ARG_COUNT, N_ ("N"), NULL,
+    N_ ("start each process that fails again, so often at most") },
   { NULL },
 };
 
@@ -453,6 +455,8 @@ apply_options (DvmJobSpec *spec, DvmCliArgs *args, GError **error)
   apply_paths (spec, args);
   if (dvm_cli_args_has (args, "timeout"))
     dvm_job_spec_set_timeout (spec, dvm_cli_args_get_uint (args, "timeout", 0));
+  if (dvm_cli_args_has (args, "max-restarts"))
+    dvm_job_spec_set_max_restarts (spec, dvm_cli_args_get_uint (args, "max-restarts", 0));
   if (dvm_cli_args_has (args, "recoverable"))
     dvm_job_spec_set_recoverable (spec, TRUE);
   if (dvm_cli_args_has (args, "child-separate"))

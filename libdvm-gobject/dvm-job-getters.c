@@ -298,6 +298,23 @@ dvm_job_dup_translated_reason (DvmJob *self)
 }
 
 /**
+ * dvm_job_get_restarts:
+ * @self: a DvmJob
+ *
+ * How often processes of the job that had failed were started again, all of them together.
+ *
+ * Returns: the number
+ * Since: 0.1
+ */
+guint
+dvm_job_get_restarts (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), 0);
+
+  return self->restarts;
+}
+
+/**
  * dvm_job_get_remapped:
  * @self: a DvmJob
  *

@@ -40,6 +40,7 @@ struct _DvmJob
   gint64 started_at;
   gint64 ended_at;
   guint remapped;
+  guint restarts;
   char *output_error;
   char *reason_code;
   char **reason_arguments;

@@ -36,6 +36,7 @@ struct _DvmJobSpec
   gboolean child_separate;
   guint timeout;
   gboolean recoverable;
+  guint max_restarts;
   gboolean pty;
   guint pty_rows;
   guint pty_columns;

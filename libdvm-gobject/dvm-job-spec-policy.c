@@ -353,3 +353,38 @@ dvm_job_spec_set_recoverable (DvmJobSpec *self, gboolean recoverable)
 
   _dvm_record_set_boolean (self, &_dvm_job_spec_codec, &self->recoverable, !!recoverable);
 }
+
+/**
+ * dvm_job_spec_get_max_restarts:
+ * @self: a job description
+ *
+ * How often each process is started again that has ended by a signal or with a status other than zero. One that has
+ * called PMIx_Init or PMIx_Abort is not, nor one that could not be started at all.
+ *
+ * Returns: the number, 0 for never
+ * Since: 0.1
+ */
+guint
+dvm_job_spec_get_max_restarts (DvmJobSpec *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB_SPEC (self), 0);
+
+  return self->max_restarts;
+}
+
+/**
+ * dvm_job_spec_set_max_restarts:
+ * @self: a job description
+ * @max_restarts: the number, 0 for never
+ *
+ * Sets how often each process that fails is started again; see dvm_job_spec_get_max_restarts().
+ *
+ * Since: 0.1
+ */
+void
+dvm_job_spec_set_max_restarts (DvmJobSpec *self, guint max_restarts)
+{
+  g_return_if_fail (DVM_IS_JOB_SPEC (self));
+
+  _dvm_record_set_uint (self, &_dvm_job_spec_codec, &self->max_restarts, max_restarts);
+}

@@ -28,6 +28,7 @@ typedef struct
 {
   gboolean error_nonzero_status; /* a status other than zero is a failure of the job; default TRUE */
   gboolean recoverable;          /* default FALSE */
+  guint32 max_restarts;          /* of each process; default 0 */
   gboolean do_not_launch;        /* default FALSE */
   int notify_errors;             /* the others are told of a rank that fails; -1: not said, as recoverable is */
   DvmStop stop;                  /* where every rank waits for a debugger */

@@ -101,6 +101,29 @@ check_notify_errors (DvmJobSpec *self, const DvmRuntimeOptions *options, const c
   return FALSE;
 }
 
+/* A debugger that holds all processes would be held up by one that comes anew. */
+static gboolean
+check_restarts (DvmJobSpec *self, const DvmRuntimeOptions *options, const char *place, GError **error)
+{
+  guint number = dvm_job_spec_get_max_restarts (self);
+
+  if (number > 0 && options->max_restarts > 0 && number != options->max_restarts)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   _ ("%smax-restarts: it is %u, and in runtime-options it is %u"), place, number,
+                   options->max_restarts);
+      return FALSE;
+    }
+  if ((number == 0 && options->max_restarts == 0) || options->stop == DVM_STOP_NONE)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               _ ("%smax-restarts: processes that wait for a debugger are not started again; leave out “%s”"), place,
+               options->stop == DVM_STOP_ON_EXEC   ? "stop-on-exec"
+               : options->stop == DVM_STOP_IN_INIT ? "stop-in-init"
+                                                   : "stop-in-app");
+  return FALSE;
+}
+
 /* when-full and a qualifier of map-by say the same. */
 static gboolean
 check_when_full (DvmJobSpec *self, gint8 oversubscribe, const char *place, GError **error)
@@ -142,7 +165,8 @@ check_words (DvmJobSpec *self, const char *place, GError **error)
          && _dvm_output_parse (dvm_job_spec_get_output (self), place, &output, error)
          && _dvm_stdin_target_parse (dvm_job_spec_get_stdin_target (self), place, &target, error)
          && _dvm_runtime_options_parse (dvm_job_spec_get_runtime_options (self), place, &options, error)
-         && check_stop (&options, plain, place, error) && check_notify_errors (self, &options, place, error);
+         && check_stop (&options, plain, place, error) && check_notify_errors (self, &options, place, error)
+         && check_restarts (self, &options, place, error);
 }
 
 /* np: of all applications, 0: not known before the job is mapped */
@@ -239,6 +263,8 @@ _dvm_job_spec_get_runtime (DvmJobSpec *self, DvmRuntimeOptions *options)
     options->recoverable = TRUE;
   if (options->notify_errors < 0)
     options->notify_errors = options->recoverable;
+  if (dvm_job_spec_get_max_restarts (self) > 0)
+    options->max_restarts = dvm_job_spec_get_max_restarts (self);
 }
 
 gboolean

@@ -204,6 +204,14 @@ static const DvmRecordField fields[] = {
    */
   { "recoverable", "recoverable", DVM_RECORD_FIELD_BOOLEAN, G_STRUCT_OFFSET (DvmJobSpec, recoverable) },
   /**
+   * DvmJobSpec:max-restarts:
+   *
+   * How often each process that fails is started again, 0 for never.
+   *
+   * Since: 0.1
+   */
+  { "max-restarts", "max-restarts", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmJobSpec, max_restarts) },
+  /**
    * DvmJobSpec:pty:
    *
    * Whether the processes get a pseudo terminal.

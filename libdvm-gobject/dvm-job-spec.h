@@ -74,8 +74,8 @@ void dvm_job_spec_add_app (DvmJobSpec *self, DvmAppSpec *app);
  * Options of the job, each also a GObject property of the same name:
  *   name s, label s, personality s ("pmix", "plain"), map-by s, rank-by s, bind-to s, when-full s ("wait", "refuse",
  *   "oversubscribe"), output s, stdin s (rank, "all", "none"), stdin-path s, stdout-path s, stderr-path s,
- *   runtime-options s, timeout u (seconds, 0 none), recoverable b, pty b, pty-rows u,
- *   pty-columns u (65535 at most, 0: what the system gives), add-hosts as, add-hostfile s,
+ *   runtime-options s, timeout u (seconds, 0 none), recoverable b, max-restarts u, pty b,
+ *   pty-rows u, pty-columns u (65535 at most, 0: what the system gives), add-hosts as, add-hostfile s,
  *   target as (allocation ids, "" the default session), session u (G_MAXUINT: none), alloc-id s, alloc-req-id s,
  *   child-separate b
  */
@@ -93,6 +93,7 @@ const char *dvm_job_spec_get_stderr_path (DvmJobSpec *self);
 const char *dvm_job_spec_get_runtime_options (DvmJobSpec *self);
 guint dvm_job_spec_get_timeout (DvmJobSpec *self);
 gboolean dvm_job_spec_get_recoverable (DvmJobSpec *self);
+guint dvm_job_spec_get_max_restarts (DvmJobSpec *self);
 gboolean dvm_job_spec_get_pty (DvmJobSpec *self);
 guint dvm_job_spec_get_pty_rows (DvmJobSpec *self);
 guint dvm_job_spec_get_pty_columns (DvmJobSpec *self);
@@ -118,6 +119,7 @@ void dvm_job_spec_set_stderr_path (DvmJobSpec *self, const char *path);
 void dvm_job_spec_set_runtime_options (DvmJobSpec *self, const char *options);
 void dvm_job_spec_set_timeout (DvmJobSpec *self, guint seconds);
 void dvm_job_spec_set_recoverable (DvmJobSpec *self, gboolean recoverable);
+void dvm_job_spec_set_max_restarts (DvmJobSpec *self, guint max_restarts);
 void dvm_job_spec_set_pty (DvmJobSpec *self, gboolean pty);
 void dvm_job_spec_set_pty_rows (DvmJobSpec *self, guint rows);
 void dvm_job_spec_set_pty_columns (DvmJobSpec *self, guint columns);

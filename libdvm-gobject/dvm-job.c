@@ -290,6 +290,14 @@ static const DvmRecordField fields[] = {
    */
   { "Remapped", "remapped", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmJob, remapped) },
   /**
+   * DvmJob:restarts:
+   *
+   * How often processes of the job that had failed were started again, all of them together.
+   *
+   * Since: 0.1
+   */
+  { "Restarts", "restarts", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmJob, restarts) },
+  /**
    * DvmJob:output-error:
    *
    * What of its output could not be written, and why: a sentence, "" if all was.
@@ -477,6 +485,12 @@ void
 _dvm_job_set_remapped (DvmJob *self, guint remapped)
 {
   _dvm_record_set_uint (self, &codec, &self->remapped, remapped);
+}
+
+void
+_dvm_job_set_restarts (DvmJob *self, guint restarts)
+{
+  _dvm_record_set_uint (self, &codec, &self->restarts, restarts);
 }
 
 void

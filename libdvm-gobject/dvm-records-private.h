@@ -29,6 +29,7 @@ void _dvm_job_set_held_at (DvmJob *self, const char *held_at);
 void _dvm_job_set_paused (DvmJob *self, gboolean paused);
 void _dvm_job_set_waits_for (DvmJob *self, const char *const *waits_for);
 void _dvm_job_set_remapped (DvmJob *self, guint remapped);
+void _dvm_job_set_restarts (DvmJob *self, guint restarts);
 /* Of what the reason is made, before the state with that reason is set; NULL: a sentence alone. */
 void _dvm_job_set_reason_parts (DvmJob *self, const char *code, const char *const *arguments);
 void _dvm_job_set_output_error (DvmJob *self, const char *output_error);

@@ -23,7 +23,9 @@ enum
   RUNTIME_STOP_ON_EXEC,
   RUNTIME_STOP_IN_INIT,
   RUNTIME_STOP_IN_APP,
-  N_RUNTIME
+  RUNTIME_AUTORESTART,
+  N_RUNTIME,
+  RUNTIME_MAX_RESTARTS /* a number, the others are yes or no */
 };
 
 static const DvmWord runtime_words[] = {
@@ -34,11 +36,11 @@ static const DvmWord runtime_words[] = {
   { "stop-on-exec", RUNTIME_STOP_ON_EXEC, TRUE },
   { "stop-in-init", RUNTIME_STOP_IN_INIT, TRUE },
   { "stop-in-app", RUNTIME_STOP_IN_APP, TRUE },
+  { "autorestart", RUNTIME_AUTORESTART, TRUE },
+  { "max-restarts", RUNTIME_MAX_RESTARTS, TRUE },
   { "donotspawn", -1, FALSE },
   { "show-progress", -1, FALSE },
-  { "autorestart", -1, FALSE },
   { "continuous", -1, FALSE },
-  { "max-restarts", -1, FALSE },
   { "exec-agent", -1, FALSE },
   { "default-exec-agent", -1, FALSE },
   { "output-proctable", -1, FALSE },
@@ -97,6 +99,43 @@ set_runtime_option (const DvmWord *word, const char *value, const char *place, g
 }
 
 static gboolean
+set_max_restarts (const char *value, const char *place, gint64 *max_restarts, GError **error)
+{
+  g_autofree char *shown = _dvm_words_show (value != NULL ? value : "");
+  guint64 number;
+
+  if (value == NULL || !g_ascii_string_to_unsigned (value, 10, 0, G_MAXUINT32, &number, NULL))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   _ ("%sruntime-options: max-restarts is “%s”; it is a number from 0 to %u"), place, shown,
+                   G_MAXUINT32);
+      return FALSE;
+    }
+  if (*max_restarts >= 0 && *max_restarts != (gint64)number)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   _ ("%sruntime-options: max-restarts is given twice, with different numbers"), place);
+      return FALSE;
+    }
+  *max_restarts = (gint64)number;
+  return TRUE;
+}
+
+/* autorestart says whether, max-restarts how often: the second one alone is enough. */
+static gboolean
+choose_restarts (gint8 autorestart, gint64 max_restarts, const char *place, guint32 *number, GError **error)
+{
+  *number = (guint32)MAX (max_restarts, 0);
+  if (autorestart < 0 || (autorestart == TRUE) == (*number > 0))
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               autorestart == TRUE ? _ ("%sruntime-options: autorestart needs a max-restarts=N above 0")
+                                   : _ ("%sruntime-options: autorestart is no, and max-restarts is above 0"),
+               place);
+  return FALSE;
+}
+
+static gboolean
 choose_stop (const gint8 *given, const char *place, DvmStop *stop, GError **error)
 {
   static const struct
@@ -130,6 +169,7 @@ gboolean
 _dvm_runtime_options_parse (const char *text, const char *place, DvmRuntimeOptions *options, GError **error)
 {
   gint8 given[N_RUNTIME];
+  gint64 max_restarts = -1;
   g_auto (GStrv) entries = NULL;
 
   memset (given, -1, sizeof given);
@@ -142,14 +182,18 @@ _dvm_runtime_options_parse (const char *text, const char *place, DvmRuntimeOptio
 
       word = _dvm_words_find (runtime_words, G_N_ELEMENTS (runtime_words), entries[i], length, place, "runtime-options",
                               error);
-      if (word == NULL || !set_runtime_option (word, value, place, given, error))
+      if (word == NULL)
+        return FALSE;
+      if (word->value == RUNTIME_MAX_RESTARTS ? !set_max_restarts (value, place, &max_restarts, error)
+                                              : !set_runtime_option (word, value, place, given, error))
         return FALSE;
     }
   options->error_nonzero_status = given[RUNTIME_ERROR_NONZERO] != FALSE;
   options->recoverable = given[RUNTIME_RECOVERABLE] == TRUE;
   options->do_not_launch = given[RUNTIME_DO_NOT_LAUNCH] == TRUE;
   options->notify_errors = given[RUNTIME_NOTIFY_ERRORS];
-  return choose_stop (given, place, &options->stop, error);
+  return choose_restarts (given[RUNTIME_AUTORESTART], max_restarts, place, &options->max_restarts, error)
+         && choose_stop (given, place, &options->stop, error);
 }
 
 static gboolean

@@ -395,6 +395,8 @@ dvmd_agent_build_environment (DvmdAgentJob *job, DvmdLocalProc *proc, GError **e
   environment_put_all (&environment, (const char *const *)pmix);
   environment_printf (&environment, "DVM_RANK=%u", proc->rank);
   environment_printf (&environment, "DVM_LOCAL_RANK=%u", proc->local_rank);
+  if (job->options.max_restarts > 0)
+    environment_printf (&environment, "DVM_RESTART=%u", proc->n_restarts);
   environment_printf (&environment, "OMPI_COMM_WORLD_RANK=%u", proc->rank);
   environment_printf (&environment, "OMPI_COMM_WORLD_LOCAL_RANK=%u", proc->local_rank);
   environment_printf (&environment, "OMPI_COMM_WORLD_NODE_RANK=%u", proc->local_rank);

@@ -128,6 +128,7 @@ dvmd_agent_describe_job (DvmdAgentJob *job)
   description->session_id = job->options.session;
   description->alloc_id = g_strdup (job->options.alloc_id);
   description->info = job->options.pmix_info != NULL ? g_variant_ref (job->options.pmix_info) : NULL;
+  description->may_restart = job->options.max_restarts > 0;
   if (job->options.stop == DVM_STOP_IN_INIT)
     description->stop = DVMD_PMIX_STOP_IN_INIT;
   else if (job->options.stop == DVM_STOP_IN_APP)
@@ -247,7 +248,7 @@ dvmd_agent_has_lost_participant (DvmdAgent *self, const DvmdPmixProc *participan
       DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
       gboolean takes_part = participant->rank == DVMD_PMIX_RANK_WILDCARD || participant->rank == proc->rank;
 
-      if (takes_part && (proc->flags & DVMD_PROC_FINALIZED) == 0
+      if (takes_part && (proc->flags & DVMD_PROC_FINALIZED) == 0 && !proc->comes_back
           && (proc->lost || proc->reaped_at != 0 || is_exiting (proc->pid)))
         return TRUE;
     }
@@ -431,6 +432,12 @@ create (DvmdAgent *agent, const DvmdAgentSettings *settings)
   self->tools = settings->pmix_tools;
   self->n_servers = settings->pmix_servers;
   return self;
+}
+
+gboolean
+dvmd_agent_has_pmix_servers (DvmdAgent *self)
+{
+  return ((Server *)dvmd_agent_services_get (self, &dvmd_agent_pmix_service))->n_servers > 0;
 }
 
 static void

@@ -11,6 +11,8 @@ G_BEGIN_DECLS
 /* dvmd-agent-pmix.c */
 void dvmd_agent_pmix_host_iface_init (DvmdPmixHostInterface *iface);
 gboolean dvmd_agent_start_pmix (DvmdAgent *self, GError **error);
+/* The library is in processes of its own, below the agent. */
+gboolean dvmd_agent_has_pmix_servers (DvmdAgent *self);
 DvmdPmixJob *dvmd_agent_describe_job (DvmdAgentJob *job);
 /* A local one has gone without finalizing, or is about to. */
 gboolean dvmd_agent_has_lost_participant (DvmdAgent *self, const DvmdPmixProc *participant);

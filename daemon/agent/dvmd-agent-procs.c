@@ -127,6 +127,12 @@ registered_late (DvmdLocalJob *local, DvmdLocalProc *proc, gpointer user_data)
   add_state (user_data, &row);
 }
 
+gboolean
+dvmd_agent_is_launched (DvmdAgentJob *job)
+{
+  return job->run->launched;
+}
+
 static void
 flush_states (DvmdAgentJob *job)
 {
@@ -311,6 +317,7 @@ gone (DvmdLocalJob *local, gpointer user_data)
 const DvmdLocalFuncs dvmd_agent_local_funcs = {
   .proc_changed = proc_changed,
   .registered_late = registered_late,
+  .restart = dvmd_agent_await_restart,
   .launch_complete = launch_complete,
   .all_exited = all_exited,
   .all_ended = all_ended,
@@ -346,24 +353,33 @@ is_any_registered (DvmdAgentJob *job)
   return FALSE;
 }
 
+/*
+ * By whom else it was ended is not known, nor what it was doing: in a job of PMIx programs it was one, and where
+ * somebody has connected it may have been in the middle of that.
+ */
+static gboolean
+may_have_been_connecting (DvmdAgentJob *job, const DvmdLocalProc *proc)
+{
+  return WIFSIGNALED (proc->status) && !(proc->flags & DVMD_PROC_REGISTERED) && !job->killed
+         && (proc->asked || is_any_registered (job));
+}
+
 /* All that the process had told before it ended is known now. */
 static void
 judge_exit (gpointer user_data)
 {
   DvmdLocalProc *proc = user_data;
   DvmdAgentJob *job = proc->job->user_data;
+  gboolean connecting = may_have_been_connecting (job, proc);
+  gboolean comes_back = dvmd_agent_may_come_back (job, proc, connecting);
 
-  if (job->registered)
+  if (job->registered && !comes_back)
     dvmd_pmix_deregister_client (dvmd_agent_get_pmix (job->agent), job->local->nspace, proc->rank);
-  /*
-   * By whom else it was ended is not known, nor what it was doing: in a job of PMIx programs it was one, and where
-   * somebody has connected it may have been in the middle of that.
-   */
-  if (WIFSIGNALED (proc->status) && !(proc->flags & DVMD_PROC_REGISTERED) && !job->killed
-      && (proc->asked || is_any_registered (job)))
-    job->run->connecting = TRUE;
+  job->run->connecting |= connecting;
   dvmd_agent_look_for_mpi (job, proc);
   dvmd_agent_find_cause (job, proc);
+  if (comes_back)
+    dvmd_agent_begin_restart (job, proc);
   /*
    * The others are not ended before the PMIx server has seen this one go: libpmix 4.2.2 completes a fence twice, and
    * then hangs, when it sees two of its participants go in one turn of its thread.
@@ -414,6 +430,7 @@ dvmd_agent_procs_unseen (DvmdAgentJob *job)
     }
 }
 
+/* The input of one that is started again has been read, in part or whole: it finds the end of the file. */
 static DvmdPipesFlags
 pipes_flags (DvmdAgentJob *job, DvmdLocalProc *proc)
 {
@@ -424,7 +441,7 @@ pipes_flags (DvmdAgentJob *job, DvmdLocalProc *proc)
   /* One terminal, that of the rank that reads from it. */
   if (job->options.pty && (job->options.stdin_target == DVMD_NO_STDIN ? proc->rank == 0 : flags != 0))
     flags = DVMD_PIPES_PTY;
-  return flags;
+  return proc->n_restarts > 0 ? flags & ~DVMD_PIPES_STDIN : flags;
 }
 
 static void
@@ -432,7 +449,7 @@ signal_proc (DvmdAgentJob *job, DvmdLocalProc *proc, gboolean tried, int signum)
 {
   const EarlySignal early = { proc->rank, signum };
 
-  if (proc->pid > 0)
+  if (proc->pid > 0 && !proc->comes_back)
     {
       dvmd_container_signal_rank (job->container, proc->pid, signum);
       if (signum == SIGCONT)
@@ -446,16 +463,23 @@ signal_proc (DvmdAgentJob *job, DvmdLocalProc *proc, gboolean tried, int signum)
     }
 }
 
-/* Signals that came for the process before it was there are delivered in their order. */
+/* Signals that came for the process before it was there are delivered in their order, once. */
 static void
 deliver_early_signals (DvmdAgentJob *job, DvmdLocalProc *proc)
 {
-  for (guint i = 0; job->run->early != NULL && i < job->run->early->len; i++)
-    {
-      const EarlySignal *early = &g_array_index (job->run->early, EarlySignal, i);
+  guint i = 0;
 
-      if (early->rank == proc->rank)
-        signal_proc (job, proc, TRUE, early->signum);
+  while (job->run->early != NULL && i < job->run->early->len)
+    {
+      const EarlySignal early = g_array_index (job->run->early, EarlySignal, i);
+
+      if (early.rank != proc->rank)
+        {
+          i++;
+          continue;
+        }
+      g_array_remove_index (job->run->early, i);
+      signal_proc (job, proc, TRUE, early.signum);
     }
 }
 
@@ -512,14 +536,32 @@ start_proc (DvmdAgentJob *job, DvmdLocalProc *proc, int *exit_code, GError **err
       dvmd_pipes_free (pipes);
       return FALSE;
     }
+  g_clear_pointer ((DvmdPipes **)&proc->streams, dvmd_pipes_free);
   proc->streams = pipes;
+  proc->started_at = dvmd_clock_monotonic (dvmd_agent_get_parts (job->agent)->clock);
   g_hash_table_insert (job->run->by_pid, GINT_TO_POINTER (pid), proc);
   dvmd_pipes_start (pipes);
+  if (proc->n_restarts > 0)
+    dvmd_pipes_close_stdin (pipes);
   dvmd_local_proc_started (proc, pid);
   if (request.stopped)
     dvmd_local_proc_ready_for_debug (proc);
   deliver_early_signals (job, proc);
   return TRUE;
+}
+
+void
+dvmd_agent_start_again (DvmdAgentJob *job, DvmdLocalProc *proc)
+{
+  g_autoptr (GError) error = NULL;
+  int exit_code = 0;
+
+  if (!start_proc (job, proc, &exit_code, &error))
+    dvmd_local_proc_not_started (proc, exit_code, error->message);
+  flush_states (job);
+  dvmd_agent_send (job->agent, DVMD_MSG_RELAUNCHED,
+                   g_variant_new ("(uuuis)", job->local->id, proc->rank, error == NULL ? proc->pid : 0, exit_code,
+                                  error == NULL ? "" : error->message));
 }
 
 static void
@@ -582,8 +624,8 @@ handle_signal (gpointer service, guint source, GVariant *body)
     {
       DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
 
-      if (dvmd_id_set_contains (ranks, proc->rank) && !(proc->flags & DVMD_PROC_EXITED))
-        signal_proc (job, proc, i < job->run->next_start, signum);
+      if (dvmd_id_set_contains (ranks, proc->rank) && (!(proc->flags & DVMD_PROC_EXITED) || proc->comes_back))
+        signal_proc (job, proc, i < job->run->next_start && !proc->comes_back, signum);
     }
 }
 

@@ -21,6 +21,14 @@ void dvmd_agent_look_for_mpi (DvmdAgentJob *job, DvmdLocalProc *proc);
 /* The rank has ended, and all that it had told is known: the controller hears of the cause, if that was its server. */
 void dvmd_agent_find_cause (DvmdAgentJob *job, const DvmdLocalProc *proc);
 
+/* dvmd-agent-restart.c */
+/* The process has been reaped, and all that it had told is known: whether it has failed and is to be started again. */
+gboolean dvmd_agent_may_come_back (DvmdAgentJob *job, const DvmdLocalProc *proc, gboolean connecting);
+/* The rest of its process group is ended; dvmd_local_proc_exited() follows. */
+void dvmd_agent_begin_restart (DvmdAgentJob *job, DvmdLocalProc *proc);
+/* DvmdLocalFuncs.restart */
+void dvmd_agent_await_restart (DvmdLocalJob *local, DvmdLocalProc *proc, gpointer user_data);
+
 /* dvmd-agent-debug.c */
 /* The rank waits for a debugger in a call of its PMIx library. */
 void dvmd_agent_proc_waits (DvmdAgentJob *job, DvmdLocalProc *proc);

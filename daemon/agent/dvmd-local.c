@@ -19,6 +19,7 @@ enum
   PROC_CONTINUED,     /* carries the state before that */
   PROC_OUTPUT_CLOSED, /* carries the final state, should it be the second of the two */
   PROC_EXITED,        /* likewise */
+  PROC_GAVE_UP,       /* to come back; carries the final state */
   PROC_N_EVENTS
 };
 
@@ -52,6 +53,24 @@ act_ended (gpointer object, const DvmdEvent *event)
 }
 
 static void
+enter_restart (gpointer object, const DvmdEvent *event)
+{
+  DvmdLocalProc *proc = object;
+
+  proc->n_restarts++;
+  if (proc->comes_back && proc->job->funcs->restart != NULL)
+    proc->job->funcs->restart (proc->job, proc, proc->job->user_data);
+}
+
+/* The last of output and process, of one that may come back. */
+static void
+act_ended_for_now (gpointer object, const DvmdEvent *event)
+{
+  if (event->given != DVM_PROC_STATE_RESTART)
+    count_end (object);
+}
+
+static void
 act_registered_late (gpointer object, const DvmdEvent *event)
 {
   DvmdLocalProc *proc = object;
@@ -61,10 +80,15 @@ act_registered_late (gpointer object, const DvmdEvent *event)
 }
 
 static const DvmdState proc_states[] = {
-  { DVM_PROC_STATE_INIT, NULL },         { DVM_PROC_STATE_RUNNING, NULL },
-  { DVM_PROC_STATE_REGISTERED, NULL },   { DVM_PROC_STATE_READY_FOR_DEBUG, NULL },
-  { DVM_PROC_STATE_IOF_COMPLETE, NULL }, { DVM_PROC_STATE_WAITPID_FIRED, NULL },
-  { DVM_PROC_STATE_TERMINATED, NULL },   { DVM_PROC_STATE_FAILED_TO_START, NULL },
+  { DVM_PROC_STATE_INIT, NULL },
+  { DVM_PROC_STATE_RUNNING, NULL },
+  { DVM_PROC_STATE_RESTART, enter_restart },
+  { DVM_PROC_STATE_REGISTERED, NULL },
+  { DVM_PROC_STATE_READY_FOR_DEBUG, NULL },
+  { DVM_PROC_STATE_IOF_COMPLETE, NULL },
+  { DVM_PROC_STATE_WAITPID_FIRED, NULL },
+  { DVM_PROC_STATE_TERMINATED, NULL },
+  { DVM_PROC_STATE_FAILED_TO_START, NULL },
 };
 
 static const DvmdTransition proc_transitions[] = {
@@ -84,9 +108,15 @@ static const DvmdTransition proc_transitions[] = {
   { DVM_PROC_STATE_REGISTERED, PROC_EXITED, DVM_PROC_STATE_WAITPID_FIRED, NULL },
   /* One that closed its output early and calls PMIx_Init afterwards is registered all the same. */
   { DVM_PROC_STATE_IOF_COMPLETE, PROC_REGISTERED, DVMD_STATE_SAME, act_registered_late },
-  { DVM_PROC_STATE_IOF_COMPLETE, PROC_EXITED, DVMD_STATE_GIVEN, act_ended },
+  { DVM_PROC_STATE_IOF_COMPLETE, PROC_EXITED, DVMD_STATE_GIVEN, act_ended_for_now },
   { DVM_PROC_STATE_WAITPID_FIRED, PROC_REGISTERED, DVMD_STATE_SAME, act_registered_late },
-  { DVM_PROC_STATE_WAITPID_FIRED, PROC_OUTPUT_CLOSED, DVMD_STATE_GIVEN, act_ended },
+  { DVM_PROC_STATE_WAITPID_FIRED, PROC_OUTPUT_CLOSED, DVMD_STATE_GIVEN, act_ended_for_now },
+  { DVM_PROC_STATE_RESTART, PROC_STARTED, DVM_PROC_STATE_RUNNING, NULL },
+  { DVM_PROC_STATE_RESTART, PROC_NOT_STARTED, DVM_PROC_STATE_FAILED_TO_START, act_ended },
+  { DVM_PROC_STATE_RESTART, PROC_GAVE_UP, DVMD_STATE_GIVEN, act_ended },
+  { DVM_PROC_STATE_RESTART, PROC_REGISTERED, DVMD_STATE_SAME, NULL },
+  /* Its output is still open, and carries the final state. */
+  { DVM_PROC_STATE_WAITPID_FIRED, PROC_GAVE_UP, DVMD_STATE_SAME, NULL },
   /* PMIx tells of a process at its own pace, as late as after the end. */
   { DVMD_STATE_ANY_ENDED, PROC_REGISTERED, DVMD_STATE_SAME, NULL },
   { DVM_PROC_STATE_IOF_COMPLETE, PROC_WAITS, DVMD_STATE_SAME, NULL },
@@ -104,7 +134,7 @@ static const char *const proc_event_names[PROC_N_EVENTS] = {
   [PROC_STARTED] = "started",       [PROC_NOT_STARTED] = "not-started",
   [PROC_REGISTERED] = "registered", [PROC_OUTPUT_CLOSED] = "output-closed",
   [PROC_EXITED] = "exited",         [PROC_WAITS] = "waits",
-  [PROC_CONTINUED] = "continued",
+  [PROC_CONTINUED] = "continued",   [PROC_GAVE_UP] = "gave-up",
 };
 
 static guint
@@ -192,6 +222,8 @@ post_proc (DvmdLocalProc *self, guint event, DvmProcState given)
 static DvmProcState
 final_state (DvmdLocalProc *self)
 {
+  if (self->comes_back)
+    return DVM_PROC_STATE_RESTART;
   if (self->flags & DVMD_PROC_ABORTED)
     return DVM_PROC_STATE_CALLED_ABORT;
   if (self->flags & DVMD_PROC_KILLED)
@@ -205,9 +237,14 @@ final_state (DvmdLocalProc *self)
   return DVM_PROC_STATE_TERMINATED;
 }
 
+/* Not when it is started again. */
 static void
-count_tried (DvmdLocalJob *job)
+count_tried (DvmdLocalProc *proc)
 {
+  DvmdLocalJob *job = proc->job;
+
+  if (proc->n_restarts > 0)
+    return;
   job->n_tried++;
   if (job->n_tried == job->procs->len)
     dvmd_state_machine_post (job->queue, &dvmd_local_job_table, job, JOB_ALL_TRIED, 0, NULL);
@@ -221,23 +258,37 @@ count_exited (DvmdLocalJob *job)
     job->funcs->all_exited (job, job->user_data);
 }
 
+/* The process that it was before has ended, and this one has not. */
+static void
+forget_end (DvmdLocalProc *self)
+{
+  self->comes_back = FALSE;
+  self->flags &= ~(DVMD_PROC_EXITED | DVMD_PROC_OUTPUT_CLOSED);
+  self->exit_code = 0;
+  self->exit_signal = 0;
+  self->reaped_at = 0;
+  self->asked = FALSE;
+}
+
 void
 dvmd_local_proc_started (DvmdLocalProc *self, int pid)
 {
+  forget_end (self);
   self->pid = pid;
   self->flags |= DVMD_PROC_LAUNCHED;
   post_proc (self, PROC_STARTED, 0);
-  count_tried (self->job);
+  count_tried (self);
 }
 
 void
 dvmd_local_proc_not_started (DvmdLocalProc *self, int exit_code, const char *reason)
 {
+  forget_end (self);
   self->exit_code = exit_code;
   self->reason = g_strdup (reason);
   self->flags |= DVMD_PROC_EXITED;
   post_proc (self, PROC_NOT_STARTED, 0);
-  count_tried (self->job);
+  count_tried (self);
   count_exited (self->job);
 }
 
@@ -286,13 +337,30 @@ dvmd_local_proc_output_closed (DvmdLocalProc *self)
 }
 
 void
+dvmd_local_proc_comes_back (DvmdLocalProc *self)
+{
+  self->comes_back = TRUE;
+}
+
+void
+dvmd_local_proc_gave_up (DvmdLocalProc *self)
+{
+  if (!self->comes_back)
+    return;
+  self->comes_back = FALSE;
+  post_proc (self, PROC_GAVE_UP, final_state (self));
+  count_exited (self->job);
+}
+
+void
 dvmd_local_proc_exited (DvmdLocalProc *self, int exit_code, int exit_signal)
 {
   self->exit_code = exit_code;
   self->exit_signal = exit_signal;
   self->flags |= DVMD_PROC_EXITED;
   post_proc (self, PROC_EXITED, final_state (self));
-  count_exited (self->job);
+  if (!self->comes_back)
+    count_exited (self->job);
 }
 
 /* ---- the job on this node ---- */
@@ -485,6 +553,7 @@ dvmd_local_job_killed (DvmdLocalJob *self, gboolean forced)
 
       if (!(proc->flags & DVMD_PROC_EXITED))
         proc->flags |= DVMD_PROC_KILLED;
+      dvmd_local_proc_gave_up (proc);
     }
   if (forced)
     dvmd_state_machine_post (self->queue, &dvmd_local_job_table, self, JOB_FORCED, 0, NULL);

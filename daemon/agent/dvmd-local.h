@@ -14,9 +14,11 @@ G_BEGIN_DECLS
  * asked for through DvmdLocalFuncs.
  *
  *   process: INIT, RUNNING, REGISTERED, READY_FOR_DEBUG after either while it waits for a debugger, then IOF_COMPLETE
- * and WAITPID_FIRED in either order make its final state, TERMINATED or an error (L11) job:     INIT,
- * LOCAL_LAUNCH_COMPLETE (all tried), TERMINATED (all ended), NOTIFIED (nothing is left here); READY_FOR_DEBUG when all
- * wait for a debugger, RUNNING when none does any more; FORCED_EXIT when it was killed without grace
+ * and WAITPID_FIRED in either order make its final state, TERMINATED or an error (L11); one that comes back is in
+ * RESTART instead until it is started again
+ *   job: INIT, LOCAL_LAUNCH_COMPLETE (all tried), TERMINATED (all ended), NOTIFIED (nothing is left here);
+ * READY_FOR_DEBUG when all wait for a debugger, RUNNING when none does any more; FORCED_EXIT when it was killed without
+ * grace
  */
 
 typedef struct _DvmdLocalJob DvmdLocalJob;
@@ -39,7 +41,12 @@ typedef struct
   gboolean asked;   /* the PMIx server may know of it what was not here yet when it ended */
   int status;
   guint timer;
-  gboolean continued; /* it has waited for a debugger, or need not any more */
+  gboolean continued;   /* it has waited for a debugger, or need not any more */
+  gboolean comes_back;  /* it has failed, and is to be started again */
+  guint32 n_restarts;   /* so often it was */
+  guint restart_timer;  /* the agent's; 0: none */
+  gint64 restart_pause; /* µs, likewise */
+  gint64 started_at;    /* likewise */
 } DvmdLocalProc;
 
 typedef struct
@@ -56,6 +63,8 @@ typedef struct
   void (*gone) (DvmdLocalJob *job, gpointer user_data);
   /* (nullable): it has called PMIx_Init, and its output was closed before that was known; its state stays. */
   void (*registered_late) (DvmdLocalJob *job, DvmdLocalProc *proc, gpointer user_data);
+  /* (nullable): a process that comes back has exited, and its output is closed: start it again. */
+  void (*restart) (DvmdLocalJob *job, DvmdLocalProc *proc, gpointer user_data);
 } DvmdLocalFuncs;
 
 struct _DvmdLocalJob
@@ -93,6 +102,10 @@ void dvmd_local_proc_ready_for_debug (DvmdLocalProc *self);
 void dvmd_local_proc_continued (DvmdLocalProc *self);
 void dvmd_local_proc_called_abort (DvmdLocalProc *self, int status);
 void dvmd_local_proc_output_closed (DvmdLocalProc *self);
+/* Before dvmd_local_proc_exited(): it has failed, and that is not its end. */
+void dvmd_local_proc_comes_back (DvmdLocalProc *self);
+/* Nothing happens unless it comes back: then it has ended as it did, after all. */
+void dvmd_local_proc_gave_up (DvmdLocalProc *self);
 /* exit_signal 0: it ended by itself, with exit_code */
 void dvmd_local_proc_exited (DvmdLocalProc *self, int exit_code, int exit_signal);
 /* A command ends the job: what its processes do from now on is its doing. */

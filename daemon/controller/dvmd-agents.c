@@ -113,6 +113,7 @@ is_aftermath (DvmdController *self, DvmdMessage *message)
     {
     case DVMD_MSG_LAUNCHED:
     case DVMD_MSG_PROC_STATES:
+    case DVMD_MSG_RELAUNCHED:
     case DVMD_MSG_ABORT:
     case DVMD_MSG_JOB_GONE:
       return self->agents->funcs->ends_work != NULL && self->agents->funcs->ends_work (self->agents, message->source);

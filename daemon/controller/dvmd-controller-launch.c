@@ -297,6 +297,26 @@ handle_proc_states (gpointer service, guint source, GVariant *body)
 }
 
 static void
+handle_relaunched (gpointer service, guint source, GVariant *body)
+{
+  DvmdController *self = ((Launches *)service)->controller;
+  const char *reason;
+  gint32 exit_code;
+  DvmdJob *job;
+  guint32 id;
+  guint32 rank;
+  guint32 pid;
+
+  g_variant_get (body, "(uuui&s)", &id, &rank, &pid, &exit_code, &reason);
+  job = find_job (self, source, id);
+  if (job == NULL || !is_of_agent (job, rank, source))
+    return;
+  dvmd_core_proc_relaunched (dvmd_controller_get_core (self), job, rank, pid, exit_code, reason);
+  if (pid == 0)
+    dvmd_services_proc_ended (self, job, rank);
+}
+
+static void
 handle_abort (gpointer service, guint source, GVariant *body)
 {
   DvmdController *self = ((Launches *)service)->controller;
@@ -402,6 +422,7 @@ static const DvmdHandler handlers[] = {
   { DVMD_MSG_ENVIRONMENT_ASK, handle_environment_ask },
   { DVMD_MSG_LAUNCHED, handle_launched },
   { DVMD_MSG_PROC_STATES, handle_proc_states },
+  { DVMD_MSG_RELAUNCHED, handle_relaunched },
   { DVMD_MSG_ABORT, handle_abort },
   { DVMD_MSG_PMIX_LOST, handle_pmix_lost },
   { DVMD_MSG_MPI_LIBRARY, handle_mpi_library },

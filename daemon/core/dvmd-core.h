@@ -116,6 +116,8 @@ void dvmd_core_agents_wired (DvmdCore *self, DvmdCampaign *campaign);
 void dvmd_core_files_staged (DvmdCore *self, DvmdJob *job, guint agent, const char *reason);
 /* pid > 0: started; else it could not be started: exit_code 126 or 127 and why */
 void dvmd_core_proc_launched (DvmdCore *self, DvmdJob *job, guint rank, int pid, int exit_code, const char *reason);
+/* The same of a process that has failed, of which DVM_PROC_STATE_RESTART was told. */
+void dvmd_core_proc_relaunched (DvmdCore *self, DvmdJob *job, guint rank, int pid, int exit_code, const char *reason);
 void dvmd_core_local_launch_complete (DvmdCore *self, DvmdJob *job, guint agent);
 void dvmd_core_proc_state (DvmdCore *self, DvmdJob *job, guint rank, DvmProcState state, int exit_code,
                            int exit_signal);

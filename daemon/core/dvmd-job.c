@@ -122,6 +122,7 @@ read_options (DvmdJob *self)
   self->recoverable = options.recoverable;
   self->notify_errors = options.notify_errors;
   self->error_nonzero_status = options.error_nonzero_status;
+  self->max_restarts = options.max_restarts;
   self->stops = options.stop != DVM_STOP_NONE;
 }
 

@@ -34,6 +34,7 @@ typedef struct
   guint n_ended;
   guint n_ended_unregistered; /* well, but without having called PMIx_Init */
   guint unregistered_rank;    /* the first of them */
+  guint n_failures;           /* of processes that come back */
 } Counts;
 
 static Counts *
@@ -229,10 +230,21 @@ is_news (DvmdJob *job, guint rank)
   return FALSE;
 }
 
+static void
+not_started (DvmdJob *job, guint rank, int exit_code, const char *reason)
+{
+  DvmdProcRow *row = dvmd_proc_table_row (job->procs, rank);
+  g_autoptr (DvmReason) why = _dvm_reason_new (DVM_REASON_RANK_NOT_STARTED, rank, name_of (job, rank), reason);
+
+  row->exit_code = exit_code;
+  set_proc_state (job, rank, DVM_PROC_STATE_FAILED_TO_START, why->text);
+  proc_failed (job, rank, DVM_PROC_STATE_FAILED_TO_START, exit_code, 0, why);
+  count_end (job, row);
+}
+
 void
 dvmd_core_proc_launched (DvmdCore *self, DvmdJob *job, guint rank, int pid, int exit_code, const char *reason)
 {
-  g_autoptr (DvmReason) why = NULL;
   DvmdProcRow *row;
 
   if (!is_news (job, rank))
@@ -255,12 +267,33 @@ dvmd_core_proc_launched (DvmdCore *self, DvmdJob *job, guint rank, int pid, int 
       publish_counts (job);
       return;
     }
-  row->exit_code = exit_code;
   counts_of (job)->n_failed_start++;
-  why = _dvm_reason_new (DVM_REASON_RANK_NOT_STARTED, rank, name_of (job, rank), reason);
-  set_proc_state (job, rank, DVM_PROC_STATE_FAILED_TO_START, why->text);
-  proc_failed (job, rank, DVM_PROC_STATE_FAILED_TO_START, exit_code, 0, why);
-  count_end (job, row);
+  not_started (job, rank, exit_code, reason);
+}
+
+void
+dvmd_core_proc_relaunched (DvmdCore *self, DvmdJob *job, guint rank, int pid, int exit_code, const char *reason)
+{
+  DvmdProcRow *row;
+
+  if (!is_news (job, rank))
+    return;
+  row = dvmd_proc_table_row (job->procs, rank);
+  if (row->state != DVM_PROC_STATE_RESTART)
+    {
+      dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, dvm_job_get_nspace (job->record), rank,
+                     "that it was started again is not news");
+      return;
+    }
+  if (pid <= 0)
+    {
+      not_started (job, rank, exit_code, reason);
+      return;
+    }
+  row->pid = pid;
+  _dvm_job_set_restarts (job->record, dvm_job_get_restarts (job->record) + 1);
+  dvmd_core_get_counters (self)->procs_launched++;
+  set_proc_state (job, rank, DVM_PROC_STATE_RUNNING, NULL);
 }
 
 /* An agent has tried all of its processes, or never will. */
@@ -341,6 +374,20 @@ is_taken_away (DvmdJob *job, guint rank, DvmProcState state)
              || state == DVM_PROC_STATE_TERM_NON_ZERO || state == DVM_PROC_STATE_TERM_WO_SYNC);
 }
 
+/* The process has failed, and its agent starts it again. Thousands may do so at once: the trace has them all. */
+static void
+note_restart (DvmdJob *job, guint rank, int exit_code, int exit_signal)
+{
+  DvmProcState end = exit_signal != 0 ? DVM_PROC_STATE_ABORTED_BY_SIG : DVM_PROC_STATE_TERM_NON_ZERO;
+  g_autoptr (DvmReason) reason = describe_end (job, rank, end, exit_code, exit_signal);
+
+  dvmd_proc_table_row (job->procs, rank)->pid = 0;
+  set_proc_state (job, rank, DVM_PROC_STATE_RESTART, reason->text);
+  dvmd_log_rank (G_LOG_DOMAIN, counts_of (job)->n_failures++ == 0 ? G_LOG_LEVEL_MESSAGE : G_LOG_LEVEL_INFO,
+                 dvm_job_get_nspace (job->record), rank, "%s: it is started again, up to %u times", reason->text,
+                 job->max_restarts);
+}
+
 void
 dvmd_core_note_aborted (DvmdJob *job, guint rank, int status)
 {
@@ -366,6 +413,11 @@ dvmd_core_proc_state (DvmdCore *self, DvmdJob *job, guint rank, DvmProcState sta
     {
       dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, dvm_job_get_nspace (job->record), rank,
                      "it has ended already, %s is not news", dvm_proc_state_to_string (state));
+      return;
+    }
+  if (state == DVM_PROC_STATE_RESTART)
+    {
+      note_restart (job, rank, exit_code, exit_signal);
       return;
     }
   if (state == DVM_PROC_STATE_REGISTERED)

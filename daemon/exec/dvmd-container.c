@@ -316,6 +316,7 @@ dvmd_container_rank_ended (DvmdContainer *self, pid_t pid, gint64 linger, gint64
       g_hash_table_remove (self->groups, GINT_TO_POINTER (pid));
       return TRUE;
     }
+  dvmd_clock_remove_timer (self->set->clock, group->timer);
   group->func = func;
   group->user_data = user_data;
   group->term_at = add_time (dvmd_clock_monotonic (self->set->clock), linger);

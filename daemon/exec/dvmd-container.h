@@ -55,7 +55,8 @@ pid_t dvmd_container_spawn (DvmdContainer *self, const DvmdSpawnRequest *request
 /*
  * To be called when the reaper has told the end of a rank. TRUE: nothing of its process group is left, func is not
  * called. FALSE: the rest gets linger µs to end by itself, then SIGTERM (and SIGCONT), after grace µs more SIGKILL;
- * func (nullable) is called when the process group is empty. (Processes that left the group wait for finish.)
+ * func (nullable) is called when the process group is empty. (Processes that left the group wait for finish.) May be
+ * called again, with other times; the func of before is forgotten.
  */
 gboolean dvmd_container_rank_ended (DvmdContainer *self, pid_t pid, gint64 linger, gint64 grace,
                                     DvmdContainerRankFunc func, gpointer user_data);

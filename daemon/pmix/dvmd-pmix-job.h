@@ -64,7 +64,8 @@ typedef struct
   char *alloc_id; /* (nullable): of its allocation */
   GVariant *info; /* (nullable): a(usay): application or G_MAXUINT32, key, packed value; of its spawn */
   DvmdPmixStop stop;
-  guint32 uid; /* whose processes may connect as this job's ranks; the server's own unless set */
+  gboolean may_restart; /* its processes: how often one was started again is not known beforehand */
+  guint32 uid;          /* whose processes may connect as this job's ranks; the server's own unless set */
   guint32 gid;
   gatomicrefcount ref_count;
 } DvmdPmixJob;

@@ -418,7 +418,9 @@ add_ranks (Builder *b)
       dvmd_pmix_info_add_uint16 (&array, PMIX_NODE_RANK, row->node_rank);
       dvmd_pmix_info_add_uint32 (&array, PMIX_NODEID, row->node);
       dvmd_pmix_info_add_string (&array, PMIX_HOSTNAME, b->job->nodes[row->node]);
-      dvmd_pmix_info_add_uint32 (&array, PMIX_REINCARNATION, 0);
+      /* One that comes back would be told what was so before. */
+      if (!b->job->may_restart)
+        dvmd_pmix_info_add_uint32 (&array, PMIX_REINCARNATION, 0);
       if (row->node == b->job->my_node)
         add_local_rank (b, &array, rank, row);
       dvmd_pmix_info_add_array (b->info, PMIX_PROC_INFO_ARRAY, &array);

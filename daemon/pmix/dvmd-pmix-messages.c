@@ -20,11 +20,11 @@
 
 /*
  * (nspace, applications, nodes, our node, ranks, cpusets of those that are bound, devices of those that have some,
- * universe size, most processes, session, node size, parent, its rank, offset, stop, uid, gid, its allocation, told
- * besides) of an application: (argv, directory, processes, mapped by, ranked by, bound to); of a rank: (node, local
- * rank, node rank)
+ * universe size, most processes, session, node size, parent, its rank, offset, stop, whether processes may be started
+ * again, uid, gid, its allocation, told besides) of an application: (argv, directory, processes, mapped by, ranked by,
+ * bound to); of a rank: (node, local rank, node rank)
  */
-#define JOB "(sa" APP "asua(uqq)a{us}a{us}uuuusuuuuusa(usay))"
+#define JOB "(sa" APP "asua(uqq)a{us}a{us}uuuusuuubuusa(usay))"
 #define APP "(aayayusss)"
 
 typedef struct
@@ -231,11 +231,12 @@ ranks_to_variant (DvmdPmixJob *job)
 GVariant *
 dvmd_pmix_job_to_variant (DvmdPmixJob *job, gboolean guest)
 {
-  return g_variant_new ("(s@a" APP "^asu@a(uqq)@a{us}@a{us}uuuusuuuuus@a(usay))", job->nspace, apps_to_variant (job),
+  return g_variant_new ("(s@a" APP "^asu@a(uqq)@a{us}@a{us}uuuusuuubuus@a(usay))", job->nspace, apps_to_variant (job),
                         job->nodes, guest ? G_MAXUINT32 : job->my_node, ranks_to_variant (job),
                         cpusets_to_variant (job), devices_to_variant (job), job->universe_size, job->max_procs,
                         job->session_id, job->node_size, text_or_nothing (job->parent_nspace), job->parent_rank,
-                        job->offset, (guint32)job->stop, job->uid, job->gid, text_or_nothing (job->alloc_id),
+                        job->offset, (guint32)job->stop, job->may_restart, job->uid, job->gid,
+                        text_or_nothing (job->alloc_id),
                         job->info != NULL ? job->info : g_variant_new_array (G_VARIANT_TYPE ("(usay)"), NULL, 0));
 }
 
@@ -307,12 +308,13 @@ dvmd_pmix_job_new_from_variant (GVariant *variant)
   guint32 stop;
   guint32 numbers[4];
   guint32 rest[4];
+  gboolean may_restart;
   GVariant *job_info;
   DvmdPmixJob *job;
 
-  g_variant_get (variant, "(&s@a" APP "^a&su@a(uqq)@a{us}@a{us}uuuu&suuuuu&s@a(usay))", &nspace, &apps, &nodes,
+  g_variant_get (variant, "(&s@a" APP "^a&su@a(uqq)@a{us}@a{us}uuuu&suuubuu&s@a(usay))", &nspace, &apps, &nodes,
                  &my_node, &ranks, &cpusets, &devices, &numbers[0], &numbers[1], &numbers[2], &numbers[3], &parent,
-                 &rest[0], &rest[1], &stop, &rest[2], &rest[3], &alloc_id, &job_info);
+                 &rest[0], &rest[1], &stop, &may_restart, &rest[2], &rest[3], &alloc_id, &job_info);
   job = dvmd_pmix_job_new (nspace, nodes, my_node);
   job->universe_size = numbers[0];
   job->max_procs = numbers[1];
@@ -322,6 +324,7 @@ dvmd_pmix_job_new_from_variant (GVariant *variant)
   job->parent_rank = rest[0];
   job->offset = rest[1];
   job->stop = (DvmdPmixStop)stop;
+  job->may_restart = may_restart;
   job->uid = rest[2];
   job->gid = rest[3];
   job->alloc_id = dup_text (alloc_id);

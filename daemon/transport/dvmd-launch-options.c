@@ -18,6 +18,8 @@ const DvmdField dvmd_launch_fields[] = {
   FIELD ("pty-rows", "u", pty_rows),
   FIELD ("pty-columns", "u", pty_columns),
   FIELD ("stop", "u", stop),
+  FIELD ("max-restarts", "u", max_restarts),
+  FIELD ("status-is-no-failure", "b", status_is_no_failure),
   FIELD ("session-dir-apps", "au", session_dir_apps),
   FIELD ("preloaded-apps", "au", preloaded_apps),
   FIELD ("kill-grace", "x", kill_grace),

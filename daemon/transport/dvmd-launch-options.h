@@ -18,13 +18,15 @@ typedef struct
   gboolean pty;
   guint32 pty_rows;
   guint32 pty_columns;
-  guint32 stop;               /* DvmStop: where the ranks wait for a debugger */
-  GVariant *session_dir_apps; /* (nullable): au: the applications that run where the files of the job are */
-  GVariant *preloaded_apps;   /* (nullable): au: those that come as files themselves */
-  gint64 kill_grace;          /* µs */
-  guint32 stdin_target;       /* rank, DVMD_ALL_RANKS, or DVMD_NO_STDIN */
-  guint64 credit;             /* bytes of output that an agent may send unasked */
-  char *parent;               /* (nullable): namespace of the process or tool that has spawned it */
+  guint32 stop;                  /* DvmStop: where the ranks wait for a debugger */
+  guint32 max_restarts;          /* of each process that fails */
+  gboolean status_is_no_failure; /* one that ends with a status other than zero has not failed */
+  GVariant *session_dir_apps;    /* (nullable): au: the applications that run where the files of the job are */
+  GVariant *preloaded_apps;      /* (nullable): au: those that come as files themselves */
+  gint64 kill_grace;             /* µs */
+  guint32 stdin_target;          /* rank, DVMD_ALL_RANKS, or DVMD_NO_STDIN */
+  guint64 credit;                /* bytes of output that an agent may send unasked */
+  char *parent;                  /* (nullable): namespace of the process or tool that has spawned it */
   guint32 parent_rank;
   guint32 offset;       /* processes of those that it descends from */
   guint32 session;      /* the first that it uses */

@@ -20,6 +20,7 @@ static const Kind kinds[] = {
   [DVMD_MSG_REPORT] = { "report", "(ussassius)" },
   [DVMD_MSG_LAUNCHED] = { "launched", "(ua(ui)a(uis))" },
   [DVMD_MSG_PROC_STATES] = { "proc-states", "(ua(uuii))" },
+  [DVMD_MSG_RELAUNCHED] = { "relaunched", "(uuuis)" },
   [DVMD_MSG_ABORT] = { "abort", "(uuis)" },
   [DVMD_MSG_JOB_GONE] = { "job-gone", "(u)" },
   [DVMD_MSG_OUTPUT] = { "output", "(uuuay)", TRUE },

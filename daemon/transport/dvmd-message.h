@@ -20,6 +20,7 @@ typedef enum
   DVMD_MSG_REPORT = 16,      /* (rank, version, host, aliases, address, pid, hardware threads, topology signature) */
   DVMD_MSG_LAUNCHED = 17,    /* (job, [(rank, pid)], [(rank, exit code, reason)]): every local process was tried */
   DVMD_MSG_PROC_STATES = 18, /* (job, [(rank, state, exit code, exit signal)]) */
+  DVMD_MSG_RELAUNCHED = 33,  /* (job, rank, pid or 0, exit code, reason): a process that had failed was started again */
   DVMD_MSG_ABORT = 19,       /* (job, rank, status, message): all of the job */
   DVMD_MSG_JOB_GONE = 20,    /* (job): no process, output or file of it is left here */
   DVMD_MSG_OUTPUT = 21,      /* (job, rank, stream, bytes) */

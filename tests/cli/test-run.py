@@ -272,6 +272,34 @@ def test_json(here):
 
 
 @where
+def test_restarts(here):
+    """a process that fails is started again, so often at most; options, runtime-options and job files say the same"""
+    for words in (["--max-restarts", "2"], ["--runtime-options", "autorestart,max-restarts=2"]):
+        result = plain(here, *words, "-n", "1", "--json", "sh", "-c", "echo $DVM_RESTART; test $DVM_RESTART = 2")
+        lines = result.stdout.splitlines()
+        equal((result.returncode, lines[:3]), (0, ["0", "1", "2"]), result.stderr)
+        equal(json.loads(lines[3])["restarts"], 2)
+    equal(plain(here, "-max-restarts", "1", "-n", "1", "sh", "-c", "exit 42").returncode, 42)
+    with open(os.path.join(here.path, "job.json"), "w", encoding="utf-8") as file:
+        json.dump({"argv": ["sh", "-c", "echo $DVM_RESTART; test $DVM_RESTART = 1"], "np": 1, "max-restarts": 1}, file)
+    equal(here.cli("run", "--file", file.name).stdout, "0\n1\n")
+    os.unlink(file.name)
+    equal(plain(here, "--max-restarts", "-1", "true").returncode, 2)
+    result = plain(here, "--max-restarts", "1", "--runtime-options", "stop-on-exec", "true")
+    equal(result.returncode, 2, result.stderr)
+    contains(result.stderr, "stop-on-exec")
+
+
+def test_restarts_of_killed():
+    """without a DVM nobody knows whether a process that was killed was in PMIx_Init: only plain ones come back"""
+    with place() as here:
+        words = ["--max-restarts", "1", "-n", "1", "--json", "sh", "-c", "test $DVM_RESTART = 1 || kill -9 $$"]
+        equal(plain(here, *words).returncode, 0)
+        result = here.cli("run", *words)
+        equal((result.returncode, json.loads(result.stdout)["restarts"]), (137, 0), result.stderr)
+
+
+@where
 def test_timeout(here):
     """--timeout ends the job, with 125 and a sentence"""
     result = plain(here, "-n", "1", "--timeout", "1", "sleep", "600")

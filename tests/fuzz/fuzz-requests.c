@@ -39,6 +39,7 @@ const FuzzKey fuzz_request_keys[] = {
   { "child-separate", "b" },
   { "timeout", "u" },
   { "recoverable", "b" },
+  { "max-restarts", "u" },
   { "pty", "b" },
   { "pty-rows", "u" },
   { "argv", "as" },

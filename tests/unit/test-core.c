@@ -495,6 +495,65 @@ test_recoverable (void)
   g_assert_cmpint (dvm_job_get_exit_signal (dvmd_job_get_record (job)), ==, 11);
 }
 
+/* A process that comes back has not ended, whenever its agent says so, and its job counts it once. */
+static void
+test_restarts (void)
+{
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmJobSpec) spec = make_spec (2);
+  DvmJob *record;
+  DvmdJob *job;
+
+  world_init (&world, 1, 2, FALSE);
+  bring_up (&world);
+  dvm_job_spec_set_max_restarts (spec, 2);
+  job = submit_spec (&world, spec);
+  record = dvmd_job_get_record (job);
+  launch_all (&world, job);
+  dvmd_core_proc_relaunched (world.core, job, 0, 99, 0, "");
+  g_assert_cmpuint (dvm_job_get_restarts (record), ==, 0);
+  end_proc (&world, job, 0, DVM_PROC_STATE_RESTART, 0, 9);
+  g_assert_cmpint (dvmd_proc_table_row (dvmd_job_get_procs (job), 0)->pid, ==, 0);
+  assert_state (job, DVM_JOB_STATE_RUNNING);
+  dvmd_core_proc_relaunched (world.core, job, 0, 99, 0, "");
+  run (&world);
+  g_assert_cmpint (dvmd_proc_table_row (dvmd_job_get_procs (job), 0)->pid, ==, 99);
+  g_assert_cmpint (dvmd_proc_table_row (dvmd_job_get_procs (job), 0)->state, ==, DVM_PROC_STATE_RUNNING);
+  end_proc (&world, job, 1, DVM_PROC_STATE_RESTART, 4, 0);
+  dvmd_core_proc_relaunched (world.core, job, 1, 100, 0, "");
+  g_assert_cmpuint (dvm_job_get_restarts (record), ==, 2);
+  g_assert_cmpuint (dvm_job_get_num_launched (record), ==, 2);
+  g_assert_cmpuint (dvm_job_get_num_terminated (record), ==, 0);
+  end_proc (&world, job, 0, DVM_PROC_STATE_TERMINATED, 0, 0);
+  assert_state (job, DVM_JOB_STATE_RUNNING);
+  end_proc (&world, job, 1, DVM_PROC_STATE_TERMINATED, 0, 0);
+  all_gone (&world, job);
+  assert_state (job, DVM_JOB_STATE_NOTIFIED);
+  g_assert_cmpint (dvm_job_get_exit_code (record), ==, 0);
+}
+
+/* A program that has gone meanwhile cannot be started again: that ends the job, as at its start. */
+static void
+test_restart_fails (void)
+{
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmJobSpec) spec = make_spec (1);
+  DvmdJob *job;
+
+  world_init (&world, 1, 1, FALSE);
+  bring_up (&world);
+  dvm_job_spec_set_max_restarts (spec, 2);
+  job = submit_spec (&world, spec);
+  launch_all (&world, job);
+  end_proc (&world, job, 0, DVM_PROC_STATE_RESTART, 1, 0);
+  dvmd_core_proc_relaunched (world.core, job, 0, 0, 127, "no such program");
+  run (&world);
+  assert_state (job, DVM_JOB_STATE_FAILED_TO_START);
+  g_assert_nonnull (strstr (dvm_job_get_reason (dvmd_job_get_record (job)), "no such program"));
+  g_assert_cmpint (dvm_job_get_exit_code (dvmd_job_get_record (job)), ==, 127);
+  g_assert_cmpuint (dvm_job_get_restarts (dvmd_job_get_record (job)), ==, 0);
+}
+
 /* The time limit counts from STARTED. */
 static void
 test_time_limit (void)
@@ -786,6 +845,8 @@ main (int argc, char **argv)
   g_test_add_func ("/core/L13-failure", test_failure);
   g_test_add_func ("/core/L13-not-started", test_not_started);
   g_test_add_func ("/core/L13-recoverable", test_recoverable);
+  g_test_add_func ("/core/restarts", test_restarts);
+  g_test_add_func ("/core/restarts/fails", test_restart_fails);
   g_test_add_func ("/core/L13-unregistered", test_unregistered);
   g_test_add_func ("/core/D21-time-limit", test_time_limit);
   g_test_add_func ("/core/L13-L15-cancel-everywhere", test_cancel_everywhere);

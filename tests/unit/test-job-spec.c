@@ -77,9 +77,9 @@ make_large (void)
   g_object_set (spec, "name", "große Sache", "label", "l", "personality", "plain", "map-by", "node", "rank-by", "slot",
                 "bind-to", "none", "when-full", "refuse", "output", "tag,dir=/tmp/x:nocopy,timestamp", "stdin-target",
                 "3", "stdout-path", "/tmp/o", "stderr-path", "/tmp/e", "runtime-options",
-                "error-nonzero-status=no,recov", "timeout", 60, "recoverable", TRUE, "pty", TRUE, "add-hosts", added,
-                "add-hostfile", "/tmp/more", "target", target, "session", 0, "alloc-id", "a1", "alloc-req-id", "mine",
-                "child-separate", TRUE, NULL);
+                "error-nonzero-status=no,recov", "timeout", 60, "recoverable", TRUE, "max-restarts", 4, "pty", TRUE,
+                "add-hosts", added, "add-hostfile", "/tmp/more", "target", target, "session", 0, "alloc-id", "a1",
+                "alloc-req-id", "mine", "child-separate", TRUE, NULL);
   return g_steal_pointer (&spec);
 }
 
@@ -109,6 +109,7 @@ test_round_trip (void)
   g_assert_cmpstr (dvm_job_spec_get_alloc_id (copy), ==, "a1");
   g_assert_cmpstr (dvm_job_spec_get_alloc_req_id (copy), ==, "mine");
   g_assert_true (dvm_job_spec_get_child_separate (copy));
+  g_assert_cmpuint (dvm_job_spec_get_max_restarts (copy), ==, 4);
   app = dvm_job_spec_get_app (copy, 0);
   g_assert_cmpuint (g_strv_length ((char **)dvm_app_spec_get_env (app)), ==, 4);
   g_assert_true (g_strv_contains (dvm_app_spec_get_env (app), "A=2"));
@@ -259,7 +260,26 @@ static const Refusal refusals[] = {
   { "[{'argv': <['a']>}]", "{'output': <'file=a%x:pattern'>}", DVM_ERROR_BAD_PARAM, { "output", "%x" } },
   { "[{'argv': <['a']>}]", "{'output': <'file=a%:pattern'>}", DVM_ERROR_BAD_PARAM, { "output", "in the pattern" } },
   { "[{'argv': <['a']>}]", "{'output': <':pattern'>}", DVM_ERROR_BAD_PARAM, { "output", "file=PATH" } },
-  { "[{'argv': <['a']>}]", "{'runtime-options': <'max-restarts=3'>}", DVM_ERROR_NOT_SUPPORTED, { "max-restarts" } },
+  { "[{'argv': <['a']>}]", "{'runtime-options': <'continuous'>}", DVM_ERROR_NOT_SUPPORTED, { "continuous" } },
+  { "[{'argv': <['a']>}]", "{'autorestart': <true>}", DVM_ERROR_NOT_SUPPORTED, { "autorestart" } },
+  { "[{'argv': <['a']>}]", "{'max-restarts': <3>}", DVM_ERROR_BAD_PARAM, { "max-restarts", "type u" } },
+  { "[{'argv': <['a']>}]", "{'runtime-options': <'max-restarts'>}", DVM_ERROR_BAD_PARAM, { "max-restarts", "number" } },
+  { "[{'argv': <['a']>}]", "{'runtime-options': <'max-restarts=no'>}", DVM_ERROR_BAD_PARAM, { "“no”", "number" } },
+  { "[{'argv': <['a']>}]",
+    "{'runtime-options': <'max-restarts=4294967296'>}",
+    DVM_ERROR_BAD_PARAM,
+    { "4294967296", "4294967295" } },
+  { "[{'argv': <['a']>}]", "{'runtime-options': <'max-r=1,max-restarts=2'>}", DVM_ERROR_BAD_PARAM, { "twice" } },
+  { "[{'argv': <['a']>}]", "{'runtime-options': <'autorestart'>}", DVM_ERROR_BAD_PARAM, { "max-restarts=N" } },
+  { "[{'argv': <['a']>}]", "{'runtime-options': <'autorestart=no,max-restarts=1'>}", DVM_ERROR_BAD_PARAM, { "is no" } },
+  { "[{'argv': <['a']>}]",
+    "{'runtime-options': <'max-restarts=1'>, 'max-restarts': <uint32 2>}",
+    DVM_ERROR_BAD_PARAM,
+    { "2", "1", "max-restarts" } },
+  { "[{'argv': <['a']>}]",
+    "{'runtime-options': <'stop-in-app'>, 'max-restarts': <uint32 2>}",
+    DVM_ERROR_BAD_PARAM,
+    { "stop-in-app", "max-restarts" } },
   { "[{'argv': <['a']>}]", "{'runtime-options': <'recoverable=perhaps'>}", DVM_ERROR_BAD_PARAM, { "perhaps" } },
   { "[{'argv': <['a']>}]", "{'runtime-options': <'recov,recov=0'>}", DVM_ERROR_BAD_PARAM, { "recoverable", "twice" } },
   { "[{'argv': <['a']>}]", "{'runtime-options': <'notifyerrors'>}", DVM_ERROR_BAD_PARAM, { "needs recoverable" } },
@@ -386,6 +406,11 @@ test_parsers (void)
   g_assert_cmpint (options.stop, ==, DVM_STOP_ON_EXEC);
   g_assert_true (_dvm_runtime_options_parse ("stop-in-i", "", &options, NULL));
   g_assert_cmpint (options.stop, ==, DVM_STOP_IN_INIT);
+  g_assert_cmpuint (options.max_restarts, ==, 0);
+  g_assert_true (_dvm_runtime_options_parse ("max-restarts=0,autorestart=no", "", &options, NULL));
+  g_assert_cmpuint (options.max_restarts, ==, 0);
+  g_assert_true (_dvm_runtime_options_parse ("autorestart,recov,max-restarts=4294967295", "", &options, NULL));
+  g_assert_cmpuint (options.max_restarts, ==, G_MAXUINT32);
   g_assert_true (_dvm_stdin_target_parse ("7", "", &target, NULL));
   g_assert_cmpint (target.kind, ==, DVM_STDIN_RANK);
   g_assert_cmpuint (target.rank, ==, 7);
@@ -403,10 +428,12 @@ test_policies (void)
 
   g_assert_false (_dvm_job_spec_is_plain (spec));
   g_assert_cmpint (_dvm_job_spec_get_when_full_policy (spec), ==, DVM_WHEN_FULL_WAIT);
-  g_object_set (spec, "personality", "plain", "map-by", "node", "when-full", "refuse", "recoverable", TRUE, NULL);
+  g_object_set (spec, "personality", "plain", "map-by", "node", "when-full", "refuse", "recoverable", TRUE,
+                "max-restarts", 5, NULL);
   g_assert_true (_dvm_job_spec_is_plain (spec));
   g_assert_true (_dvm_job_spec_is_recoverable (spec));
   _dvm_job_spec_get_runtime (spec, &options);
+  g_assert_cmpuint (options.max_restarts, ==, 5);
   g_assert_true (options.recoverable);
   g_assert_true (options.notify_errors);
   g_assert_true (options.error_nonzero_status);

@@ -87,6 +87,83 @@ test_local_debug (void)
 }
 
 static void
+on_restart (DvmdLocalJob *job, DvmdLocalProc *proc, gpointer user_data)
+{
+  g_string_append_printf (user_data, "again%u ", proc->n_restarts);
+}
+
+/* Where one that has failed and comes back is given up, if at all. */
+enum
+{
+  GIVEN_UP_NEVER,
+  GIVEN_UP_WITH_OUTPUT, /* its output is still open */
+  GIVEN_UP_AT_ONCE,     /* the news of its end are on their way */
+  GIVEN_UP_IN_PAUSE,
+  NOT_STARTED_AGAIN,
+};
+
+static const char *const restart_logs[] = {
+  [GIVEN_UP_NEVER] = "0:RUNNING LOCAL_LAUNCH_COMPLETE 0:WAITPID_FIRED 0:RESTART again1 0:RUNNING LOCAL_LAUNCH_COMPLETE "
+                     "0:WAITPID_FIRED 0:TERMINATED TERMINATED ",
+  [GIVEN_UP_WITH_OUTPUT] =
+      "0:RUNNING LOCAL_LAUNCH_COMPLETE 0:WAITPID_FIRED LOCAL_LAUNCH_COMPLETE 0:ABORTED_BY_SIG TERMINATED ",
+  [GIVEN_UP_AT_ONCE] =
+      "0:RUNNING LOCAL_LAUNCH_COMPLETE 0:WAITPID_FIRED LOCAL_LAUNCH_COMPLETE 0:RESTART 0:ABORTED_BY_SIG TERMINATED ",
+  [GIVEN_UP_IN_PAUSE] = "0:RUNNING LOCAL_LAUNCH_COMPLETE 0:WAITPID_FIRED 0:RESTART again1 LOCAL_LAUNCH_COMPLETE "
+                        "0:ABORTED_BY_SIG TERMINATED ",
+  [NOT_STARTED_AGAIN] = "0:RUNNING LOCAL_LAUNCH_COMPLETE 0:WAITPID_FIRED 0:RESTART again1 LOCAL_LAUNCH_COMPLETE "
+                        "0:FAILED_TO_START TERMINATED ",
+};
+
+/* A process that has failed and comes back has not ended: the job goes on, and has one end. */
+static void
+test_local_restart (gconstpointer data)
+{
+  static const DvmdLocalFuncs funcs = {
+    .proc_changed = on_proc_changed,
+    .launch_complete = on_local,
+    .all_exited = on_local, /* in the state of the job then */
+    .all_ended = on_local,
+    .gone = on_local,
+    .restart = on_restart,
+  };
+  guint how = GPOINTER_TO_UINT (data);
+  g_autoptr (GString) log = g_string_new (NULL);
+  g_autoptr (DvmdEventQueue) queue = dvmd_event_queue_new (NULL, NULL);
+  g_autoptr (DvmdLocalJob) job = dvmd_local_job_new (1, "n", queue, &funcs, log);
+  DvmdLocalProc *proc = dvmd_local_job_add_proc (job, 0, 0, 0);
+
+  dvmd_local_proc_started (proc, 7);
+  dvmd_event_queue_drain (queue, 0);
+  dvmd_local_proc_comes_back (proc);
+  dvmd_local_proc_exited (proc, 0, 9);
+  dvmd_event_queue_drain (queue, 0);
+  if (how == GIVEN_UP_WITH_OUTPUT)
+    dvmd_local_job_killed (job, FALSE);
+  dvmd_local_proc_output_closed (proc);
+  if (how == GIVEN_UP_AT_ONCE)
+    dvmd_local_job_killed (job, FALSE);
+  dvmd_event_queue_drain (queue, 0);
+  if (how == GIVEN_UP_NEVER)
+    {
+      dvmd_local_proc_started (proc, 8);
+      dvmd_event_queue_drain (queue, 0);
+      g_assert_cmpint (proc->exit_signal, ==, 0);
+      dvmd_local_proc_exited (proc, 0, 0);
+      dvmd_event_queue_drain (queue, 0);
+      dvmd_local_proc_output_closed (proc);
+    }
+  else if (how == GIVEN_UP_IN_PAUSE)
+    dvmd_local_job_killed (job, FALSE);
+  else if (how == NOT_STARTED_AGAIN)
+    dvmd_local_proc_not_started (proc, 127, "it is gone");
+  dvmd_event_queue_drain (queue, 0);
+  g_assert_cmpstr (log->str, ==, restart_logs[how]);
+  g_assert_cmpint (job->n_tried, ==, 1);
+  g_assert_cmpint (job->n_exited, ==, 1);
+}
+
+static void
 count_terminated (DvmdLocalDaemon *daemon, gpointer user_data)
 {
   (*(guint *)user_data)++;
@@ -130,6 +207,12 @@ main (int argc, char **argv)
   g_test_add_data_func ("/local/L1-L11-either-order/output-first", GUINT_TO_POINTER (TRUE), test_local_end);
   g_test_add_data_func ("/local/L1-L11-either-order/reaped-first", GUINT_TO_POINTER (FALSE), test_local_end);
   g_test_add_func ("/local/L1-L9-debug/local", test_local_debug);
+  for (guint how = GIVEN_UP_NEVER; how <= NOT_STARTED_AGAIN; how++)
+    {
+      g_autofree char *path = g_strdup_printf ("/local/restart/%u", how);
+
+      g_test_add_data_func (path, GUINT_TO_POINTER (how), test_local_restart);
+    }
   g_test_add_data_func ("/local/L1-local-daemon", GUINT_TO_POINTER (FALSE), test_local_daemon);
   g_test_add_data_func ("/local/L1-L12-local-daemon/forced", GUINT_TO_POINTER (TRUE), test_local_daemon);
   return g_test_run ();

@@ -1,0 +1,102 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Processes that have failed are started again, as often as their job allows.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-agent"
+
+#include <sys/wait.h>
+
+#include "dvmd-agent-pmix.h"
+#include "dvmd-agent-procs.h"
+#include "dvmd-agent-ranks.h"
+#include "dvmd-log.h"
+
+/* The pause before a process is started again: each one is twice the one before, until one has run so long. */
+#define FIRST_PAUSE (100 * G_TIME_SPAN_MILLISECOND)
+#define LAST_PAUSE  (10 * G_USEC_PER_SEC)
+
+/*
+ * libpmix does not take back a client that it has seen go, and frees what it knows of one twice that was killed while
+ * it was connecting. A libpmix in this process does not tell whether anybody was.
+ */
+static const char *
+find_obstacle (DvmdAgentJob *job, const DvmdLocalProc *proc, gboolean connecting)
+{
+  if (proc->flags & DVMD_PROC_REGISTERED)
+    return "it has called PMIx_Init";
+  if (connecting)
+    return "it was killed while it may have been in PMIx_Init";
+  if (WIFSIGNALED (proc->status) && job->registered && !dvmd_agent_has_pmix_servers (job->agent))
+    return "it was killed, and the library of PMIx is in its agent; with --personality plain it would be";
+  return NULL;
+}
+
+gboolean
+dvmd_agent_may_come_back (DvmdAgentJob *job, const DvmdLocalProc *proc, gboolean connecting)
+{
+  gboolean failed = WIFSIGNALED (proc->status)
+                    || (WEXITSTATUS (proc->status) != 0 && !job->options.status_is_no_failure);
+  const char *obstacle;
+
+  if (!failed || proc->n_restarts >= job->options.max_restarts || job->killed || job->lost_at != 0
+      || (proc->flags & (DVMD_PROC_ABORTED | DVMD_PROC_KILLED)))
+    return FALSE;
+  obstacle = find_obstacle (job, proc, connecting);
+  if (obstacle != NULL)
+    dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, job->local->nspace, proc->rank, "it is not started again: %s",
+                   obstacle);
+  return obstacle == NULL;
+}
+
+static void
+on_nothing_left (DvmdContainer *container, pid_t pid, gpointer user_data)
+{
+  DvmdLocalProc *proc = user_data;
+
+  if (proc->comes_back)
+    dvmd_pipes_drain (proc->streams);
+}
+
+void
+dvmd_agent_begin_restart (DvmdAgentJob *job, DvmdLocalProc *proc)
+{
+  dvmd_local_proc_comes_back (proc);
+  if (dvmd_container_rank_ended (job->container, proc->pid, 0, job->options.kill_grace, on_nothing_left, proc))
+    on_nothing_left (job->container, proc->pid, proc);
+}
+
+static void
+on_pause_over (gpointer user_data)
+{
+  DvmdLocalProc *proc = user_data;
+  DvmdAgentJob *job = proc->job->user_data;
+
+  proc->restart_timer = 0;
+  if (!proc->comes_back)
+    return;
+  /* The controller hears of the first process before it hears of this one. */
+  if (!dvmd_agent_is_launched (job))
+    proc->restart_timer = dvmd_clock_add_timer (dvmd_agent_get_parts (job->agent)->clock, FIRST_PAUSE, on_pause_over,
+                                                proc);
+  else if (job->lost_at != 0)
+    dvmd_local_proc_gave_up (proc);
+  else
+    dvmd_agent_start_again (job, proc);
+}
+
+void
+dvmd_agent_await_restart (DvmdLocalJob *local, DvmdLocalProc *proc, gpointer user_data)
+{
+  DvmdAgentJob *job = user_data;
+
+  if (proc->restart_pause == 0 || proc->reaped_at - proc->started_at >= LAST_PAUSE)
+    proc->restart_pause = FIRST_PAUSE;
+  else
+    proc->restart_pause = MIN (proc->restart_pause * 2, LAST_PAUSE);
+  proc->restart_timer = dvmd_clock_add_timer (dvmd_agent_get_parts (job->agent)->clock, proc->restart_pause,
+                                              on_pause_over, proc);
+}

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Processes that have failed are started again, as often as max-restarts says."""
+
+import os
+import signal
+
+import dvmtest
+from dvmtest import ABORTED_BY_SIG, CALLED_ABORT, FAILED_TO_START, KILLED_BY_CMD, NON_ZERO_TERM, NOTIFIED, wait_until
+
+CLIENT = os.environ['DVM_TEST_PMIX_CLIENT']
+RESTART = 2
+
+
+class Restarts(dvmtest.Case):
+    def fail(self, dvm, script, personality='plain', **options):
+        return dvm.run(['sh', '-c', script], personality=personality, **options)
+
+    def test_until_it_ends_well(self):
+        """Each process has the number for itself, and is what it was: rank, cpus, directory, streams."""
+        dvm = self.dvm(slots=4, settings=['nodes=2'])
+        script = ('echo $DVM_RANK $DVM_RESTART $DVM_NODE $(grep Cpus_allowed_list /proc/self/status) $PWD; printf half$DVM_RANK; '
+                  'test $DVM_RESTART = 2 || kill -9 $$')
+        for personality in ('plain', 'pmix'):
+            done = self.fail(dvm, script, personality, np=3, map_by='node', max_restarts=2, output='tag', cwd='/tmp')
+            self.assertEqual((done.state, done.code), (NOTIFIED, 0), done)
+            self.assertEqual((done.job.get('Restarts'), done.job.get('NumLaunched'), done.job.get('NumTerminated')), (6, 3, 3))
+            for rank in range(3):
+                lines = [line.split('stdout>:')[1].strip() for line in done.lines if f',{rank}]' in line]
+                self.assertEqual([line for line in lines if line.startswith('half')], [f'half{rank}'] * 3, lines)
+                lines = [line.split() for line in lines if not line.startswith('half')]
+                self.assertEqual([(line[0], line[1]) for line in lines], [(str(rank), str(n)) for n in range(3)])
+                self.assertEqual(len({tuple(line[2:]) for line in lines}), 1, lines)
+                states = [row[3] for row in done.job.trace() if row[1] == f'rank {rank}']
+                self.assertEqual(states.count(RESTART), 2, states)
+            self.assertIn('started again', dvm.log())
+
+    def test_used_up(self):
+        """Then the job ends as it would have at once."""
+        dvm = self.dvm(slots=2)
+        for how, state, code, number in (('exit 7', NON_ZERO_TERM, 7, 0), ('kill -11 $$', ABORTED_BY_SIG, 0, 11)):
+            done = self.fail(dvm, f'echo $DVM_RESTART; {how}', runtime_options='max-restarts=2')
+            self.assertEqual((done.state, done.code, done.signal), (state, code, number), done)
+            self.assertEqual((done.lines, done.job.get('Restarts')), (['0', '1', '2'], 2))
+
+    def test_recoverable(self):
+        done = self.fail(self.dvm(slots=4), 'test $DVM_RANK = 1 || { echo $DVM_RESTART; exit 3; }', np=2, max_restarts=1,
+                         recoverable=True)
+        self.assertEqual((done.state, done.lines), (NOTIFIED, ['0', '1']), done)
+
+    def test_what_is_no_failure(self):
+        dvm = self.dvm(slots=2)
+        done = self.fail(dvm, 'echo $DVM_RESTART; exit 3', max_restarts=5, runtime_options='error-nonzero-status=no')
+        self.assertEqual((done.state, done.lines, done.job.get('Restarts')), (NOTIFIED, ['0'], 0), done)
+        done = self.fail(dvm, 'echo ${DVM_RESTART-unset}')
+        self.assertEqual(done.lines, ['unset'])
+
+    def test_standard_input(self):
+        """What a process has read is gone with it, and the next one does not go on in the middle."""
+        for options in ({}, {'pty': True}):
+            done = self.fail(self.dvm(slots=2), 'read line; echo "got $line"; test $DVM_RESTART = 1', stdin=b'a\nb\n' * 1000,
+                             max_restarts=1, **options)
+            lines = [line.strip() for line in done.lines]
+            self.assertEqual((done.state, [line for line in lines if line.startswith('got')]), (NOTIFIED, ['got a', 'got']), done)
+
+    def test_standard_input_of_all(self):
+        """One that comes back does not hold up the input of the others."""
+        done = self.fail(self.dvm(slots=2), 'test $DVM_RANK = 1 && exec wc -c; test $DVM_RESTART = 3', np=2, stdin_target='all',
+                         stdin=b'x' * 1000000, max_restarts=3)
+        self.assertEqual((done.state, done.lines), (NOTIFIED, ['1000000']), done)
+
+    def test_program_that_is_missing(self):
+        dvm = self.dvm(slots=2)
+        done = dvm.run(['/nowhere/program'], max_restarts=5)
+        self.assertEqual((done.state, done.job.get('Restarts')), (FAILED_TO_START, 0), done)
+        path = os.path.join(dvm.place, 'program')
+        with open(path, 'w') as program:
+            program.write('#!/bin/sh\nrm "$0"\nexit 1\n')
+        os.chmod(path, 0o755)
+        done = dvm.run([path], max_restarts=5)
+        self.assertEqual((done.state, done.job.get('Restarts'), done.result['failed-rank']), (FAILED_TO_START, 0, 0), done)
+        self.assertIn('program', done.reason)
+        self.assert_no_processes(dvm)
+
+    def test_what_it_left(self):
+        """The processes of its group are ended before it comes again, also when they hold its output open."""
+        dvm = self.dvm(slots=2, settings=['kill-grace=0.2'])
+        path = os.path.join(dvm.place, 'left')
+        script = (f'if test $DVM_RESTART = 0; then trap "" TERM; sleep 1000 & echo $! >{path}; exit 1; fi; '
+                  f'kill -0 $(cat {path}) 2>/dev/null && echo alive || echo gone')
+        done = self.fail(dvm, script, max_restarts=1)
+        self.assertEqual((done.state, done.lines), (NOTIFIED, ['gone']), done)
+
+    def test_cancelled(self):
+        """In a pause as while it runs, and by its time limit."""
+        dvm = self.dvm(slots=4, settings=['kill-grace=0.2'])
+        for script in ('exit 1', 'test $DVM_RESTART -ge 2 && exec sleep 1000; exit 1'):
+            job = dvm.submit(['sh', '-c', script], np=2, max_restarts=1000)
+            wait_until(lambda: job.get('Restarts') >= 4, 'four restarts')
+            job.cancel()
+            self.assertEqual(job.wait()['state'], KILLED_BY_CMD)
+            self.assert_no_processes(dvm)
+        done = self.fail(dvm, 'exit 1', np=2, max_restarts=1000, timeout=1)
+        self.assertEqual(done.state, KILLED_BY_CMD, done)
+        self.assertEqual(dvm.get('SlotsInUse'), 0)
+
+    def test_others_fail(self):
+        """One whose restarts are used up takes along those that wait in a pause."""
+        dvm = self.dvm(slots=4, settings=['kill-grace=0.2'])
+        done = self.fail(dvm, 'test $DVM_RANK = 0 && exec sleep 1000; exit $DVM_RANK', np=3, max_restarts=1)
+        self.assertEqual(done.state, NON_ZERO_TERM, done)
+        self.assertIn(done.code, (1, 2))
+        self.assert_no_processes(dvm)
+
+    def test_signal_in_a_pause(self):
+        """It is kept for the process that comes."""
+        dvm = self.dvm(slots=2)
+        path = os.path.join(dvm.place, 'go')
+        job = dvm.submit(['sh', '-c', f'test -e {path} && exec sleep 1000; exit 1'], np=1, max_restarts=1000, personality='plain')
+        wait_until(lambda: job.get('Restarts') >= 3 and job.procs()[0][6] == RESTART, 'a pause')
+        with open(path, 'w'):
+            pass
+        job.signal(signal.SIGUSR1)
+        wait_until(lambda: any('signal 10' in row[4] for row in job.trace()), 'the end by the signal')
+        job.pids()
+        job.signal(signal.SIGUSR2)
+        wait_until(lambda: any('signal 12' in row[4] for row in job.trace()), 'the end by another one')
+        self.assertEqual(len([row for row in job.trace() if 'signal 10' in row[4]]), 1)
+        job.cancel()
+        job.wait()
+
+    def test_refused(self):
+        dvm = self.dvm(slots=2)
+        for words, options in ((['max-restarts', 'stop-on-exec'], {'max_restarts': 1, 'runtime_options': 'stop-on-exec'}),
+                               (['2', '3'], {'max_restarts': 2, 'runtime_options': 'max-restarts=3'}),
+                               (['-1', '4294967295'], {'runtime_options': 'max-restarts=-1'}),
+                               (['4294967295'], {'runtime_options': 'max-restarts'}),
+                               (['autorestart'], {'runtime_options': 'autorestart'}),
+                               (['autorestart'], {'runtime_options': 'autorestart=no,max-restarts=1'}),
+                               (['max-restarts'], {'max_restarts': 'often'})):
+            self.assert_refused('BadParam', words, lambda: dvm.submit(['true'], **options))
+
+
+class Pmix(dvmtest.Case):
+    def test_before_the_library(self):
+        """A process that fails before PMIx_Init comes to it later, and the others have waited for it."""
+        dvm = self.dvm(slots=4, settings=['nodes=2'])
+        script = 'test $DVM_RANK = 1 && test $DVM_RESTART -lt 2 && exit 1; exec "$0" data'
+        done = dvm.run(['sh', '-c', script, CLIENT], np=4, map_by='node', max_restarts=2)
+        self.assert_success(done)
+        self.assertEqual(done.job.get('Restarts'), 2)
+
+    def test_after_the_library(self):
+        """One that has called PMIx_Init is not started again, and that is said."""
+        dvm = self.dvm(slots=4)
+        done = dvm.run([CLIENT, 'die'], np=4, max_restarts=3)
+        self.assertEqual((done.job.get('Failed'), done.job.get('Restarts')), (True, 0), done)
+        wait_until(lambda: 'has called PMIx_Init' in dvm.log(), 'the reason')
+
+    def test_killed_while_others_connect(self):
+        """One that is killed beside ranks that have connected may have been in PMIx_Init: its server does not bear another one."""
+        dvm = self.dvm(slots=4)
+        script = 'test $DVM_RANK = 1 || exec "$0" wait; while test ! -e "$1"; do sleep 0.02; done; kill -9 $$'
+        path = os.path.join(dvm.place, 'go')
+        job = dvm.submit(['sh', '-c', script, CLIENT, path], np=2, max_restarts=3)
+        wait_until(lambda: job.get('NumRegistered') == 1, 'the other one')
+        with open(path, 'w'):
+            pass
+        self.assertEqual((job.wait()['state'], job.get('Restarts')), (ABORTED_BY_SIG, 0))
+        wait_until(lambda: 'may have been in PMIx_Init' in dvm.log(), 'the reason')
+
+    def test_reincarnation(self):
+        """Processes are told that they are the first ones unless that may change."""
+        dvm = self.dvm(slots=4)
+        words = [word for rank in '01' for word in ('get', '.', rank, 'pmix.reinc')]
+        for options, wanted in (({}, ['get SUCCESS 0'] * 4), ({'max_restarts': 1}, ['get NOT-FOUND'] * 4)):
+            done = dvm.run([os.environ['DVM_TEST_PMIX_DATA'], *words], np=2, **options)
+            self.assertEqual((done.state, done.lines), (NOTIFIED, wanted), done)
+
+    def test_abort(self):
+        done = self.dvm(slots=4).run([CLIENT, 'abort'], np=2, max_restarts=3)
+        self.assertEqual((done.state, done.job.get('Restarts')), (CALLED_ABORT, 0), done)
+
+
+if __name__ == '__main__':
+    dvmtest.main()
