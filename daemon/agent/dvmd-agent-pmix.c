@@ -187,7 +187,7 @@ lost (DvmdPmixHost *host, const char *nspace, guint32 rank)
     dvmd_agent_proc_lost (dvmd_agent_find_job_named (self, nspace), proc);
 }
 
-/* Who names nobody means all of its job. */
+/* An abort that names no process means all of its job. */
 static gboolean
 aborts_itself (const char *nspace, guint32 rank, const DvmdPmixProc *targets, guint n_targets)
 {

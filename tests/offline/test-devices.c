@@ -248,12 +248,12 @@ test_counted (gconstpointer mappers)
   } cases[] = {
     { { "device=gpu:PE=2" },
       "2,4,6",
-      "no number was given (-n), so that there is 1 process, which does not fit onto the job's 1 nodes: each has 2 "
+      "no number was given (-n), so that there is 1 process, which does not fit onto the job's only node: each has 2 "
       "cores "
       "of its own near its device “gpu”, and after those that have a place there is room for 0; let them share" },
     { { "device=gpu:PE=2", "device=nic:PE=2" },
       NULL,
-      "no number was given (-n), so that there are 3 processes, which do not fit onto the job's 1 nodes: each has 2 "
+      "no number was given (-n), so that there are 3 processes, which do not fit onto the job's only node: each has 2 "
       "cores of its own near its device “network”, and after those that have a place there is room for 0; give a "
       "smaller "
       "number (-n), or let them share" },

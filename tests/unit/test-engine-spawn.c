@@ -106,7 +106,7 @@ test_runs (Fixture *self, gconstpointer data)
   g_assert_cmpuint (count (self, 1, DVMD_PMIX_EVENT_JOB_START, NULL), ==, 1);
   text = g_variant_print (details, TRUE);
   expected = g_strdup_printf ("{'pmix.evproc': <('%s', uint32 4294967294)>, 'pmix.nspace': <'%s'>, "
-                              "'pmix.job.term.status': <(-187,)>, 'pmix.exit.code': <3>}",
+                              "'pmix.job.term.status': <(3,)>, 'pmix.exit.code': <3>}",
                               nspace, nspace);
   g_assert_cmpstr (text, ==, expected);
   g_assert_cmpuint (pmix_fake_get_events (self->engine.fakes[0])->len, ==, 0);
