@@ -449,6 +449,8 @@ signal_proc (DvmdAgentJob *job, DvmdLocalProc *proc, gboolean tried, int signum)
 {
   const EarlySignal early = { proc->rank, signum };
 
+  if (signum == SIGSTOP || signum == SIGCONT)
+    proc->stopped = signum == SIGSTOP;
   if (proc->pid > 0 && !proc->comes_back)
     {
       dvmd_container_signal_rank (job->container, proc->pid, signum);
@@ -503,6 +505,7 @@ start_proc (DvmdAgentJob *job, DvmdLocalProc *proc, int *exit_code, GError **err
 {
   DvmdAgentApp *app = g_ptr_array_index (job->apps, proc->app);
   DvmdSpawnRequest request = DVMD_SPAWN_REQUEST_INIT;
+  gboolean awaits_debugger = job->options.stop == DVM_STOP_ON_EXEC && !job->went_on;
   g_auto (GStrv) environment = dvmd_agent_build_environment (job, proc, error);
   g_auto (GStrv) argv = dup_indexed_argv (job, proc);
   g_autofree cpu_set_t *cpus = NULL;
@@ -529,7 +532,8 @@ start_proc (DvmdAgentJob *job, DvmdLocalProc *proc, int *exit_code, GError **err
   request.pty = dvmd_pipes_is_pty (pipes);
   cpus = dvmd_binding_dup_cpu_set (dvmd_agent_get_cpus (job, proc->local_rank), &request.cpus_size);
   request.cpus = cpus;
-  request.stopped = job->options.stop == DVM_STOP_ON_EXEC && !job->went_on;
+  /* For a debugger, or because its job is paused still. */
+  request.stopped = awaits_debugger || (proc->n_restarts > 0 && proc->stopped);
   pid = dvmd_container_spawn (job->container, &request, on_rank_exit, job, exit_code, error);
   if (pid < 0)
     {
@@ -544,7 +548,7 @@ start_proc (DvmdAgentJob *job, DvmdLocalProc *proc, int *exit_code, GError **err
   if (proc->n_restarts > 0)
     dvmd_pipes_close_stdin (pipes);
   dvmd_local_proc_started (proc, pid);
-  if (request.stopped)
+  if (awaits_debugger)
     dvmd_local_proc_ready_for_debug (proc);
   deliver_early_signals (job, proc);
   return TRUE;
@@ -557,7 +561,11 @@ dvmd_agent_start_again (DvmdAgentJob *job, DvmdLocalProc *proc)
   int exit_code = 0;
 
   if (!start_proc (job, proc, &exit_code, &error))
-    dvmd_local_proc_not_started (proc, exit_code, error->message);
+    {
+      if (job->registered)
+        dvmd_pmix_deregister_client (dvmd_agent_get_pmix (job->agent), job->local->nspace, proc->rank);
+      dvmd_local_proc_not_started (proc, exit_code, error->message);
+    }
   flush_states (job);
   dvmd_agent_send (job->agent, DVMD_MSG_RELAUNCHED,
                    g_variant_new ("(uuuis)", job->local->id, proc->rank, error == NULL ? proc->pid : 0, exit_code,
@@ -606,6 +614,18 @@ dvmd_agent_fail_procs (DvmdAgentJob *job, int exit_code, const char *reason)
 /* ---- signals ---- */
 
 static void
+signal_rank (DvmdAgentJob *job, DvmdLocalProc *proc, int signum, gboolean tried)
+{
+  if (signum == DVMD_SIGNAL_STAY_AWAY)
+    {
+      proc->stays_away = TRUE;
+      dvmd_agent_give_up_restart (job, proc);
+    }
+  else if (!(proc->flags & DVMD_PROC_EXITED) || proc->comes_back)
+    signal_proc (job, proc, tried && !proc->comes_back, signum);
+}
+
+static void
 handle_signal (gpointer service, guint source, GVariant *body)
 {
   DvmdAgent *self = ((Procs *)service)->agent;
@@ -624,8 +644,8 @@ handle_signal (gpointer service, guint source, GVariant *body)
     {
       DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
 
-      if (dvmd_id_set_contains (ranks, proc->rank) && (!(proc->flags & DVMD_PROC_EXITED) || proc->comes_back))
-        signal_proc (job, proc, i < job->run->next_start && !proc->comes_back, signum);
+      if (dvmd_id_set_contains (ranks, proc->rank))
+        signal_rank (job, proc, signum, i < job->run->next_start);
     }
 }
 

@@ -26,6 +26,8 @@ void dvmd_agent_find_cause (DvmdAgentJob *job, const DvmdLocalProc *proc);
 gboolean dvmd_agent_may_come_back (DvmdAgentJob *job, const DvmdLocalProc *proc, gboolean connecting);
 /* The rest of its process group is ended; dvmd_local_proc_exited() follows. */
 void dvmd_agent_begin_restart (DvmdAgentJob *job, DvmdLocalProc *proc);
+/* One that would come back does not, and has ended. */
+void dvmd_agent_give_up_restart (DvmdAgentJob *job, DvmdLocalProc *proc);
 /* DvmdLocalFuncs.restart */
 void dvmd_agent_await_restart (DvmdLocalJob *local, DvmdLocalProc *proc, gpointer user_data);
 

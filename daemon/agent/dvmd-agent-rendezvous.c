@@ -11,8 +11,10 @@
 #include "dvmd-agent-rendezvous.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <glib/gstdio.h>
@@ -169,13 +171,29 @@ remove_others (DvmdAgentRendezvous *self, GHashTable *names)
 
 /* ---- the system-level server ---- */
 
+/* (transfer full) (nullable): of a file of ours or of root. Anybody may put a pipe there, or a link. */
+static char *
+read_system_file (const char *path)
+{
+  int fd = open (path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  char text[4096];
+  struct stat st;
+  gssize n = -1;
+
+  if (fd < 0)
+    return NULL;
+  if (fstat (fd, &st) == 0 && S_ISREG (st.st_mode) && (st.st_uid == geteuid () || st.st_uid == 0))
+    n = read (fd, text, sizeof text);
+  close (fd);
+  return n >= 0 ? g_strndup (text, (gsize)n) : NULL;
+}
+
 static void
 remove_system_file (DvmdAgentRendezvous *self)
 {
-  g_autofree char *text = NULL;
+  g_autofree char *text = self->system_path != NULL ? read_system_file (self->system_path) : NULL;
 
-  if (self->system_path != NULL && g_file_get_contents (self->system_path, &text, NULL, NULL)
-      && g_str_equal (text, self->system_text))
+  if (text != NULL && g_str_equal (text, self->system_text))
     g_unlink (self->system_path);
   g_clear_pointer (&self->system_path, g_free);
   g_clear_pointer (&self->system_text, g_free);
@@ -185,10 +203,10 @@ remove_system_file (DvmdAgentRendezvous *self)
 static gboolean
 is_taken (DvmdAgentRendezvous *self, const char *path)
 {
-  g_autofree char *text = NULL;
+  g_autofree char *text = read_system_file (path);
   int pid;
 
-  if (!g_file_get_contents (path, &text, NULL, NULL) || g_strcmp0 (text, self->system_text) == 0)
+  if (text == NULL || g_strcmp0 (text, self->system_text) == 0)
     return FALSE;
   pid = read_server_pid (text);
   if (pid <= 0 || (kill (pid, 0) != 0 && errno == ESRCH))

@@ -42,7 +42,7 @@ dvmd_agent_may_come_back (DvmdAgentJob *job, const DvmdLocalProc *proc, gboolean
                     || (WEXITSTATUS (proc->status) != 0 && !job->options.status_is_no_failure);
   const char *obstacle;
 
-  if (!failed || proc->n_restarts >= job->options.max_restarts || job->killed || job->lost_at != 0
+  if (!failed || proc->n_restarts >= job->options.max_restarts || job->killed || job->lost_at != 0 || proc->stays_away
       || (proc->flags & (DVMD_PROC_ABORTED | DVMD_PROC_KILLED)))
     return FALSE;
   obstacle = find_obstacle (job, proc, connecting);
@@ -57,6 +57,7 @@ on_nothing_left (DvmdContainer *container, pid_t pid, gpointer user_data)
 {
   DvmdLocalProc *proc = user_data;
 
+  proc->has_rest = FALSE;
   if (proc->comes_back)
     dvmd_pipes_drain (proc->streams);
 }
@@ -65,8 +66,17 @@ void
 dvmd_agent_begin_restart (DvmdAgentJob *job, DvmdLocalProc *proc)
 {
   dvmd_local_proc_comes_back (proc);
+  proc->has_rest = TRUE;
   if (dvmd_container_rank_ended (job->container, proc->pid, 0, job->options.kill_grace, on_nothing_left, proc))
     on_nothing_left (job->container, proc->pid, proc);
+}
+
+void
+dvmd_agent_give_up_restart (DvmdAgentJob *job, DvmdLocalProc *proc)
+{
+  if (job->registered && proc->comes_back)
+    dvmd_pmix_deregister_client (dvmd_agent_get_pmix (job->agent), job->local->nspace, proc->rank);
+  dvmd_local_proc_gave_up (proc);
 }
 
 static void
@@ -78,12 +88,12 @@ on_pause_over (gpointer user_data)
   proc->restart_timer = 0;
   if (!proc->comes_back)
     return;
-  /* The controller hears of the first process before it hears of this one. */
-  if (!dvmd_agent_is_launched (job))
+  /* The controller hears of the first process before it hears of this one, which has the place for itself. */
+  if (!dvmd_agent_is_launched (job) || proc->has_rest)
     proc->restart_timer = dvmd_clock_add_timer (dvmd_agent_get_parts (job->agent)->clock, FIRST_PAUSE, on_pause_over,
                                                 proc);
-  else if (job->lost_at != 0)
-    dvmd_local_proc_gave_up (proc);
+  else if (job->lost_at != 0 || (proc->flags & DVMD_PROC_REGISTERED))
+    dvmd_agent_give_up_restart (job, proc);
   else
     dvmd_agent_start_again (job, proc);
 }

@@ -284,6 +284,7 @@ void
 dvmd_local_proc_not_started (DvmdLocalProc *self, int exit_code, const char *reason)
 {
   forget_end (self);
+  self->pid = 0;
   self->exit_code = exit_code;
   self->reason = g_strdup (reason);
   self->flags |= DVMD_PROC_EXITED;

@@ -43,6 +43,9 @@ typedef struct
   guint timer;
   gboolean continued;   /* it has waited for a debugger, or need not any more */
   gboolean comes_back;  /* it has failed, and is to be started again */
+  gboolean stays_away;  /* it is not, whatever happens */
+  gboolean stopped;     /* the agent's: the last signal of these was SIGSTOP and not SIGCONT */
+  gboolean has_rest;    /* the agent's: what it has left behind is being ended */
   guint32 n_restarts;   /* so often it was */
   guint restart_timer;  /* the agent's; 0: none */
   gint64 restart_pause; /* µs, likewise */

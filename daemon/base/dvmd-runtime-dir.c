@@ -375,7 +375,7 @@ static gboolean
 was_left (const char *path)
 {
   g_autofree char *lock = g_build_filename (path, LOCK, NULL);
-  int fd = open (lock, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  int fd = open (lock, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
   gboolean left;
 
   if (fd < 0)
@@ -413,10 +413,22 @@ dvmd_runtime_dir_sweep (DvmdRuntimeDir *self, const char *prefix)
   dvmd_runtime_dir_sweep_place (parent, prefix);
 }
 
+/* Anybody may have made a directory of that name in a place that is for all. */
+static gboolean
+is_private (const char *path)
+{
+  int fd = open (path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  gboolean answer = fd >= 0 && check_private (fd, path, NULL);
+
+  if (fd >= 0)
+    close (fd);
+  return answer;
+}
+
 void
 dvmd_runtime_dir_sweep_place (const char *parent, const char *prefix)
 {
-  g_autoptr (GDir) dir = g_dir_open (parent, 0, NULL);
+  g_autoptr (GDir) dir = is_private (parent) ? g_dir_open (parent, 0, NULL) : NULL;
   const char *name;
 
   while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)

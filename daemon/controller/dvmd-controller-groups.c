@@ -20,6 +20,11 @@
 
 /* Members of all groups, who may form them without end. */
 #define MAX_MEMBERS (1024 * 1024)
+/* Each of whom is told of each other one that ends. */
+#define MAX_NOTIFIED 1024
+/* Bytes of what members have for one another: of all groups that form, and of one, for all servers that get it. */
+#define MAX_INFOS (256 * 1024 * 1024)
+#define MAX_TOLD  (48 * 1024 * 1024)
 
 typedef struct
 {
@@ -27,6 +32,7 @@ typedef struct
   GHashTable *names;          /* name -> GPtrArray of Group */
   guint64 last_context;
   gsize n_members; /* of all */
+  gsize info_size; /* bytes, likewise */
 } Groups;
 
 typedef enum
@@ -50,6 +56,7 @@ typedef struct
   GHashTable *missing; /* likewise, of those who have yet to come to its forming or its end */
   GPtrArray *calls;    /* DvmdCall, of those who have come */
   GPtrArray *infos;    /* GVariant (sua(say)), what they have for the others */
+  gsize info_size;     /* bytes of it */
   guint timer;
 } Group;
 
@@ -99,6 +106,19 @@ copy_set (GHashTable *set)
   return copy;
 }
 
+static gboolean
+is_same_set (GHashTable *one, GHashTable *other)
+{
+  GHashTableIter iter;
+  gpointer member;
+
+  g_hash_table_iter_init (&iter, one);
+  while (g_hash_table_iter_next (&iter, &member, NULL))
+    if (!g_hash_table_contains (other, member))
+      return FALSE;
+  return g_hash_table_size (one) == g_hash_table_size (other);
+}
+
 static DvmdCore *
 get_core (const Groups *self)
 {
@@ -121,11 +141,20 @@ stop_timer (Group *self)
 }
 
 static void
+clear_infos (Group *self)
+{
+  self->all->info_size -= self->info_size;
+  self->info_size = 0;
+  g_ptr_array_set_size (self->infos, 0);
+}
+
+static void
 group_free (gpointer data)
 {
   Group *self = data;
 
   stop_timer (self);
+  clear_infos (self);
   g_clear_pointer (&self->missing, g_hash_table_unref);
   g_hash_table_unref (self->members);
   g_ptr_array_unref (self->calls);
@@ -319,17 +348,38 @@ complete (Group *self)
       self->state = WHOLE;
       answer_all (self, DVMD_PMIX_SUCCESS,
                   (self->flags & DVMD_GROUP_ASSIGN_CONTEXT) != 0 ? ++self->all->last_context : 0, names);
-      g_ptr_array_set_size (self->infos, 0);
+      clear_infos (self);
+      if (g_hash_table_size (self->members) == 0)
+        drop (self);
       return;
     }
   answer_all (self, DVMD_PMIX_SUCCESS, 0, NULL);
   drop (self);
 }
 
+/* What the members have for one another goes to each of their servers. */
+static gboolean
+is_too_much (Group *self)
+{
+  g_autoptr (GHashTable) servers = new_set ();
+
+  for (guint i = 0; self->info_size > 0 && i < self->calls->len; i++)
+    {
+      const DvmdCall *call = self->calls->pdata[i];
+
+      add_to_set (servers, make_member (call->agent, DVMD_CALL_SERVER (call->token)));
+    }
+  return self->info_size > MAX_TOLD / MAX (1, g_hash_table_size (servers));
+}
+
 static void
 check_complete (Group *self)
 {
-  if (g_hash_table_size (self->missing) == 0)
+  if (g_hash_table_size (self->missing) > 0)
+    return;
+  if (self->state == FORMING && is_too_much (self))
+    fail (self, DVMD_PMIX_ERR_OUT_OF_RESOURCE);
+  else
     complete (self);
 }
 
@@ -459,6 +509,26 @@ begin (Groups *self, const DvmdCall *call, guint64 caller, const char *name, con
 }
 
 static void
+add_info (Group *self, const DvmdCall *call, GVariant *given)
+{
+  gsize size = g_variant_get_size (given);
+
+  self->info_size += size;
+  self->all->info_size += size;
+  g_ptr_array_add (self->infos, g_variant_ref_sink (g_variant_new ("(su@a(say))", call->nspace, call->rank, given)));
+}
+
+static int
+check_room (const Group *self, guint32 flags, GVariant *given)
+{
+  if ((flags & DVMD_GROUP_NOTIFY) != 0 && g_hash_table_size (self->members) > MAX_NOTIFIED)
+    return DVMD_PMIX_ERR_OUT_OF_RESOURCE;
+  if (self->all->info_size + g_variant_get_size (given) > MAX_INFOS)
+    return DVMD_PMIX_ERR_OUT_OF_RESOURCE;
+  return DVMD_PMIX_SUCCESS;
+}
+
+static void
 handle_construct (Groups *self, DvmdCall *call, guint64 caller, const char *name, const char *key, guint32 flags,
                   guint32 timeout, GVariant *procs, GVariant *given)
 {
@@ -471,6 +541,7 @@ handle_construct (Groups *self, DvmdCall *call, guint64 caller, const char *name
     group = begin (self, call, caller, name, key, flags, procs, &status);
   else if (!g_hash_table_contains (group->missing, &caller))
     status = DVMD_PMIX_ERR_BAD_PARAM;
+  status = group != NULL && status == DVMD_PMIX_SUCCESS ? check_room (group, flags, given) : status;
   if (status != DVMD_PMIX_SUCCESS)
     {
       dvmd_controller_answer (self->controller, call->id, status, NULL);
@@ -478,7 +549,7 @@ handle_construct (Groups *self, DvmdCall *call, guint64 caller, const char *name
     }
   group->flags |= flags;
   if (g_variant_n_children (given) > 0)
-    g_ptr_array_add (group->infos, g_variant_ref_sink (g_variant_new ("(su@a(say))", call->nspace, call->rank, given)));
+    add_info (group, call, given);
   join (group, call, caller, timeout);
 }
 
@@ -588,7 +659,7 @@ invite (Groups *self, const DvmdCall *call, guint64 leader, const char *name, GV
   Group *group = find_of_member (self, name, leader);
   int status;
 
-  if (group != NULL && group->state != INVITING)
+  if (group != NULL && (group->state != INVITING || group->leader != leader))
     return DVMD_PMIX_ERR_EXISTS;
   /* It tries again. */
   if (group != NULL)
@@ -629,22 +700,27 @@ reply (Groups *self, guint64 member, GVariant *procs, gboolean accepts)
   return status;
 }
 
-/* The leader says so to all. */
+/* The leader says so to all, and to nobody else. */
 static int
-declare (Groups *self, guint64 leader, const char *name, GVariant *procs)
+declare (Groups *self, const DvmdCall *call, guint64 leader, const char *name, GVariant *procs)
 {
   Group *group = find_of_member (self, name, leader);
-  GHashTableIter iter;
-  gpointer member;
+  Group *named;
+  int status;
 
   if (group == NULL || group->state != INVITING || group->leader != leader)
     return DVMD_PMIX_ERR_NOT_FOUND;
   if (g_hash_table_size (group->missing) > 0)
     return DVMD_PMIX_ERR_BAD_PARAM;
-  g_hash_table_iter_init (&iter, group->members);
-  while (g_hash_table_iter_next (&iter, &member, NULL))
-    if (!is_named (self, procs, *(guint64 *)member))
-      return DVMD_PMIX_ERR_BAD_PARAM;
+  named = group_new (self, name, "");
+  status = find_members (named, call, leader, procs);
+  if (status == DVMD_PMIX_SUCCESS
+      && (!is_same_set (named->members, group->members)
+          || g_variant_n_children (procs) > g_hash_table_size (group->members)))
+    status = DVMD_PMIX_ERR_BAD_PARAM;
+  group_free (named);
+  if (status != DVMD_PMIX_SUCCESS)
+    return status;
   g_clear_pointer (&group->missing, g_hash_table_unref);
   group->state = WHOLE;
   return DVMD_PMIX_SUCCESS;
@@ -666,7 +742,7 @@ dvmd_controller_check_group_event (DvmdController *controller, const DvmdCall *c
     return DVMD_PMIX_ERR_BAD_PARAM;
   if (status == DVMD_PMIX_GROUP_INVITED)
     return invite (self, call, caller, name, procs);
-  return declare (self, caller, name, procs);
+  return declare (self, call, caller, name, procs);
 }
 
 /* ---- members that end ---- */
@@ -756,12 +832,11 @@ proc_ended (gpointer service, DvmdJob *job, guint32 rank)
     member_ended (groups->pdata[i], member, dvm_job_get_nspace (dvmd_job_get_record (job)));
 }
 
-/* Those of a node that is lost are told of by nobody. */
+/* Those of a node, or with DVMD_NO_NODE of a job. */
 static void
-agent_gone (gpointer service, guint rank)
+members_ended (Groups *self, guint job, guint node)
 {
-  Groups *self = service;
-  g_autoptr (GHashTable) lost = new_set ();
+  g_autoptr (GHashTable) ended = new_set ();
   GHashTableIter iter;
   gpointer same;
   gpointer member;
@@ -774,22 +849,26 @@ agent_gone (gpointer service, guint rank)
 
         g_hash_table_iter_init (&members, ((Group *)((GPtrArray *)same)->pdata[i])->members);
         while (g_hash_table_iter_next (&members, &member, NULL))
-          if (find_node (self, *(guint64 *)member) == rank)
-            add_to_set (lost, *(guint64 *)member);
+          if (node != DVMD_NO_NODE ? find_node (self, *(guint64 *)member) == node : get_job (*(guint64 *)member) == job)
+            add_to_set (ended, *(guint64 *)member);
       }
-  g_hash_table_iter_init (&iter, lost);
+  g_hash_table_iter_init (&iter, ended);
   while (g_hash_table_iter_next (&iter, &member, NULL))
     proc_ended (self, dvmd_core_get_job (get_core (self), get_job (*(guint64 *)member)), get_rank (*(guint64 *)member));
+}
+
+/* Those of a node that is lost are told of by nobody. */
+static void
+agent_gone (gpointer service, guint rank)
+{
+  members_ended (service, 0, rank);
 }
 
 /* Of processes that have never been started none is told of one by one. */
 static void
 job_ended (gpointer service, DvmdJob *job)
 {
-  DvmdProcTable *procs = dvmd_job_get_procs (job);
-
-  for (guint32 rank = 0; procs != NULL && rank < procs->n_rows; rank++)
-    proc_ended (service, job, rank);
+  members_ended (service, dvmd_job_get_id (job), DVMD_NO_NODE);
 }
 
 /* ---- questions ---- */

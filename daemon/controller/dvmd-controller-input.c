@@ -247,11 +247,15 @@ dvmd_controller_open_input (DvmdController *self, const DvmdCall *call, DvmdJob 
 {
   const char *target = dvm_job_spec_get_stdin_target (dvmd_job_get_spec (job));
   g_autoptr (DvmdRequester) requester = dvmd_call_new_requester (call);
+  Inputs *inputs = dvmd_services_get (self, &dvmd_input_service);
   int status;
 
   if (target != NULL && !g_str_equal (target, "none") && !dvmd_job_get_ended (job)
       && !dvmd_core_is_application (dvmd_controller_get_core (self), requester))
-    begin (dvmd_services_get (self, &dvmd_input_service), call, job, &status);
+    begin (inputs, call, job, &status);
+  /* It has gone while the job waited. */
+  if (!dvmd_controller_is_calling (self, call))
+    g_hash_table_remove (inputs->writers, GUINT_TO_POINTER (dvmd_job_get_id (job)));
 }
 
 static void

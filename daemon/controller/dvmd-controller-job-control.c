@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "dvmd-services.h"
+#include "dvmd-controller-jobs.h"
 #include "dvmd-id-set.h"
 #include "dvmd-controller-streams.h"
 #include "dvmd-core-session-control.h"
@@ -76,16 +77,16 @@ add_target (DvmdController *self, GPtrArray *targets, const char *nspace, guint3
       g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no job %s", nspace);
       return FALSE;
     }
-  target = find_target (targets, job);
-  if (rank == DVMD_PMIX_RANK_WILDCARD)
-    target->whole = TRUE;
-  else if (procs != NULL && rank < procs->n_rows)
-    g_string_append_printf (target->ranks, "%s%u", target->ranks->len > 0 ? "," : "", rank);
-  else
+  if (rank != DVMD_PMIX_RANK_WILDCARD && (procs == NULL || rank >= procs->n_rows))
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "Job %s has no process %u", nspace, rank);
       return FALSE;
     }
+  target = find_target (targets, job);
+  if (rank == DVMD_PMIX_RANK_WILDCARD)
+    target->whole = TRUE;
+  else
+    g_string_append_printf (target->ranks, "%s%u", target->ranks->len > 0 ? "," : "", rank);
   return TRUE;
 }
 
@@ -286,7 +287,12 @@ abort_ranks (DvmdController *self, const Abort *abort, const Target *target, GEr
 {
   g_autoptr (DvmdIdSet) ranks = dvmd_id_set_parse (target->ranks->str, "ranks", error);
 
-  if (ranks == NULL || !dvmd_controller_signal_job (self, target->job, SIGKILL, target->ranks->str, error))
+  if (ranks == NULL)
+    return FALSE;
+  dvmd_controller_send_to_job (
+      self, target->job, DVMD_MSG_SIGNAL,
+      g_variant_new ("(uis)", dvmd_job_get_id (target->job), DVMD_SIGNAL_STAY_AWAY, target->ranks->str));
+  if (!dvmd_controller_signal_job (self, target->job, SIGKILL, target->ranks->str, error))
     return FALSE;
   for (guint rank = 0; dvmd_id_set_next (ranks, rank, &rank); rank++)
     dvmd_core_note_aborted (target->job, rank, abort->status);

@@ -690,6 +690,9 @@ map_part (DvmdMapParts *parts, GPtrArray *mappers, gboolean others, GError **err
 
   if (map == NULL && !dvmd_map_parts_is_only (parts))
     g_prefix_error (error, "apps[%u]: ", parts->first_app);
+  /* Programs of the job before this one have cpus, too: it is not known whose are missing. */
+  if (map != NULL && parts->first_app > 0)
+    map->lacks_cpus = FALSE;
   return map;
 }
 
@@ -726,6 +729,12 @@ dvmd_map_driver_map_apps (GPtrArray *mappers, const DvmdMapApps *apps, const Dvm
     apart = map_parts (mappers, apps, request, TRUE, NULL);
   if (apart == NULL)
     return map;
+  /* Cores that are shared are more than none of its own. */
+  if (apart->unbound != NULL && map->unbound == NULL)
+    {
+      dvmd_map_free (apart);
+      return map;
+    }
   dvmd_map_free (map);
   return apart;
 }

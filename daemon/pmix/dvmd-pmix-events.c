@@ -162,6 +162,7 @@ read_event (const DvmdPmixUpcall *upcall, GError **error)
 {
   g_auto (GVariantBuilder) targets = G_VARIANT_BUILDER_INIT (G_VARIANT_TYPE ("a(su)"));
   g_auto (GVariantBuilder) details = G_VARIANT_BUILDER_INIT (G_VARIANT_TYPE_VARDICT);
+  gboolean has_group = FALSE;
   gsize size = 0;
 
   if (!check_status (upcall->status, error))
@@ -176,8 +177,11 @@ read_event (const DvmdPmixUpcall *upcall, GError **error)
         return NULL;
       if (is_of_invitation (upcall->status) && PMIX_CHECK_KEY (info, PMIX_GROUP_ID))
         {
-          if (!add_group (&details, info, error))
+          if (has_group)
+            g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s is said twice", info->key);
+          if (has_group || !add_group (&details, info, error))
             return NULL;
+          has_group = TRUE;
           continue;
         }
       if (PMIX_CHECK_KEY (info, PMIX_EVENT_CUSTOM_RANGE) ? !add_targets (&targets, info, &size, error)

@@ -52,9 +52,23 @@ read_items (pmix_peer_t *peer, pmix_buffer_t *buffer, gpointer *items, gsize *n,
       return PMIX_ERR_BAD_PARAM;
     }
   *items = calloc (*n, size);
+  if (*items == NULL)
+    {
+      *n = 0;
+      return PMIX_ERR_NOMEM;
+    }
   count = (int32_t)*n;
   PMIX_BFROPS_UNPACK (status, peer, buffer, *items, &count, type);
   return status == PMIX_SUCCESS && (gsize)count != *n ? PMIX_ERR_BAD_PARAM : status;
+}
+
+/* Clients from 4.2.4 on are told the members of a group, and tell them when they dissolve it. */
+static gboolean
+knows_members (const pmix_peer_t *peer)
+{
+  const pmix_proc_type_t *type = &peer->proc_type;
+
+  return (type->major << 16 | type->minor << 8 | type->release) >= 0x040204;
 }
 
 static pmix_status_t
@@ -66,7 +80,7 @@ read_request (pmix_peer_t *peer, pmix_buffer_t *buffer, DvmdPmixGroupRequest *re
   PMIX_BFROPS_UNPACK (status, peer, buffer, &request->id, &count, PMIX_STRING);
   if (status != PMIX_SUCCESS || request->id == NULL)
     return status != PMIX_SUCCESS ? status : PMIX_ERR_BAD_PARAM;
-  if (!request->dissolves)
+  if (!request->dissolves || knows_members (peer))
     {
       gpointer procs = NULL;
 
@@ -109,15 +123,6 @@ store (const DvmdPmixGroupInfo *given, gsize context)
   return status;
 }
 
-/* Clients from 4.2.4 on. */
-static gboolean
-reads_members (const pmix_peer_t *peer)
-{
-  const pmix_proc_type_t *type = &peer->proc_type;
-
-  return (type->major << 16 | type->minor << 8 | type->release) >= 0x040204;
-}
-
 /* The members come first for those who read them. */
 static pmix_status_t
 pack_answer (pmix_peer_t *peer, pmix_buffer_t *buffer, const DvmdPmixGroupRequest *request)
@@ -129,7 +134,7 @@ pack_answer (pmix_peer_t *peer, pmix_buffer_t *buffer, const DvmdPmixGroupReques
   PMIX_BFROPS_PACK (rc, peer, buffer, &status, 1, PMIX_STATUS);
   if (rc != PMIX_SUCCESS || status != PMIX_SUCCESS || request->dissolves)
     return rc;
-  if (reads_members (peer))
+  if (knows_members (peer))
     {
       PMIX_BFROPS_PACK (rc, peer, buffer, &request->n_procs, 1, PMIX_SIZE);
       if (rc == PMIX_SUCCESS)
@@ -162,6 +167,18 @@ answer (const DvmdPmixGroupRequest *request)
   PMIX_RELEASE (client);
 }
 
+/* The library's own notes of groups that it has told its clients of. */
+static void
+drop_notes (void)
+{
+#ifdef HAVE_PMIX_SERVER_GLOBALS_GROUPS
+  pmix_list_item_t *item;
+
+  while ((item = pmix_list_remove_first (&pmix_server_globals.groups)) != NULL)
+    PMIX_RELEASE (item);
+#endif
+}
+
 /* client: the library's, unless this succeeds */
 static pmix_status_t
 take (pmix_server_caddy_t *client, pmix_buffer_t *buffer, gboolean dissolves)
@@ -169,6 +186,7 @@ take (pmix_server_caddy_t *client, pmix_buffer_t *buffer, gboolean dissolves)
   DvmdPmixGroupRequest *request = g_new0 (DvmdPmixGroupRequest, 1);
   pmix_status_t status;
 
+  drop_notes ();
   request->client = client;
   request->dissolves = dissolves;
   request->answer = answer;
@@ -202,6 +220,15 @@ pmix_server_grpdestruct (pmix_server_caddy_t *client, pmix_buffer_t *buffer)
 
 /* ---- fences of groups ---- */
 
+static gboolean
+has_whole_job (const pmix_proc_t *members, gsize n)
+{
+  for (gsize i = 0; i < n; i++)
+    if (members[i].rank == PMIX_RANK_WILDCARD)
+      return TRUE;
+  return FALSE;
+}
+
 /* TRUE: found, all of the members or (index) one of them, and added to procs. */
 static gboolean
 add_member (GArray *procs, const pmix_proc_t *client, const pmix_proc_t *named, pmix_status_t *status)
@@ -213,7 +240,7 @@ add_member (GArray *procs, const pmix_proc_t *client, const pmix_proc_t *named, 
     return FALSE;
   if (named->rank == PMIX_RANK_WILDCARD)
     g_array_append_vals (procs, members, (guint)n);
-  else if (named->rank < n)
+  else if (named->rank < n && !has_whole_job (members, n))
     g_array_append_val (procs, members[named->rank]);
   else
     *status = PMIX_ERR_BAD_PARAM;
@@ -263,18 +290,6 @@ fence_expanded (pmix_server_caddy_t *client, pmix_buffer_t *request, GArray *pro
     status = next (client, &buffer, modex, done);
   PMIX_DESTRUCT (&buffer);
   return status;
-}
-
-/* The library's own notes of groups that it has told its clients of. */
-static void
-drop_notes (void)
-{
-#ifdef HAVE_PMIX_SERVER_GLOBALS_GROUPS
-  pmix_list_item_t *item;
-
-  while ((item = pmix_list_remove_first (&pmix_server_globals.groups)) != NULL)
-    PMIX_RELEASE (item);
-#endif
 }
 
 EXPORTED pmix_status_t

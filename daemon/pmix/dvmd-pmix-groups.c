@@ -20,6 +20,8 @@
 #include "dvmd-pmix-read.h"
 #include "dvmd-pmix-upcall.h"
 
+/* Bytes of a list of members. */
+#define MAX_MEMBERS (16 * 1024 * 1024)
 /* Bytes of what a member has for the others, each of whom gets it. */
 #define MAX_INFO (64 * 1024)
 
@@ -134,13 +136,26 @@ read_directive (const pmix_info_t *info, Directives *directives, GError **error)
 static gboolean
 check_members (const DvmdPmixGroupRequest *request, GError **error)
 {
+  gsize size = 0;
+
   for (gsize i = 0; i < request->n_procs; i++)
-    if (!g_utf8_validate (request->procs[i].nspace, -1, NULL))
-      {
+    {
+      const pmix_proc_t *proc = &request->procs[i];
+
+      size += strlen (proc->nspace) + sizeof proc->rank;
+      if (!g_utf8_validate (proc->nspace, -1, NULL))
         g_set_error_literal (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
                              "A namespace of a group's members is not a text in UTF-8");
-        return FALSE;
-      }
+      else if (i > 0 && PMIX_CHECK_PROCID (&proc[-1], proc))
+        g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s.%u is named twice as a member of a group", proc->nspace,
+                     proc->rank);
+      else if (size > MAX_MEMBERS)
+        g_set_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE,
+                     "A list of members has more than %d MiB: name whole jobs", MAX_MEMBERS / 1024 / 1024);
+      else
+        continue;
+      return FALSE;
+    }
   return TRUE;
 }
 
@@ -229,8 +244,9 @@ answer_group (const DvmdPmixCall *call, int status, GVariant *answer)
       request->has_context = context > 0;
       note_infos (request, rows);
     }
-  /* A time that is over leaves a group as it was. */
-  if (request->dissolves && status != PMIX_ERR_TIMEOUT)
+  /* Another refusal, or a time that is over, leaves a group as it was. */
+  if (request->dissolves
+      && (status == PMIX_SUCCESS || status == PMIX_ERR_LOST_CONNECTION || status == PMIX_ERR_NOT_FOUND))
     dvmd_pmix_groups_left (&request->proc, request->id);
   if (request->group != NULL)
     request->n_procs = dvmd_pmix_groups_answered (g_steal_pointer (&request->group), &request->proc,

@@ -35,45 +35,43 @@ is_of_stranger (int fd, guint port, guint *uid)
 }
 
 /*
- * (element-type int) (transfer full): descriptors of connections of others. They are looked for among our own: the
- * kernel takes 10 ms to list the connections of the machine.
+ * How many connections of others there are among our own descriptors: the kernel takes 10 ms to list the connections of
+ * the machine. ends: they are ended; the library finds its end closed, and tidies up as when a peer goes.
  */
-static GArray *
-list_strangers (guint port, guint *uid)
+static guint
+count_strangers (guint port, gboolean ends, guint *uid)
 {
   g_autoptr (GDir) dir = g_dir_open ("/proc/self/fd", 0, NULL);
-  GArray *strangers = g_array_new (FALSE, FALSE, sizeof (int));
   const char *name;
+  guint n = 0;
 
   while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
     {
       int fd = atoi (name);
 
-      if (is_of_stranger (fd, port, uid))
-        g_array_append_val (strangers, fd);
+      if (!is_of_stranger (fd, port, uid))
+        continue;
+      n++;
+      if (ends)
+        shutdown (fd, SHUT_RDWR);
     }
-  return strangers;
+  return n;
 }
 
 gboolean
 dvmd_pmix_peers_find_stranger (guint port, guint *uid)
 {
-  g_autoptr (GArray) strangers = list_strangers (port, uid);
-
-  return strangers->len > 0;
+  return count_strangers (port, FALSE, uid) > 0;
 }
 
-/* The library finds its end closed, and tidies up as when a peer goes. */
 guint
 dvmd_pmix_peers_expel_strangers (guint port)
 {
   guint uid = 0;
-  g_autoptr (GArray) strangers = list_strangers (port, &uid);
+  guint n = count_strangers (port, TRUE, &uid);
 
-  if (strangers->len > 0)
+  if (n > 0)
     g_message ("A process of user %u has connected to the PMIx server of user %u, and is shown the door", uid,
                (guint)geteuid ());
-  for (guint i = 0; i < strangers->len; i++)
-    shutdown (g_array_index (strangers, int, i), SHUT_RDWR);
-  return strangers->len;
+  return n;
 }

@@ -14,6 +14,9 @@ G_BEGIN_DECLS
  */
 
 /* Numbers from 16: what is below belongs to the tree, which carries them between processes. */
+/* No signal: processes are not started again when they end. */
+#define DVMD_SIGNAL_STAY_AWAY 0
+
 typedef enum
 {
   /* agent to controller */
@@ -49,7 +52,7 @@ typedef enum
   /* controller to agent */
   DVMD_MSG_MEMBERSHIP = 64,    /* (epoch, [(rank, name, address)]) */
   DVMD_MSG_LAUNCH = 65,        /* see DVMD_LAUNCH_TYPE */
-  DVMD_MSG_SIGNAL = 66,        /* (job, signal, ranks as an id set) */
+  DVMD_MSG_SIGNAL = 66,        /* (job, signal or DVMD_SIGNAL_STAY_AWAY, ranks as an id set) */
   DVMD_MSG_KILL = 67,          /* (job, µs between SIGTERM and SIGKILL) */
   DVMD_MSG_OUTPUT_CREDIT = 68, /* (job, bytes) */
   DVMD_MSG_INPUT = 69,         /* (job, rank, bytes) */

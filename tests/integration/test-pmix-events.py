@@ -439,6 +439,14 @@ class Survivors(Case):
             self.assertIn(f'{job.nspace}.0 cannot abort: Job {job.nspace} has no process 99', dvm.log())
             self.assertEqual([row[6:9] for row in job.procs()[1:]], [(CALLED_ABORT, 4, 0), (CALLED_ABORT, 3, 0), (CALLED_ABORT, 3, 0)])
 
+    def test_abort_of_nobody(self):
+        """Of a rank that there is not nobody is ended, and none that comes behind the last one either."""
+        dvm = self.nodes(2, ['elastic=true'])
+        words = ['fence', 'rank', '0', 'abort', '3', 'to=.:99', 'all', 'fence']
+        job = self.start(dvm, *words, np=4, host='node1:2,node2:2', map_by='node', recoverable=True)
+        self.assertEqual(self.end(job), ['0: abort SUCCESS'])
+        self.assertIn(f'{job.nspace}.0 cannot abort: Job {job.nspace} has no process 99', dvm.log())
+
     def test_abort_by_others(self):
         """A tool, and a job's parent, may do so; of a job that may lose no process all end."""
         dvm = self.nodes(2, ['elastic=true'])

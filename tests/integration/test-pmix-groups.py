@@ -13,6 +13,11 @@ FOUR = 'node1:2,node2:2,node3:2,node4:2'
 
 
 class Case(dvmtest.Case):
+    def setUp(self):
+        super().setUp()
+        if 'groups' not in dvmtest.pmix_library():
+            self.skipTest('there are no groups with this libpmix')
+
     def nodes(self, n=4, settings=(), **options):
         return self.dvm(settings=[f'nodes={n}', 'slots=16', 'kill-grace=0.5', *settings], **options)
 
@@ -187,6 +192,14 @@ class Invitations(Case):
         self.assertEqual(lines[1], ['fence * SUCCESS', 'declare g NOT-FOUND', 'told invited g by 0', 'decline g SUCCESS', 'fence * SUCCESS', 'destruct g NOT-FOUND',
                                     'fence * SUCCESS'])
 
+    def test_others(self):
+        """That a group is formed is told to those alone who are in it."""
+        dvm = self.nodes(2)
+        guest = ['watch', 'invited', 'fence', '*', 'await', 'join', 'fence', '*', 'fence', '*']
+        leader = ['fence', '*', 'begin-invite', 'g', '0,1', 'fence', '*', 'declare', 'g', '0,1,2', 'declare', 'g', '0,1', 'fence', '*']
+        lines = self.say(dvm, 'rank', '0', *leader, 'rank', '1', *guest, 'rank', '2', 'fence', '*', 'fence', '*', 'fence', '*', np=3, host='node1:2,node2:1')
+        self.assertEqual(lines[0], ['fence * SUCCESS', 'begin-invite g SUCCESS', 'fence * SUCCESS', 'declare g BAD-PARAM', 'declare g SUCCESS', 'fence * SUCCESS'])
+
     def test_rights(self):
         """Nobody is invited by a process that may not tell him of events."""
         dvm = self.nodes(1, ['pmix-servers=1'])
@@ -220,6 +233,7 @@ class Refused(Case):
                          ['BAD-PARAM', 'BAD-PARAM', 'NOT-SUPPORTED', 'NOT-SUPPORTED', 'BAD-PARAM', 'BAD-PARAM', 'BAD-PARAM', 'NOT-FOUND'])
         job = self.start(dvm, 'file', self.path('go'), 'fence', '*', np=2)
         self.assertEqual(self.say(dvm, 'construct', job.nspace, '0')[0], [f'construct {job.nspace} BAD-PARAM'])
+        self.assertEqual(self.say(dvm, 'construct', 'g', '0,0')[0], ['construct g BAD-PARAM'])
         self.touch('go')
         self.same(self.end(job), range(2), ['fence * SUCCESS'])
         self.assertIn(f'“{job.nspace}” is a name of jobs', dvm.log())
@@ -231,7 +245,8 @@ class Refused(Case):
                          'construct', 'g', '1,2', 'construct', 'g', '0,1', 'destruct', 'g', 'construct', 'g', '0,1', 'rank', '2', 'construct', 'g', '1,2', 'destruct', 'g',
                          np=3, host='node1:2,node2:1')
         self.wait_for('begun')
-        dvmtest.wait_until(lambda: dvm.get('Statistics')['group-members'] == 2, 'the first one to come')
+        # Those of rank 0, and of rank 2, each have two.
+        dvmtest.wait_until(lambda: dvm.get('Statistics')['group-members'] == 4, 'both groups')
         self.touch('go')
         lines = self.end(job)
         self.assertEqual(lines[1], ['construct g SUCCESS', 'construct g EXISTS', 'destruct g SUCCESS', 'construct g SUCCESS'])

@@ -19,5 +19,7 @@ main (void)
     puts ("asks-for-jobs");
   if (PMIX_LIBRARY_LISTS_NOTHING)
     puts ("lists-nothing");
+  if (PMIX_LIBRARY_HAS_GROUPS)
+    puts ("groups");
   return 0;
 }

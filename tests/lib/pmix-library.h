@@ -19,6 +19,9 @@
 /* A question for attributes of which there are none is answered by an empty list; its pattrs falls over that. */
 #define PMIX_LIBRARY_LISTS_NOTHING (PMIX_NUMERIC_VERSION >= 0x00050000)
 
+/* The DVM serves groups, where its part of that was built. */
+#define PMIX_LIBRARY_HAS_GROUPS (PMIX_NUMERIC_VERSION < 0x00040204)
+
 /* PMIx_tool_finalize() of 5.0 reads an event base that it has freed, which MALLOC_PERTURB_ would have overwritten. */
 static inline void
 pmix_begin_tool (void)

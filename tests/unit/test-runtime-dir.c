@@ -151,6 +151,27 @@ build_agent_path (Fixture *fixture, const char *name)
   return g_build_filename (fixture->base, "dvm", name, NULL);
 }
 
+/* A place that is for all is not looked into, and what is there holds up nobody. */
+static void
+test_sweep_of_others (Fixture *fixture, gconstpointer data)
+{
+  g_autofree char *place = g_build_filename (fixture->base, "tools", NULL);
+  g_autofree char *crashed = g_build_filename (place, "agent-a-1", NULL);
+  g_autofree char *strange = g_build_filename (place, "agent-a-2", NULL);
+  g_autofree char *lock = g_build_filename (strange, "lock", NULL);
+
+  g_assert_no_errno (mkdir (place, 0700));
+  crash_in (crashed);
+  g_assert_no_errno (mkdir (strange, 0700));
+  g_assert_no_errno (mkfifo (lock, 0600));
+  g_assert_no_errno (chmod (place, 0755));
+  dvmd_runtime_dir_sweep_place (place, "agent-");
+  g_assert_true (g_file_test (crashed, G_FILE_TEST_IS_DIR));
+  g_assert_no_errno (chmod (place, 0700));
+  dvmd_runtime_dir_sweep_place (place, "agent-");
+  g_assert_false (g_file_test (crashed, G_FILE_TEST_EXISTS));
+}
+
 /* Directories of crashed agents go with the next one; those in use, or only being made, or of another name, stay. */
 static void
 test_sweep (Fixture *fixture, gconstpointer data)
@@ -328,6 +349,7 @@ main (int argc, char **argv)
   ADD ("/runtime-dir/second", test_second);
   ADD ("/runtime-dir/crashed", test_crashed);
   ADD ("/runtime-dir/sweep", test_sweep);
+  ADD ("/runtime-dir/sweep-of-others", test_sweep_of_others);
   ADD ("/runtime-dir/race", test_race);
   ADD ("/runtime-dir/unsafe", test_unsafe);
   ADD ("/runtime-dir/no-room", test_no_room);
