@@ -50,17 +50,17 @@ dvm_cli_exit_status (DvmJob *job)
 }
 
 int
-dvm_cli_report_end (DvmCli *cli, DvmJob *job, const char *told)
+dvm_cli_report_end (DvmCli *cli, DvmJob *job)
 {
-  g_autofree char *text = dvm_job_dup_translated_reason (job);
-  g_autofree char *reason = dvm_cli_name_option (cli, text);
+  g_autofree char *told = dvm_job_dup_translated_reason (job);
+  g_autofree char *reason = dvm_cli_name_option (cli, told);
   const char *lost = dvm_job_get_output_error (job);
   gboolean is_plain = !dvm_job_get_failed (job) || dvm_job_get_state (job) == DVM_JOB_STATE_NON_ZERO_TERM;
 
   if (is_plain && (!dvm_job_get_failed (job) || reason[0] == '\0'))
     dvm_cli_tell (cli, _ ("job %u ended with exit code %d"), dvm_job_get_id (job), dvm_job_get_exit_code (job));
   /* One that ended well has a reason if something is wrong all the same. */
-  if (is_plain && reason[0] != '\0' && g_strcmp0 (text, told) != 0)
+  if (is_plain && reason[0] != '\0')
     dvm_cli_note (cli, "%s", reason);
   else if (!is_plain && reason[0] != '\0')
     dvm_cli_complain ("%s", reason);

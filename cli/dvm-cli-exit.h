@@ -12,9 +12,8 @@
 
 G_BEGIN_DECLS
 
-/* The exit status of a job that has ended; tells the reason when it is not the program's own exit
- * code, unless it is what was told before (nullable). */
-int dvm_cli_report_end (DvmCli *cli, DvmJob *job, const char *told);
+/* The exit status of a job that has ended; tells the reason when it is not the program's own exit code. */
+int dvm_cli_report_end (DvmCli *cli, DvmJob *job);
 int dvm_cli_exit_status (DvmJob *job);
 /* (transfer full): for tables: "0", "SIGKILL", "" */
 char *dvm_cli_describe_exit (DvmJob *job);

@@ -171,7 +171,7 @@ wait_for_end (Attach *attach, GError **error)
   dvm_client_wait_async (attach->client, attach->job, 0, attach->cancellable, dvm_cli_ready, &result);
   if (!dvm_client_wait_finish (attach->client, dvm_cli_await (&result), error))
     return DVM_CLI_EXIT_DVM_FAILED;
-  return dvm_cli_report_end (attach->cli, attach->job, NULL);
+  return dvm_cli_report_end (attach->cli, attach->job);
 }
 
 static int

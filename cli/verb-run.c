@@ -43,7 +43,6 @@ typedef struct
   DvmCliInput *input;       /* NULL unless we read a terminal */
   DvmCliReader *reader;     /* of our standard output */
   guint held_timer;
-  char *told;             /* (nullable): the reason of the job that its user has read while it ran */
   DvmCliDisplay display;  /* what is to be shown */
   GAsyncResult *defaults; /* (nullable): of the question for the defaults of the DVM */
   gboolean knows_display;
@@ -398,16 +397,6 @@ list_drained (Run *run)
   return names->len > 0 ? g_string_free (g_steal_pointer (&names), FALSE) : NULL;
 }
 
-/* Some of what is wrong with a job that runs is known from its beginning on. */
-static void
-tell_what_it_lacks (Run *run)
-{
-  if (g_strcmp0 (dvm_job_get_reason_code (run->job), "cpus-of-others") != 0)
-    return;
-  run->told = dvm_job_dup_translated_reason (run->job);
-  dvm_cli_note (run->cli, "%s", run->told);
-}
-
 /* A job that does not start gets a note for the user that says why. */
 static void
 on_refreshed (GObject *source, GAsyncResult *result, gpointer user_data)
@@ -442,8 +431,6 @@ on_refreshed (GObject *source, GAsyncResult *result, gpointer user_data)
   else if (campaigns[0] != '\0')
     dvm_cli_note (run->cli, _ ("job %s waits until the DVM has changed its size (campaign %s); interrupt to give up"),
                   name, campaigns);
-  else
-    tell_what_it_lacks (run);
 }
 
 static gboolean
@@ -601,7 +588,6 @@ clear_run (Run *run)
   g_clear_object (&run->connecting);
   g_clear_object (&run->defaults);
   g_clear_pointer (&run->early, g_array_unref);
-  g_clear_pointer (&run->told, g_free);
 }
 
 /* Waiting has told how the job ended; the rest of the record is asked for, unless a private DVM has left already. */
@@ -620,7 +606,7 @@ finish_run (Run *run, GError **error)
 
   g_clear_pointer (&run->input, dvm_cli_input_free);
   /* A user who has cancelled the job by a signal gets no message that it was cancelled. */
-  status = run->interrupted != 0 ? 128 + run->interrupted : dvm_cli_report_end (run->cli, run->job, run->told);
+  status = run->interrupted != 0 ? 128 + run->interrupted : dvm_cli_report_end (run->cli, run->job);
   if (run->cli->json && !print_record (run, error))
     return DVM_CLI_EXIT_DVM_FAILED;
   return status;

@@ -33,7 +33,7 @@ wait_for_jobs (DvmCli *cli, GError **error)
 
       if (!dvm_client_wait (client, job, 0, NULL, error))
         return DVM_CLI_EXIT_DVM_FAILED;
-      job_status = dvm_cli_report_end (cli, job, NULL);
+      job_status = dvm_cli_report_end (cli, job);
       status = status == DVM_CLI_EXIT_OK ? job_status : status;
     }
   if (jobs != NULL && cli->json)

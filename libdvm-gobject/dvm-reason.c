@@ -101,9 +101,6 @@ static const Sentence sentences[DVM_REASON_N_CODES] = {
                                           "PMIx_Init: if the ranks are of an MPI job, each was one of its own. MPI "
                                           "libraries that use PMIx, such as Open MPI, are served; MPICH, which uses "
                                           "PMI, is not") },
-  [DVM_REASON_CPUS_OF_OTHERS] = { "cpus-of-others", "",
-                                  N_ ("Processes of the job are not bound: other jobs have the cpus. One that asks for "
-                                      "a binding (bind-to) waits for these") },
 };
 
 /* "%s" is the next argument, "%2$s" the second: the library's printf() would need a list of arguments. */

@@ -56,7 +56,7 @@ dvmd_agent_job_free (DvmdAgentJob *self)
       DvmdLocalProc *proc = g_ptr_array_index (self->local->procs, i);
 
       dvmd_clock_remove_timer (dvmd_agent_get_parts (self->agent)->clock, proc->timer);
-      dvmd_clock_remove_timer (dvmd_agent_get_parts (self->agent)->clock, proc->restart_timer);
+      dvmd_clock_remove_timer (dvmd_agent_get_parts (self->agent)->clock, proc->restart.timer);
       g_clear_pointer ((DvmdPipes **)&proc->streams, dvmd_pipes_free);
     }
   g_clear_pointer (&self->local, dvmd_local_job_unref);

@@ -450,7 +450,7 @@ signal_proc (DvmdAgentJob *job, DvmdLocalProc *proc, gboolean tried, int signum)
   const EarlySignal early = { proc->rank, signum };
 
   if (signum == SIGSTOP || signum == SIGCONT)
-    proc->stopped = signum == SIGSTOP;
+    proc->restart.stopped = signum == SIGSTOP;
   if (proc->pid > 0 && !proc->comes_back)
     {
       dvmd_container_signal_rank (job->container, proc->pid, signum);
@@ -533,7 +533,7 @@ start_proc (DvmdAgentJob *job, DvmdLocalProc *proc, int *exit_code, GError **err
   cpus = dvmd_binding_dup_cpu_set (dvmd_agent_get_cpus (job, proc->local_rank), &request.cpus_size);
   request.cpus = cpus;
   /* For a debugger, or because its job is paused still. */
-  request.stopped = awaits_debugger || (proc->n_restarts > 0 && proc->stopped);
+  request.stopped = awaits_debugger || (proc->n_restarts > 0 && proc->restart.stopped);
   pid = dvmd_container_spawn (job->container, &request, on_rank_exit, job, exit_code, error);
   if (pid < 0)
     {
@@ -542,7 +542,7 @@ start_proc (DvmdAgentJob *job, DvmdLocalProc *proc, int *exit_code, GError **err
     }
   g_clear_pointer ((DvmdPipes **)&proc->streams, dvmd_pipes_free);
   proc->streams = pipes;
-  proc->started_at = dvmd_clock_monotonic (dvmd_agent_get_parts (job->agent)->clock);
+  proc->restart.started_at = dvmd_clock_monotonic (dvmd_agent_get_parts (job->agent)->clock);
   g_hash_table_insert (job->run->by_pid, GINT_TO_POINTER (pid), proc);
   dvmd_pipes_start (pipes);
   if (proc->n_restarts > 0)

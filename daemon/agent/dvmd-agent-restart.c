@@ -57,7 +57,7 @@ on_nothing_left (DvmdContainer *container, pid_t pid, gpointer user_data)
 {
   DvmdLocalProc *proc = user_data;
 
-  proc->has_rest = FALSE;
+  proc->restart.has_rest = FALSE;
   if (proc->comes_back)
     dvmd_pipes_drain (proc->streams);
 }
@@ -66,7 +66,7 @@ void
 dvmd_agent_begin_restart (DvmdAgentJob *job, DvmdLocalProc *proc)
 {
   dvmd_local_proc_comes_back (proc);
-  proc->has_rest = TRUE;
+  proc->restart.has_rest = TRUE;
   if (dvmd_container_rank_ended (job->container, proc->pid, 0, job->options.kill_grace, on_nothing_left, proc))
     on_nothing_left (job->container, proc->pid, proc);
 }
@@ -85,12 +85,12 @@ on_pause_over (gpointer user_data)
   DvmdLocalProc *proc = user_data;
   DvmdAgentJob *job = proc->job->user_data;
 
-  proc->restart_timer = 0;
+  proc->restart.timer = 0;
   if (!proc->comes_back)
     return;
   /* The controller hears of the first process before it hears of this one, which has the place for itself. */
-  if (!dvmd_agent_is_launched (job) || proc->has_rest)
-    proc->restart_timer = dvmd_clock_add_timer (dvmd_agent_get_parts (job->agent)->clock, FIRST_PAUSE, on_pause_over,
+  if (!dvmd_agent_is_launched (job) || proc->restart.has_rest)
+    proc->restart.timer = dvmd_clock_add_timer (dvmd_agent_get_parts (job->agent)->clock, FIRST_PAUSE, on_pause_over,
                                                 proc);
   else if (job->lost_at != 0 || (proc->flags & DVMD_PROC_REGISTERED))
     dvmd_agent_give_up_restart (job, proc);
@@ -103,10 +103,10 @@ dvmd_agent_await_restart (DvmdLocalJob *local, DvmdLocalProc *proc, gpointer use
 {
   DvmdAgentJob *job = user_data;
 
-  if (proc->restart_pause == 0 || proc->reaped_at - proc->started_at >= LAST_PAUSE)
-    proc->restart_pause = FIRST_PAUSE;
+  if (proc->restart.pause == 0 || proc->reaped_at - proc->restart.started_at >= LAST_PAUSE)
+    proc->restart.pause = FIRST_PAUSE;
   else
-    proc->restart_pause = MIN (proc->restart_pause * 2, LAST_PAUSE);
-  proc->restart_timer = dvmd_clock_add_timer (dvmd_agent_get_parts (job->agent)->clock, proc->restart_pause,
+    proc->restart.pause = MIN (proc->restart.pause * 2, LAST_PAUSE);
+  proc->restart.timer = dvmd_clock_add_timer (dvmd_agent_get_parts (job->agent)->clock, proc->restart.pause,
                                               on_pause_over, proc);
 }

@@ -23,6 +23,16 @@ G_BEGIN_DECLS
 
 typedef struct _DvmdLocalJob DvmdLocalJob;
 
+/* The agent's, of a process that is started again. */
+typedef struct
+{
+  guint timer;       /* 0: none */
+  gint64 pause;      /* µs */
+  gint64 started_at; /* monotonic, µs */
+  gboolean stopped;  /* the last signal of these was SIGSTOP and not SIGCONT */
+  gboolean has_rest; /* what it has left behind is being ended */
+} DvmdLocalRestart;
+
 typedef struct
 {
   DvmdLocalJob *job;
@@ -41,15 +51,11 @@ typedef struct
   gboolean asked;   /* the PMIx server may know of it what was not here yet when it ended */
   int status;
   guint timer;
-  gboolean continued;   /* it has waited for a debugger, or need not any more */
-  gboolean comes_back;  /* it has failed, and is to be started again */
-  gboolean stays_away;  /* it is not, whatever happens */
-  gboolean stopped;     /* the agent's: the last signal of these was SIGSTOP and not SIGCONT */
-  gboolean has_rest;    /* the agent's: what it has left behind is being ended */
-  guint32 n_restarts;   /* so often it was */
-  guint restart_timer;  /* the agent's; 0: none */
-  gint64 restart_pause; /* µs, likewise */
-  gint64 started_at;    /* likewise */
+  gboolean continued;  /* it has waited for a debugger, or need not any more */
+  gboolean comes_back; /* it has failed, and is to be started again */
+  gboolean stays_away; /* it is not, whatever happens */
+  guint32 n_restarts;  /* so often it was */
+  DvmdLocalRestart restart;
 } DvmdLocalProc;
 
 typedef struct

@@ -357,7 +357,7 @@ complete (Group *self)
   drop (self);
 }
 
-/* What the members have for one another goes to each of their servers. */
+/* Each of the servers gets all that the members have for one another. */
 static gboolean
 is_too_much (Group *self)
 {

@@ -83,22 +83,9 @@ append_reason (char *reason, const char *more)
   return begin[0] != '\0' ? g_strdup_printf ("%s; %s", begin, more) : g_strdup (more);
 }
 
-/* (transfer full) (nullable): what is to be said of a job that has not failed, but has not what it would have alone */
-static DvmReason *
-find_lack (DvmdJob *job, guint state)
-{
-  DvmdMap *map = dvmd_job_get_map (job);
-
-  if (map == NULL || !map->lacks_cpus || state >= DVM_JOB_STATE_ERROR)
-    return NULL;
-  return _dvm_reason_new (DVM_REASON_CPUS_OF_OTHERS);
-}
-
 static void
-write_last (Reasons *self, DvmdJob *job, guint state)
+write_last (Reasons *self, DvmJob *record, guint state)
 {
-  DvmJob *record = dvmd_job_get_record (job);
-  g_autoptr (DvmReason) lack = find_lack (job, state);
   const char *lost = dvm_job_get_output_error (record);
   const DvmReason *parts = find_reason (self, self->last);
   g_autofree char *all = g_strdup (self->last != NULL ? self->last : "");
@@ -108,12 +95,6 @@ write_last (Reasons *self, DvmdJob *job, guint state)
       if (parts == NULL)
         parts = find_reason (self, self->without_server);
       all = append_reason (all, self->without_server);
-    }
-  if (lack != NULL)
-    {
-      if (all[0] == '\0')
-        parts = lack;
-      all = append_reason (all, lack->text);
     }
   if (lost[0] != '\0')
     all = append_reason (all, lost);
@@ -129,7 +110,7 @@ dvmd_job_write_state (DvmdJob *job, guint state, const char *reason)
 
   g_free (self->last);
   self->last = g_strdup (reason);
-  write_last (self, job, state);
+  write_last (self, dvmd_job_get_record (job), state);
 }
 
 void
@@ -154,7 +135,7 @@ dvmd_core_output_lost (DvmdCore *core, DvmdJob *job, const char *message)
   if (dvm_job_get_output_error (record)[0] != '\0')
     return;
   _dvm_job_set_output_error (record, message);
-  write_last (reasons_of (job), job, dvmd_job_get_state (job));
+  write_last (reasons_of (job), record, dvmd_job_get_state (job));
 }
 
 void

@@ -313,7 +313,6 @@ dvmd_map_append (DvmdMap *self, DvmdMap *other, guint32 first_app)
     append_policy (self, other, &DVMD_MAP_POLICY (other, i), first_app);
   if (self->unbound == NULL)
     self->unbound = g_strdup (other->unbound);
-  self->lacks_cpus |= other->lacks_cpus;
   self->num_procs += other->num_procs;
 }
 

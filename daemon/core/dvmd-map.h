@@ -56,7 +56,6 @@ typedef struct
   GHashTable *texts;    /* the same texts -> their index, plus one */
   GHashTable *excluded; /* rank of an agent -> index of a text, plus one: cpus there that other jobs have */
   char *unbound;        /* (nullable): why processes are not bound that would be, for people; it does not travel */
-  gboolean lacks_cpus;  /* this is why: other jobs have the cpus; it does not travel either */
 } DvmdMap;
 
 /* The share of one node in a map. */

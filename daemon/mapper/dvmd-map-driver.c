@@ -51,7 +51,6 @@ typedef struct
   guint32 *own_limits;    /* likewise */
   char *passed_over;      /* (nullable): which nodes processes cannot be bound on, and why */
   char *unbound;          /* (nullable): why the binding was left out that the job would have */
-  gboolean lacks_cpus;    /* this is why: other jobs have them */
 } Question;
 
 static void
@@ -481,10 +480,7 @@ take_answer (const Question *self, DvmdMapper *mapper, const DvmdMapRequest *ask
     return NULL;
   set_binding (self, map, asked);
   if (!dvmd_map_binds (map))
-    {
-      map->unbound = g_strdup (self->unbound);
-      map->lacks_cpus = self->lacks_cpus;
-    }
+    map->unbound = g_strdup (self->unbound);
   return check_binding (self, map, error) ? g_steal_pointer (&map) : NULL;
 }
 
@@ -538,11 +534,11 @@ others_are_in_the_way (const Question *self)
 
 /* error: what was wrong with the binding */
 static const char *
-find_why (const Question *self, const GError *error)
+find_why (const Question *self, gboolean others, const GError *error)
 {
   if (g_error_matches (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED))
     return error->message;
-  if (self->lacks_cpus)
+  if (others)
     return "other jobs have the cpus";
   return self->policy.by_device ? "more processes than cpus near their devices" : "more processes than cpus";
 }
@@ -554,8 +550,7 @@ map_unbound (Question *self, gboolean others, GError **error)
   g_autoptr (GError) local = NULL;
   DvmdMap *map;
 
-  self->lacks_cpus = others && !g_error_matches (*error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED);
-  leave_binding_out (self, find_why (self, *error));
+  leave_binding_out (self, find_why (self, others, *error));
   map = ask_mappers (self, &local);
   if (map == NULL && is_left_to_us (self))
     {
@@ -690,9 +685,6 @@ map_part (DvmdMapParts *parts, GPtrArray *mappers, gboolean others, GError **err
 
   if (map == NULL && !dvmd_map_parts_is_only (parts))
     g_prefix_error (error, "apps[%u]: ", parts->first_app);
-  /* Programs of the job before this one have cpus, too: it is not known whose are missing. */
-  if (map != NULL && parts->first_app > 0)
-    map->lacks_cpus = FALSE;
   return map;
 }
 

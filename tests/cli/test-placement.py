@@ -5,10 +5,9 @@
 import json
 import os
 import socket
-import subprocess
 import sys
 
-from dvmtest import check, contains, equal, functions, place, run_tests, wait_until
+from dvmtest import check, contains, equal, functions, place, run_tests
 
 SHOW = ("sh", "-c", "echo $DVM_RANK $DVM_NODE")
 
@@ -76,31 +75,6 @@ def test_map_by():
         dvm.refused("“span” contradicts map-by “node”", "--map-by", "node", "--rank-by", "span", status=2)
         result = here.cli("map", "--json", "--map-by", "ppr:1:node", "true")
         equal([row["node"] for row in json.loads(result.stdout)], ["node1", "node2", "node3", "node4"], result.stderr)
-
-
-def test_cpus_of_others():
-    """run says, once, that a job has not the cpus that it would have by default, for other jobs have them"""
-    cpus = len(os.sched_getaffinity(0))
-    with place() as here, Started(here, "--slots", str(2 * cpus)):
-        told = "not bound: other jobs have the cpus"
-        first = here.cli("submit", "-n", str(cpus), "--map-by", "hwthread", "sleep", "600").stdout.strip()
-        wait_until(lambda: all(row["num-launched"] for row in here.json("jobs")), "it runs")
-        result = here.cli("run", "-n", "1", "true")
-        equal((result.returncode, result.stderr.count(told)), (0, 1), result.stderr)
-        equal(len(result.stderr.splitlines()), 1, result.stderr)
-        # A job that runs for a while has it when it begins, and not again.
-        with here.popen("run", "-n", "1", "sleep", "600", stderr=subprocess.PIPE, text=True) as run:
-            contains(run.stderr.readline(), told)
-            here.cli("kill", "-s", "TERM", here.json("jobs")[-1]["namespace"])
-            check(told not in run.stderr.read(), "it is said once")
-        for words in (("--quiet",), ("--bind-to", "none"), ("--personality", "plain"), ("--bind-to", "core:overload-allowed")):
-            result = here.cli("run", "-n", "1", *words, "true")
-            equal((result.returncode, result.stderr), (0, ""), str(words))
-        record = json.loads(here.cli("run", "--json", "-n", "1", "true").stdout)
-        equal((record["state"], record["reason-code"]), ("NOTIFIED", "cpus-of-others"))
-        equal(here.cli("kill", first).returncode, 0)
-        here.cli("wait", first)
-        equal(here.cli("run", "-n", "1", "true").stderr, "")
 
 
 def test_programs():
