@@ -832,7 +832,7 @@ proc_ended (gpointer service, DvmdJob *job, guint32 rank)
     member_ended (groups->pdata[i], member, dvm_job_get_nspace (dvmd_job_get_record (job)));
 }
 
-/* Those of a node, or with DVMD_NO_NODE of a job. */
+/* All members on the node have ended, or with DVMD_NO_NODE all members of the job. */
 static void
 members_ended (Groups *self, guint job, guint node)
 {
@@ -857,7 +857,7 @@ members_ended (Groups *self, guint job, guint node)
     proc_ended (self, dvmd_core_get_job (get_core (self), get_job (*(guint64 *)member)), get_rank (*(guint64 *)member));
 }
 
-/* Those of a node that is lost are told of by nobody. */
+/* proc_ended() is not called for the processes of a node that is lost. */
 static void
 agent_gone (gpointer service, guint rank)
 {

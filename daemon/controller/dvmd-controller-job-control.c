@@ -310,7 +310,7 @@ abort_target (DvmdController *self, const Abort *abort, const Target *target, GE
   return TRUE;
 }
 
-/* Of what does not happen the log alone has heard: PMIx has no answer for it. */
+/* The log says what does not happen: PMIx_Abort() has no answer for it. */
 static void
 say_not_aborted (const Abort *abort, GError *error)
 {

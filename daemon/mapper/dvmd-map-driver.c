@@ -719,12 +719,10 @@ dvmd_map_driver_map_apps (GPtrArray *mappers, const DvmdMapApps *apps, const Dvm
 
   if (map != NULL && dvmd_map_parts_share_cores (map, request->n_apps))
     apart = map_parts (mappers, apps, request, TRUE, NULL);
-  if (apart == NULL)
-    return map;
-  /* Cores that are shared are more than none of its own. */
-  if (apart->unbound != NULL && map->unbound == NULL)
+  /* Programs that share cores are better off than programs without a binding. */
+  if (apart == NULL || (apart->unbound != NULL && map->unbound == NULL))
     {
-      dvmd_map_free (apart);
+      g_clear_pointer (&apart, dvmd_map_free);
       return map;
     }
   dvmd_map_free (map);

@@ -86,7 +86,7 @@ drop_unused (DvmdPmixGroup *self)
     g_hash_table_remove (groups, self->key);
 }
 
-/* Those who name the same processes mean the same. */
+/* Requests that name the same processes mean the same group. */
 static char *
 make_key (const char *id, const pmix_proc_t *procs, gsize n)
 {

@@ -4,10 +4,10 @@
  * The functions of libpmix's server for groups, which it finds before its own: each client's request goes to the
  * controller, which knows all members of the group.
  *
- * Those of libpmix 4.2.2 gather the clients of one server, take a timer's argument for another struct than it is, tell
- * nobody of a member that has gone, believe that a group of all of a job is one of this node, and keep the members of
- * the first group of a name for all later ones. A group whose name is that of a namespace, or empty, takes the fences
- * of that namespace, or all, to its members.
+ * The functions of libpmix 4.2.2 gather the clients of one server, take a timer's argument for another struct than it
+ * is, tell nobody of a member that has gone, believe that a group of all of a job is one of this node, and keep the
+ * members of the first group of a name for all later ones. A group whose name is that of a namespace, or empty, takes
+ * the fences of that namespace, or all, to its members.
  *
  * This file alone knows the inside of the library: it is built where the headers of that are installed, and does
  * nothing with another version than theirs.

@@ -297,7 +297,7 @@ was_told (DvmdPmixServer *self, const Held *event)
   return name != NULL && g_hash_table_contains (self->told, name);
 }
 
-/* Those of its members who are here, the one who tells of it, too. */
+/* The members of this server are noted, also the one that tells of the group. */
 static void
 note_group (DvmdPmixServer *self, GVariant *details)
 {

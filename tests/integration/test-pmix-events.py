@@ -7,6 +7,7 @@ import subprocess
 import time
 
 import dvmtest
+import pmixsteps
 from dvmtest import NOTIFIED
 
 CLIENT = os.environ.get('DVM_TEST_PMIX_EVENTS', '')
@@ -19,27 +20,11 @@ READY = '-58'  # PMIX_READY_FOR_DEBUG
 UNTIL_LAST = ['await', LAST]
 
 
-class Case(dvmtest.Case):
+class Case(pmixsteps.Case):
+    client = CLIENT
+
     def nodes(self, n=3, settings=(), **options):
-        return self.dvm(settings=[f'nodes={n}', 'slots=16', 'kill-grace=0.5', *settings], **options)
-
-    def path(self, name):
-        if not hasattr(self, 'folder'):
-            self.folder = self.place()
-        return os.path.join(self.folder, name)
-
-    def touch(self, name):
-        open(self.path(name), 'w').close()
-
-    def wait_for(self, *names):
-        for name in names:
-            dvmtest.wait_until(lambda: os.path.exists(self.path(name)), name)
-
-    def start(self, dvm, *words, np=1, host='node1', **options):
-        job, out, err = dvm.start([CLIENT, *words], np=np, hosts=[host], **options)
-        job.said = out
-        job.errors = err
-        return job
+        return super().nodes(n, settings, **options)
 
     def end(self, *jobs):
         """The lines of each, sorted."""

@@ -6,38 +6,23 @@ import signal
 
 import dvmtest
 import leftovers
+import pmixsteps
 from dvmtest import NOTIFIED
 
 CLIENT = os.environ.get('DVM_TEST_PMIX_GROUPS', '')
 FOUR = 'node1:2,node2:2,node3:2,node4:2'
 
 
-class Case(dvmtest.Case):
+class Case(pmixsteps.Case):
+    client = CLIENT
+
     def setUp(self):
         super().setUp()
         if 'groups' not in dvmtest.pmix_library():
             self.skipTest('there are no groups with this libpmix')
 
     def nodes(self, n=4, settings=(), **options):
-        return self.dvm(settings=[f'nodes={n}', 'slots=16', 'kill-grace=0.5', *settings], **options)
-
-    def path(self, name):
-        if not hasattr(self, 'folder'):
-            self.folder = self.place()
-        return os.path.join(self.folder, name)
-
-    def touch(self, name):
-        open(self.path(name), 'w').close()
-
-    def wait_for(self, *names):
-        for name in names:
-            dvmtest.wait_until(lambda: os.path.exists(self.path(name)), name)
-
-    def start(self, dvm, *words, np=1, host='node1', **options):
-        job, out, err = dvm.start([CLIENT, *words], np=np, hosts=[host], **options)
-        job.said = out
-        job.errors = err
-        return job
+        return super().nodes(n, settings, **options)
 
     def end(self, job, state=NOTIFIED):
         """Its lines, by rank."""

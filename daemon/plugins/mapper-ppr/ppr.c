@@ -85,8 +85,10 @@ has_slots (const DvmdMapRequest *request, guint app, guint node, guint64 need)
   return limit > 0 && need <= (request->oversubscribe ? offered->most : MIN (offered->limit, limit));
 }
 
-/* So many on each object of each node that is for the application. Where none has slots for them all nodes count, so
- * that the job is refused with what it asks for. */
+/*
+ * The number of the policy is taken for each object of each node that is for the application. Where no node has slots
+ * for it all of them count, so that the job is refused with what it asks for.
+ */
 static gboolean
 dvmd_ppr_count (DvmdMapper *mapper, const DvmdMapRequest *request, guint32 *app_np)
 {
