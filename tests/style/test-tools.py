@@ -16,14 +16,14 @@ COUNT = os.path.join(house.TOP, 'tools', 'count-tests')
 RUNS = [
     ('all good', {'result': 'OK', 'stdout': '1..2\nok 1 a\nok 2 b\n'}, '2 0 0'),
     ('plan at the end', {'result': 'OK', 'stdout': 'ok 1 a\nok 2 b # SKIP no network\n1..2\n'}, '1 0 1'),
-    ('a failure', {'result': 'FAIL', 'stdout': '1..3\nok 1 a\nnot ok 2 b\nok 3 c # TODO later\n'}, '2 1 0'),
+    ('a failure', {'result': 'FAIL', 'stdout': '1..3\nok 1 a\nnot ok 2 b\nok 3 c # TODO later\n'}, '2 1 0 x:b'),
     ('an expected failure', {'result': 'OK', 'stdout': '1..1\nnot ok 1 a # TODO later\n'}, '1 0 0'),
-    ('a crash after good subtests', {'result': 'ERROR', 'stdout': '1..3\nok 1 a\n'}, '1 1 0'),
-    ('a crash before the first line', {'result': 'ERROR', 'stdout': ''}, '0 1 0'),
-    ('a timeout', {'result': 'TIMEOUT', 'stdout': '1..2\nok 1 a\n'}, '1 1 0'),
+    ('a crash after good subtests', {'result': 'ERROR', 'stdout': '1..3\nok 1 a\n'}, '1 1 0 x'),
+    ('a crash before the first line', {'result': 'ERROR', 'stdout': ''}, '0 1 0 x'),
+    ('a timeout', {'result': 'TIMEOUT', 'stdout': '1..2\nok 1 a\n'}, '1 1 0 x'),
     ('all skipped', {'result': 'SKIP', 'stdout': '1..0 # SKIP not here\n'}, '0 0 1'),
     ('plain program', {'result': 'OK', 'stdout': 'hello\nok\n'}, '1 0 0'),
-    ('plain program that fails', {'result': 'FAIL', 'stdout': None}, '0 1 0'),
+    ('plain program that fails', {'result': 'FAIL', 'stdout': None}, '0 1 0 x'),
     ('plain program that skips', {'result': 'SKIP'}, '0 0 1'),
 ]
 
@@ -38,13 +38,30 @@ def count(tests):
 
 def test_count():
     results = [(name, count([test]), expected) for name, test, expected in RUNS]
-    results.append(('together', count([test for _, test, _ in RUNS]), '9 5 3'))
+    results.append(('together', count([test for _, test, _ in RUNS]), '9 5 3 x:b x x x x'))
     return [f'{name}: counted {found}, and it is {expected}' for name, found, expected in results if found != expected]
 
 
 def test_count_without_log():
     found = subprocess.run([COUNT, '/nonexistent'], capture_output=True, text=True, check=True).stdout.strip()
     return [] if found == '0 1 0' else [f'no log at all must be a failure, and is {found}']
+
+
+def test_failures_are_shown():
+    """The words of what failed are shown, those of what passed are not, and a crash shows the end of all."""
+    good = ''.join(f'ok {i} good{i}\n# good words\n' for i in range(100))
+    bad = 'not ok 101 bad\n# bad words\n'
+    with tempfile.NamedTemporaryFile('w', suffix='.json', encoding='utf-8') as log:
+        for text in (bad + good, good):
+            log.write(json.dumps({'name': 'x', 'duration': 0.1, 'result': 'ERROR', 'stdout': '1..101\n' + text}) + '\n')
+        log.flush()
+        told = subprocess.run([COUNT, log.name], capture_output=True, text=True, check=True).stderr.split('FAILED: ')
+    problems = []
+    if 'bad words' not in told[1] or 'good' in told[1]:
+        problems.append(f'a subtest that failed early: shown was {told[1]}')
+    if 'good99' not in told[2]:
+        problems.append(f'a crash: shown was {told[2]}')
+    return problems
 
 
 def install_deps(directory, installed, uid, *arguments):
@@ -111,6 +128,7 @@ def test_packages_explained():
 if __name__ == '__main__':
     sys.exit(house.run([
         ('tests are counted', test_count),
+        ('the output of what failed is shown', test_failures_are_shown),
         ('a run without a log is a failure', test_count_without_log),
         ('packages are installed only when they are missing', test_install_deps),
         ('wrong options are refused', test_wrong_options),
