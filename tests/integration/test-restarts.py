@@ -113,8 +113,9 @@ class Restarts(dvmtest.Case):
         """A process of a job that is paused comes back, and is paused."""
         dvm = self.dvm(slots=2)
         path = os.path.join(dvm.place, 'first')
-        job = dvm.submit(['sh', '-c', f'test $DVM_RESTART = 1 && echo went on && exit 0; echo $$ >{path}.new; mv {path}.new {path}; sleep 1000'],
-                         np=1, personality='plain', max_restarts=1)
+        # Without exec the shell may be stopped in its vfork(), where it counts as waiting and not as stopped.
+        script = f'test $DVM_RESTART = 1 && echo went on && exit 0; echo $$ >{path}.new; mv {path}.new {path}; exec sleep 1000'
+        job = dvm.submit(['sh', '-c', script], np=1, personality='plain', max_restarts=1)
         wait_until(lambda: os.path.exists(path), 'the process')
         job.signal(signal.SIGSTOP)
         with open(path) as file:
