@@ -144,7 +144,9 @@ main (void)
 
   for (gsize i = 0; i < G_N_ELEMENTS (ways); i++)
     {
-      run (mappers, ways[i], 1, 4, 10000);
+      /* A node must have slots for all that ppr asks for. */
+      if (!g_str_has_prefix (ways[i], "ppr:"))
+        run (mappers, ways[i], 1, 4, 10000);
       run (mappers, ways[i], 1000, 128, 20);
       run (mappers, ways[i], 10000, 128, 5);
     }
