@@ -299,7 +299,7 @@ check_near (Binder *self, hwloc_const_bitmap_t near, GError **error)
         list = g_strdup (text);
       free (text);
       g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
-                   "bind-to: a %s has cpus that are not near the device, which are %s: bind to something in them, such "
+                   "bind-to: one %s has cpus that are not near the device, which are %s: bind to something in them, such "
                    "as core",
                    kinds[self->policy->bind_to].name, list);
       return FALSE;
@@ -649,14 +649,14 @@ set_no_room (Binder *self, const Members *members, GError **error)
   else if (self->policy->limit > 0 || (self->policy->flags & DVMD_BINDING_OVERLOAD) != 0)
     g_set_error (
         error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-        "bind-to: %u of the node's %u processes can be bound to a %s with %u cpu%s%s; the next one cannot: have "
+        "bind-to: %u of the node's %u processes can be bound to one %s with %u cpu%s%s; the next one cannot: have "
         "fewer processes, or fewer cpus for each%s",
         self->n_bound, self->request->n_places, kinds[kind].name, cpus_per_process (self),
         cpus_per_process (self) == 1 ? "" : "s", self->policy->limit > 0 ? ", as far as its limit lets them" : "",
         self->policy->limit > 0 ? ", or a higher limit" : "");
   else
     g_set_error (error, DVM_ERROR, DVM_ERROR_MAP_FAILED,
-                 "bind-to: %u of the node's %u processes can be bound to a %s with %u free cpu%s; the next one "
+                 "bind-to: %u of the node's %u processes can be bound to one %s with %u free cpu%s; the next one "
                  "cannot: have fewer processes, or allow overload (bind-to %s:overload-allowed)",
                  self->n_bound, self->request->n_places, kinds[kind].name, cpus_per_process (self),
                  cpus_per_process (self) == 1 ? "" : "s", kinds[kind].name);

@@ -105,7 +105,7 @@ def test_programs():
         equal(len(rows(here, "--slots", "16", "-n", "4", "--map-by", "core", "a", ":", "--map-by", "package:PE=2", "b")), 10)
         for words, mention in (
             (("--slots", "32", "-n", "9", "--map-by", "core", "a", ":", "-n", "8", "--map-by", "numa:PE=2", "b"), "apps[1]: 8 processes do not fit"),
-            (("a", ":", "--map-by", "core:PE=2", "b"), "apps[1]: map-by: a process of 2 cpus (PE=2) does not fit onto a core"),
+            (("a", ":", "--map-by", "core:PE=2", "b"), "apps[1]: map-by: a process of 2 cpus (PE=2) does not fit onto one core"),
             (("--map-by", "core", "a", ":", "--map-by", "slow", "b"), "apps[1]: map-by: unknown word “slow”"),
         ):
             result = here.cli("map", *machine, *words)

@@ -172,7 +172,7 @@ test_qualifiers (gconstpointer mappers)
       "NDEV=3 does not divide the number of devices “gpu” of the node, which is 4: it can be 1, 2 or 4" },
     { GPUS, "device=block:ndev=2", NULL, 1, "“block” of the node, which is 1: it can be 1" },
     { GPUS, "device=gpu:ndev=2", NULL, 3, "3 processes do not fit onto the 2 devices “gpu”, or groups of them" },
-    { GPUS, "device=gpu", "package", 1, "bind-to: a package has cpus that are not near the device, which are 2-3" },
+    { GPUS, "device=gpu", "package", 1, "bind-to: one package has cpus that are not near the device, which are 2-3" },
     { GPUS, "device=nvml0:shared", "core", 3, "3 processes do not fit" },
     { GPUS, "ppr:1:device=nvml9", NULL, 0, "“ppr” gives the job no process: none of its nodes has a device=nvml9" },
     { GPUS, "ppr:1:device=nvml9", NULL, 1, "the job's only node has no device “nvml9” that no other job" },

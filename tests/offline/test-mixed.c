@@ -137,7 +137,7 @@ test_advice (gconstpointer mappers)
     { "w", "slot:PE=3", "core:overload-allowed", NULL, 1, "no package of the job's only node has the 3 cores" },
     { "ww", "l3cache:PE=3", "core:overload-allowed", NULL, 1, "(PE=3): give each fewer, or map by a larger object" },
     { "w", "package", "package:limit=1", NULL, 3,
-      "a package takes 1 at most (bind-to limit=1), and after those that have "
+      "one package takes 1 at most (bind-to limit=1), and after those that have "
       "a place there is room for 2; have fewer, or a higher limit" },
     { "w", "package:PE=2", "core:limit=1", NULL, 3,
       "or a higher limit, and let them share (bind-to core:overload-allowed)" },

@@ -180,7 +180,7 @@ show_share (const DvmdMapPlan *self)
   if (kind == DVMD_OBJECT_DEVICE)
     g_string_append_printf (text, " near its device “%s”", self->request->value);
   if ((request->bind_flags & DVMD_BIND_LIMIT) != 0)
-    g_string_append_printf (text, ", a %s takes %u at most (bind-to limit=%u)",
+    g_string_append_printf (text, ", one %s takes %u at most (bind-to limit=%u)",
                             dvmd_map_words_name_kind (dvmd_map_words_kind_of (request->bind_to)), request->bind_limit,
                             request->bind_limit);
   return g_string_free (text, FALSE);

@@ -31,7 +31,7 @@ dvmd_by_object_check (DvmdMapper *mapper, const DvmdMapRequest *request, GError 
       || (kind == DVMD_OBJECT_CORE && request->cpus == DVMD_CPUS_HWTHREAD))
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-               "map-by: a process of %u cpus (PE=%u) does not fit onto a %s, which is one cpu: map by a larger object",
+               "map-by: a process of %u cpus (PE=%u) does not fit onto one %s, which is one cpu: map by a larger object",
                request->pe, request->pe, request->word);
   return FALSE;
 }
