@@ -15,6 +15,7 @@
 #include "dvmd-pmix-info.h"
 #include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-read.h"
+#include "dvmd-pmix-supported.h"
 
 #include <string.h>
 
@@ -219,6 +220,14 @@ static const Item items[] = {
   { PMIX_ALLOC_CHILD_SEP, "child-separate", take_bool },
   { PMIX_SESSION_ID, "session", take_number },
 };
+
+void
+dvmd_pmix_list_alloc_keys (GPtrArray *keys)
+{
+  dvmd_pmix_add_keys (keys, items, G_N_ELEMENTS (items), sizeof items[0]);
+  g_ptr_array_add (keys, (char *)PMIX_ALLOC_NODE_LIST);
+  g_ptr_array_add (keys, (char *)PMIX_ADD_HOST);
+}
 
 static gboolean
 take_item (GVariantDict *request, GPtrArray *hosts, const pmix_info_t *info, GError **error)

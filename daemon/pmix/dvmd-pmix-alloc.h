@@ -16,4 +16,7 @@ void dvmd_pmix_server_allocate (DvmdPmixServer *self, const pmix_proc_t *proc, p
 GVariant *dvmd_pmix_read_allocation (pmix_alloc_directive_t directive, const pmix_info_t *info, gsize n,
                                      const char **word, GError **error);
 
+/* Adds the attributes of a request for nodes that are heeded. */
+void dvmd_pmix_list_alloc_keys (GPtrArray *keys);
+
 G_END_DECLS

@@ -14,6 +14,8 @@
 
 #define G_LOG_DOMAIN "dvmd-pmix"
 
+#include "dvmd-pmix-supported.h"
+
 #include <dlfcn.h>
 #include <string.h>
 
@@ -121,6 +123,8 @@ ask_for_attributes (pmix_query_t *queries, size_t n_queries, pmix_info_cbfunc_t 
   Asked *question = g_new (Asked, 1);
   pmix_status_t rc;
 
+  /* Few ask, and the library goes through all that it knows for each of them. */
+  dvmd_pmix_register_supported ();
   *question = (Asked){ answer, cbdata };
   for (size_t i = 0; i < n_queries; i++)
     complete_query (&queries[i]);

@@ -15,6 +15,7 @@
 #include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-messages.h"
 #include "dvmd-pmix-read.h"
+#include "dvmd-pmix-supported.h"
 
 #include <string.h>
 
@@ -33,6 +34,12 @@ static const struct
   { PMIX_JOB_CTRL_KILL, "kill" },   { PMIX_JOB_CTRL_TERMINATE, "terminate" }, { PMIX_JOB_CTRL_SIGNAL, "signal" },
   { PMIX_JOB_CTRL_PAUSE, "pause" }, { PMIX_JOB_CTRL_RESUME, "resume" },       { PMIX_JOB_CTRL_SEP, "separate" },
 };
+
+void
+dvmd_pmix_list_control_keys (GPtrArray *keys)
+{
+  dvmd_pmix_add_keys (keys, operations, G_N_ELEMENTS (operations), sizeof operations[0]);
+}
 
 static const char *
 find_operation (const pmix_info_t *info)

@@ -19,4 +19,7 @@ void dvmd_pmix_server_control (DvmdPmixServer *self, const pmix_proc_t *proc, co
                                guint n_targets, const pmix_info_t *info, gsize n_info, pmix_info_cbfunc_t callback,
                                void *callback_data);
 
+/* Adds the directives of a job control. */
+void dvmd_pmix_list_control_keys (GPtrArray *keys);
+
 G_END_DECLS

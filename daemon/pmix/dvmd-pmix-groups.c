@@ -18,6 +18,7 @@
 #include "dvmd-log.h"
 #include "dvmd-pmix-calls.h"
 #include "dvmd-pmix-read.h"
+#include "dvmd-pmix-supported.h"
 #include "dvmd-pmix-upcall.h"
 
 /* Bytes of a list of members. */
@@ -111,6 +112,14 @@ static const struct
   { PMIX_GROUP_NOTIFY_TERMINATION, DVMD_GROUP_NOTIFY },
   { PMIX_GROUP_LOCAL_ONLY, DVMD_GROUP_LOCAL },
 };
+
+void
+dvmd_pmix_list_group_keys (GPtrArray *keys)
+{
+  dvmd_pmix_add_keys (keys, flags, G_N_ELEMENTS (flags), sizeof flags[0]);
+  g_ptr_array_add (keys, (char *)PMIX_GROUP_INFO);
+  g_ptr_array_add (keys, (char *)PMIX_TIMEOUT);
+}
 
 /* A barrier it is with PMIX_EMBED_BARRIER or without. */
 static gboolean

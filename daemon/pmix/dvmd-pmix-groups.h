@@ -79,4 +79,7 @@ void dvmd_pmix_groups_note (const pmix_proc_t *client, const char *id, GVariant 
 /* The clients of that job have gone. */
 void dvmd_pmix_groups_forget (const char *nspace);
 
+/* Adds the attributes of a group that are heeded. */
+void dvmd_pmix_list_group_keys (GPtrArray *keys);
+
 G_END_DECLS

@@ -15,6 +15,7 @@
 #include "dvmd-pmix-calls.h"
 #include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-read.h"
+#include "dvmd-pmix-supported.h"
 #include "dvmd-pmix-upcall.h"
 
 #include <syslog.h>
@@ -42,6 +43,16 @@ static const struct
   { PMIX_LOG_SYSLOG, DVMD_LOG_SYSTEM, "syslog" },
   { PMIX_LOG_GLOBAL_SYSLOG, DVMD_LOG_SYSTEM, "syslog" },
 };
+
+void
+dvmd_pmix_list_log_keys (GPtrArray *keys)
+{
+  static const char *const directives[] = { PMIX_LOG_ONCE, PMIX_LOG_TAG_OUTPUT, PMIX_LOG_TIMESTAMP_OUTPUT,
+                                            PMIX_LOG_TIMESTAMP, PMIX_LOG_SYSLOG_PRI };
+
+  dvmd_pmix_add_keys (keys, channels, G_N_ELEMENTS (channels), sizeof channels[0]);
+  dvmd_pmix_add_keys (keys, directives, G_N_ELEMENTS (directives), sizeof directives[0]);
+}
 
 static gboolean
 refuse_key (const pmix_info_t *info, GError **error)

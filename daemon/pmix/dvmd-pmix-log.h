@@ -12,4 +12,7 @@ void dvmd_pmix_upcall_log (const pmix_proc_t *proc, const pmix_info_t data[], si
                            const pmix_info_t directives[], size_t n_directives, pmix_op_cbfunc_t callback,
                            void *callback_data);
 
+/* Adds the channels of a log, and the directives that are heeded. */
+void dvmd_pmix_list_log_keys (GPtrArray *keys);
+
 G_END_DECLS

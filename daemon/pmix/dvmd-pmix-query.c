@@ -17,6 +17,7 @@
 #include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-read.h"
 #include "dvmd-pmix-spawn-keys.h"
+#include "dvmd-pmix-supported.h"
 
 #include <string.h>
 
@@ -65,10 +66,20 @@ typedef struct
 
 static GVariant *get_keys (DvmdPmixServer *server);
 
+/* (transfer floating) */
+static GVariant *
+list_keys (void (*list) (GPtrArray *keys))
+{
+  g_autoptr (GPtrArray) all = g_ptr_array_new ();
+
+  list (all);
+  return g_variant_new_take_string (dvmd_pmix_join_keys (all));
+}
+
 static GVariant *
 get_spawn_keys (DvmdPmixServer *server)
 {
-  return g_variant_new_take_string (dvmd_pmix_list_spawn_keys ());
+  return list_keys (dvmd_pmix_list_spawn_keys);
 }
 
 static GVariant *
@@ -110,14 +121,16 @@ static const QueryKey keys[] = {
   { PMIX_TIME_REMAINING, "time-remaining", NULL },
 };
 
+void
+dvmd_pmix_list_query_keys (GPtrArray *list)
+{
+  dvmd_pmix_add_keys (list, keys, G_N_ELEMENTS (keys), sizeof keys[0]);
+}
+
 static GVariant *
 get_keys (DvmdPmixServer *server)
 {
-  g_autoptr (GString) text = g_string_new (NULL);
-
-  for (gsize i = 0; i < G_N_ELEMENTS (keys); i++)
-    g_string_append_printf (text, "%s%s", i > 0 ? "," : "", keys[i].key);
-  return g_variant_new_string (text->str);
+  return list_keys (dvmd_pmix_list_query_keys);
 }
 
 static const QueryKey *

@@ -12,4 +12,7 @@ G_BEGIN_DECLS
 void dvmd_pmix_server_query (DvmdPmixServer *self, const pmix_query_t *queries, gsize n_queries,
                              pmix_info_cbfunc_t callback, void *callback_data);
 
+/* Adds the keys of queries that are answered. */
+void dvmd_pmix_list_query_keys (GPtrArray *keys);
+
 G_END_DECLS

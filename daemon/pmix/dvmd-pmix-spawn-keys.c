@@ -235,19 +235,16 @@ dvmd_pmix_find_spawn_key (const char *key, gboolean *of_job)
 }
 
 static void
-add_keys (GString *text, const DvmdPmixSpawnKey *keys, gsize n)
+add_keys (GPtrArray *list, const DvmdPmixSpawnKey *keys, gsize n)
 {
   for (gsize i = 0; i < n; i++)
     if (keys[i].take != DVMD_PMIX_TAKE_NEVER && keys[i].take != DVMD_PMIX_TAKE_IF_OFF)
-      g_string_append_printf (text, "%s%s", text->len > 0 ? "," : "", keys[i].key);
+      g_ptr_array_add (list, (char *)keys[i].key);
 }
 
-char *
-dvmd_pmix_list_spawn_keys (void)
+void
+dvmd_pmix_list_spawn_keys (GPtrArray *keys)
 {
-  GString *text = g_string_new (NULL);
-
-  add_keys (text, job_keys, G_N_ELEMENTS (job_keys));
-  add_keys (text, app_keys, G_N_ELEMENTS (app_keys));
-  return g_string_free (text, FALSE);
+  add_keys (keys, job_keys, G_N_ELEMENTS (job_keys));
+  add_keys (keys, app_keys, G_N_ELEMENTS (app_keys));
 }

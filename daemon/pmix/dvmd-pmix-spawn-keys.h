@@ -57,7 +57,7 @@ typedef struct
 /* (nullable). of_job: whether it is the whole job's wherever it stands; else an application may have its own */
 const DvmdPmixSpawnKey *dvmd_pmix_find_spawn_key (const char *key, gboolean *of_job);
 
-/* (transfer full): "pmix.host,pmix.wdir,...", all that are done */
-char *dvmd_pmix_list_spawn_keys (void);
+/* Adds all attributes of spawned jobs and their applications that are heeded. */
+void dvmd_pmix_list_spawn_keys (GPtrArray *keys);
 
 G_END_DECLS

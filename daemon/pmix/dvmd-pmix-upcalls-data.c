@@ -16,6 +16,7 @@
 #include "dvmd-pmix-calls.h"
 #include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-read.h"
+#include "dvmd-pmix-supported.h"
 #include "dvmd-pmix-upcall.h"
 
 #include <string.h>
@@ -171,6 +172,17 @@ take_permissions (GVariantDict *request, const pmix_info_t *info, GError **error
         return FALSE;
     }
   return TRUE;
+}
+
+void
+dvmd_pmix_list_data_keys (GPtrArray *keys)
+{
+  static const char *const directives[] = {
+    PMIX_RANGE,         PMIX_PERSISTENCE,        PMIX_TIMEOUT,           PMIX_WAIT, PMIX_ACCESS_USERIDS,
+    PMIX_ACCESS_GRPIDS, PMIX_EVENT_CUSTOM_RANGE, PMIX_ACCESS_PERMISSIONS
+  };
+
+  dvmd_pmix_add_keys (keys, directives, G_N_ELEMENTS (directives), sizeof directives[0]);
 }
 
 /* Users and groups are those of the node's server: what a client says of itself is not asked for. */

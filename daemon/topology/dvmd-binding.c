@@ -298,10 +298,11 @@ check_near (Binder *self, hwloc_const_bitmap_t near, GError **error)
       if (hwloc_bitmap_list_asprintf (&text, near) >= 0)
         list = g_strdup (text);
       free (text);
-      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
-                   "bind-to: one %s has cpus that are not near the device, which are %s: bind to something in them, such "
-                   "as core",
-                   kinds[self->policy->bind_to].name, list);
+      g_set_error (
+          error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+          "bind-to: one %s has cpus that are not near the device, which are %s: bind to something in them, such "
+          "as core",
+          kinds[self->policy->bind_to].name, list);
       return FALSE;
     }
   return TRUE;

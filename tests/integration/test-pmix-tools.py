@@ -3,6 +3,7 @@
 
 import glob
 import os
+import re
 import shutil
 import signal
 import socket
@@ -272,11 +273,23 @@ class Stock(Tools):
         self.assertEqual(job.wait()['state'], NOTIFIED, out.finish())
 
     def test_pattrs(self):
-        """Of the library it knows by itself; the host has registered nothing, and says so."""
+        """Of the library it knows by itself, of the DVM what that heeds: the same as it says to a query."""
         dvm = self.begin('pattrs')
-        text, code = self.stock(dvm, 'pattrs', '--server', 'PMIx_Get')
+        text, _ = self.stock(dvm, 'pattrs', '--server', 'PMIx_Get')
         self.assertIn('SERVER SUPPORTED ATTRIBUTES', text)
-        text, code = self.stock(dvm, 'pattrs', '--pid', str(dvm.pid), '--host', 'all')
+        text, _ = self.stock(dvm, 'pattrs', '--pid', str(dvm.pid), '--host', 'PMIx_Spawn')
+        listed = set(re.findall(r'^PMIX_\S+ +(pmix\.\S+)', text, re.MULTILINE))
+        answer = dvm.run([CLIENT, 'query', 'pmix.qry.spawn'], np=1).out.decode()
+        heeded = set(re.search(r'\[pmix.qry.spawn (\S+)\]', answer).group(1).split(','))
+        self.assertLessEqual(listed, heeded)
+        self.assertLessEqual({'pmix.mapby', 'pmix.wdir', 'pmix.host'}, listed)
+        self.assertGreater(len(listed), len(heeded) / 2, 'older libraries do not know all')
+        for _ in range(2):
+            text, _ = self.stock(dvm, 'pattrs', '--pid', str(dvm.pid), '--host', 'all')
+            functions = re.findall(r'^(PMIx_\w+):', text, re.MULTILINE)
+            self.assertEqual((functions.count('PMIx_Spawn'), functions.count('PMIx_Query_info'), functions.count('PMIx_Group_leave')),
+                             (1, 1, 0), text)
+        text, _ = self.stock(dvm, 'pattrs', '--pid', str(dvm.pid), '--host', 'PMIx_Group_leave')
         if 'lists-nothing' not in dvmtest.pmix_library():
             self.assertRegex(text, 'NOT[-_]FOUND')
         self.assertTrue(self.finds(dvm))

@@ -277,7 +277,8 @@ test_cases (gconstpointer mappers)
     { "gpus.xml", "device=gpu", "numa:limit=1", 2, "0:0:2-3 1:0:4-5" },
     /* One that has fewer cpus near than the object is refused, and not passed over for the sake of a limit. */
     { MACHINE " | 0-1 2", "device=network", "numa:limit=1", 2,
-      "node n: bind-to: one numa has cpus that are not near the device, which are 2: bind to something in them, such as "
+      "node n: bind-to: one numa has cpus that are not near the device, which are 2: bind to something in them, such "
+      "as "
       "core" },
     /* The one with fewer cpus near has the choice. */
     { MACHINE " | 0-3 0-1", "device=network:PE=2", NULL, 2, "0:0:2-3 1:0:0-1" },

@@ -30,9 +30,10 @@ dvmd_by_object_check (DvmdMapper *mapper, const DvmdMapRequest *request, GError 
   if (request->pe <= 1 || kind < DVMD_OBJECT_CORE || kind == DVMD_OBJECT_DEVICE
       || (kind == DVMD_OBJECT_CORE && request->cpus == DVMD_CPUS_HWTHREAD))
     return TRUE;
-  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-               "map-by: a process of %u cpus (PE=%u) does not fit onto one %s, which is one cpu: map by a larger object",
-               request->pe, request->pe, request->word);
+  g_set_error (
+      error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+      "map-by: a process of %u cpus (PE=%u) does not fit onto one %s, which is one cpu: map by a larger object",
+      request->pe, request->pe, request->word);
   return FALSE;
 }
 
