@@ -323,7 +323,8 @@ class Servers(dvmtest.Case):
             known = (words[0] != 'pmix.tool.attrs' and words[1:] != ('PMIx_Nothing',)) or 'lists-nothing' in dvmtest.pmix_library()
             answer = b'SUCCESS' if known else b'NOT-FOUND'
             self.assertEqual(result.out, b'%s: %s\n' % (words[0].encode(), answer))
-            self.assertEqual(dvm.servers, [server], words)
+            # Sanitizers keep what was freed: another server may have come for new jobs, as this one has grown.
+            self.assertIn(server, dvm.servers, words)
         self.check_usable(dvm, 2)
         self.assertEqual(neighbour.state, REGISTERED, neighbour.get('Reason'))
         neighbour.cancel()
