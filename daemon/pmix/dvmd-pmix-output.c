@@ -29,6 +29,8 @@
 #define LOOK_INTERVAL (1 * G_TIME_SPAN_SECOND)
 /* Between looks at one that is slow (ms). */
 #define SLOW_PAUSE 10
+/* One that is slow for so long is told of (µs). */
+#define SLOW_LIMIT (5 * G_TIME_SPAN_SECOND)
 
 /* The controller answers at once; the library's thread waits no longer for it (µs). */
 #define ANSWER_LIMIT (5 * G_TIME_SPAN_SECOND)
@@ -48,6 +50,7 @@ struct _DvmdPmixOutputs
   gsize n_bytes;   /* that the library has got since the last look */
   gint64 looked;   /* monotonic, µs */
   GSource *timer;  /* (nullable): a client is slow */
+  gint64 slow;     /* since when (monotonic, µs); 0: it has been told of */
 };
 
 DvmdPmixOutputs *
@@ -132,13 +135,26 @@ tell_taken (DvmdPmixServer *server)
     dvmd_pmix_host_output_taken (dvmd_pmix_server_get_host (server), 0, n);
 }
 
+static void
+tell_slow (DvmdPmixOutputs *self)
+{
+  if (self->slow == 0 || self->looked - self->slow < SLOW_LIMIT)
+    return;
+  self->slow = 0;
+  g_message ("A client or tool has not read for %d seconds: jobs whose output it gets wait for it",
+             (int)(SLOW_LIMIT / G_TIME_SPAN_SECOND));
+}
+
 static gboolean
 on_slow (gpointer user_data)
 {
   DvmdPmixServer *server = user_data;
 
   if (look (server))
-    return G_SOURCE_CONTINUE;
+    {
+      tell_slow (dvmd_pmix_server_get_outputs (server));
+      return G_SOURCE_CONTINUE;
+    }
   stop_timer (dvmd_pmix_server_get_outputs (server));
   tell_taken (server);
   return G_SOURCE_REMOVE;
@@ -158,6 +174,7 @@ consider (DvmdPmixServer *server)
       tell_taken (server);
       return;
     }
+  self->slow = self->looked;
   self->timer = g_timeout_source_new (SLOW_PAUSE);
   g_source_set_callback (self->timer, on_slow, server, NULL);
   g_source_attach (self->timer, g_main_context_get_thread_default ());

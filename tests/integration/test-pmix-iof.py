@@ -225,6 +225,7 @@ class Ends(Pull):
         """The tool is killed while it holds up the job: that goes on."""
         dvm = self.start()
         job, out, tool = self.stuck(dvm)
+        wait_until(lambda: 'has not read for 5 seconds' in dvm.log(), 'the log says why the job waits')
         tool.kill()
         self.assertEqual(job.wait()['state'], NOTIFIED, dvm.log())
         self.assertEqual(len(out.finish()), MUCH)
