@@ -228,6 +228,22 @@ get_job (Pulls *all, guint id)
   return self;
 }
 
+/* Hands on what was held; what nobody wants any more is kept for others. */
+static void
+let_go (Job *self)
+{
+  DvmdJobStreams *streams = dvmd_controller_get_streams (self->all->controller, self->id);
+  Held *held;
+
+  self->holds = FALSE;
+  while ((held = g_queue_pop_head (&self->held)) != NULL)
+    {
+      if (!on_output (NULL, &held->piece, held->receipt, self) && streams != NULL)
+        dvmd_job_streams_keep (streams, &held->piece);
+      held_free (held);
+    }
+}
+
 static void
 drop_job (Pulls *all, guint id)
 {
@@ -243,6 +259,7 @@ drop_job (Pulls *all, guint id)
       g_ptr_array_remove_index_fast (self->pulls, i - 1);
       check_server (all, server);
     }
+  let_go (self);
   g_hash_table_remove (all->jobs, GUINT_TO_POINTER (id));
 }
 
@@ -315,16 +332,9 @@ static void
 release (Pulls *all, guint job)
 {
   Job *entry = g_hash_table_lookup (all->jobs, GUINT_TO_POINTER (job));
-  Held *held;
 
-  if (entry == NULL)
-    return;
-  entry->holds = FALSE;
-  while ((held = g_queue_pop_head (&entry->held)) != NULL)
-    {
-      on_output (NULL, &held->piece, held->receipt, entry);
-      held_free (held);
-    }
+  if (entry != NULL)
+    let_go (entry);
 }
 
 void

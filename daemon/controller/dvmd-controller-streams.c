@@ -508,6 +508,12 @@ dvmd_job_streams_tap (DvmdJobStreams *self, DvmdOutputTap tap, gpointer user_dat
 }
 
 void
+dvmd_job_streams_keep (DvmdJobStreams *self, const DvmdOutputPiece *piece)
+{
+  dvmd_output_keep (self->output, piece);
+}
+
+void
 dvmd_job_streams_say (DvmdJobStreams *self, const char *message)
 {
   dvmd_output_say (self->output, message);

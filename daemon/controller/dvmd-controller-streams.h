@@ -47,6 +47,8 @@ void dvmd_job_streams_follow (DvmdJobStreams *self, DvmdJobStreams *leader);
 void dvmd_job_streams_separate (DvmdJobStreams *self);
 /* tap (nullable): none any more */
 void dvmd_job_streams_tap (DvmdJobStreams *self, DvmdOutputTap tap, gpointer user_data);
+/* As dvmd_output_keep(). */
+void dvmd_job_streams_keep (DvmdJobStreams *self, const DvmdOutputPiece *piece);
 /* A line of the DVM's own for those who read the job's errors. */
 void dvmd_job_streams_say (DvmdJobStreams *self, const char *message);
 /* Lines in place of that rank's. */

@@ -620,6 +620,14 @@ give (DvmdOutput *self, DvmdStream from, GBytes *bytes, DvmdReceipt *receipt)
   give_readers (self, stream, bytes, receipt, self->tap != NULL && self->tap (self, &piece, receipt, self->tap_data));
 }
 
+static void
+retain (DvmdOutput *self, DvmdStream stream, GBytes *bytes)
+{
+  if (self->retained == NULL)
+    self->retained = dvmd_retained_new (self->keep);
+  dvmd_retained_add (self->retained, stream, bytes);
+}
+
 /* taken: it need not be retained. */
 static void
 give_readers (DvmdOutput *self, DvmdStream stream, GBytes *bytes, DvmdReceipt *receipt, gboolean taken)
@@ -638,11 +646,17 @@ give_readers (DvmdOutput *self, DvmdStream stream, GBytes *bytes, DvmdReceipt *r
       give (self->leader, stream, bytes, receipt);
       return;
     }
-  if (taken)
-    return;
-  if (self->retained == NULL)
-    self->retained = dvmd_retained_new (self->keep);
-  dvmd_retained_add (self->retained, stream, bytes);
+  if (!taken)
+    retain (self, stream, bytes);
+}
+
+void
+dvmd_output_keep (DvmdOutput *self, const DvmdOutputPiece *piece)
+{
+  gboolean has_leader = self->leader != NULL && !self->leader->ended;
+
+  if (!has_leader && dvmd_output_get_n_readers (self, piece->stream) == 0)
+    retain (self, piece->stream, piece->bytes);
 }
 
 void

@@ -78,6 +78,8 @@ typedef struct
 typedef gboolean (*DvmdOutputTap) (DvmdOutput *self, const DvmdOutputPiece *piece, DvmdReceipt *receipt,
                                    gpointer user_data);
 void dvmd_output_set_tap (DvmdOutput *self, DvmdOutputTap tap, gpointer user_data);
+/* A piece that a tap took and has no use for: kept for the first who attaches, if nobody else has got it. */
+void dvmd_output_keep (DvmdOutput *self, const DvmdOutputPiece *piece);
 /* Before the first push there is either a job, whose files are emptied, or none: then those that were made are removed.
  */
 void dvmd_output_begin (DvmdOutput *self);

@@ -324,6 +324,25 @@ class Tools:
         self.assertEqual(other.wait()['state'], KILLED_BY_CMD)
         self.assertEqual(dvm.job(int(nspace.split('@')[1])).get('Submitter'), f'pmix:{name}.0')
 
+    def test_tool_that_goes_too_early(self):
+        """What its job has written before all of it was started is kept for who attaches."""
+        dvm = self.dvm(slots=2, settings=['elastic=true', 'pmix=eager'], arguments=['--nodes=2'])
+        agent = next(row['Pid'] for row in dvm.get_nodes() if row['Name'] == 'node2')
+        place = self.file_of(dvm, 'node1')
+        os.kill(agent, signal.SIGSTOP)
+        tool = subprocess.Popen([ALLOC, '--tool', place, 'spawn', 'np=2', 'host=node1,node2', 'map=node', 'out=1', '--',
+                                 'sh', '-c', 'echo $PMIX_RANK early'], stdout=subprocess.DEVNULL,
+                                env={key: value for key, value in os.environ.items() if key != 'G_DEBUG'})
+        wait_until(lambda: dvm.get('Statistics')['output-bytes'] == len('0 early\n'), 'the first rank to write')
+        tool.kill()
+        tool.wait()
+        wait_until(lambda: dvm.get('Statistics')['output-pulls'] == 0, 'the tool to be missed')
+        os.kill(agent, signal.SIGCONT)
+        job = dvm.job(1)
+        out = dvmtest.Reader(job.attach(stdout=True)['stdout'])
+        self.assertEqual(job.wait()['state'], NOTIFIED)
+        self.assertEqual(sorted(out.finish().splitlines()), [b'0 early', b'1 early'])
+
     def test_input(self):
         """A tool, and a process, write to the standard input of a job, as fast as it reads and no faster."""
         dvm = self.dvm(slots=4, settings=['elastic=true', 'pmix=eager'], arguments=['--nodes=2'])
