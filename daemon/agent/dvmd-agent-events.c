@@ -123,8 +123,68 @@ dvmd_agent_tell_early_events (DvmdAgentJob *job)
     deliver (job->agent, g_ptr_array_index (events, i), job);
 }
 
+/* ---- a node is lost ---- */
+
+/* details: floating */
+static void
+tell_job (DvmdAgentJob *job, int status, GVariant *details)
+{
+  g_autoptr (GVariant) body = g_variant_ref_sink (g_variant_new_parsed (
+      "(%i, '', uint32 0, [(%s, %u)], false, %@a{sv})", status, job->local->nspace, DVMD_PMIX_RANK_WILDCARD, details));
+
+  deliver (job->agent, body, NULL);
+}
+
+static void
+tell_node_down (DvmdAgentJob *job, const char *node, const guint32 *lost, gsize n)
+{
+  GVariantBuilder details;
+  GVariantBuilder procs;
+
+  g_variant_builder_init (&procs, G_VARIANT_TYPE ("a(su)"));
+  for (gsize i = 0; i < n; i++)
+    g_variant_builder_add (&procs, "(su)", job->local->nspace, lost[i]);
+  g_variant_builder_init (&details, G_VARIANT_TYPE_VARDICT);
+  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_HOSTNAME, g_variant_new_string (node));
+  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_AFFECTED_PROCS, g_variant_builder_end (&procs));
+  tell_job (job, DVMD_PMIX_EVENT_NODE_DOWN, g_variant_builder_end (&details));
+}
+
+static void
+tell_rank_lost (DvmdAgentJob *job, guint32 rank)
+{
+  GVariantBuilder details;
+
+  g_variant_builder_init (&details, G_VARIANT_TYPE_VARDICT);
+  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_AFFECTED_PROC,
+                         g_variant_new ("(su)", job->local->nspace, rank));
+  tell_job (job, DVMD_PMIX_ERR_LOST_CONNECTION, g_variant_builder_end (&details));
+}
+
+/* The ranks of the job that are here learn which others are not any more. */
+static void
+handle_node_lost (gpointer service, guint source, GVariant *body)
+{
+  g_autoptr (GVariant) ranks = NULL;
+  DvmdAgentJob *job;
+  const guint32 *lost;
+  const char *name;
+  guint32 id;
+  gsize n;
+
+  g_variant_get (body, "(uu&s@au)", &id, NULL, &name, &ranks);
+  lost = g_variant_get_fixed_array (ranks, &n, sizeof *lost);
+  job = dvmd_agent_find_job (service, id);
+  if (job == NULL || !job->pmix)
+    return;
+  tell_node_down (job, name, lost, n);
+  for (gsize i = 0; i < n; i++)
+    tell_rank_lost (job, lost[i]);
+}
+
 static const DvmdHandler handlers[] = {
   { DVMD_MSG_EVENT, handle_event },
+  { DVMD_MSG_NODE_LOST, handle_node_lost },
   { 0 },
 };
 

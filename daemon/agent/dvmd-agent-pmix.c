@@ -355,53 +355,6 @@ handle_modex_ask (gpointer service, guint source, GVariant *body)
   dvmd_pmix_fetch_modex_async (dvmd_agent_get_pmix (self), nspace, rank, on_modex_fetched, answer);
 }
 
-/* ---- a node is lost ---- */
-
-static void
-tell_rank_lost (DvmdAgent *self, const DvmdPmixProc *survivors, guint32 rank)
-{
-  GVariantBuilder details;
-
-  g_variant_builder_init (&details, G_VARIANT_TYPE_VARDICT);
-  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_AFFECTED_PROC,
-                         g_variant_new ("(su)", survivors->nspace, rank));
-  dvmd_pmix_notify_event (dvmd_agent_get_pmix (self), DVMD_PMIX_ERR_LOST_CONNECTION, NULL, survivors, 1,
-                          g_variant_builder_end (&details));
-}
-
-/* The ranks of the job that are here learn which others are not any more. */
-static void
-handle_node_lost (gpointer service, guint source, GVariant *body)
-{
-  DvmdAgent *self = ((Server *)service)->agent;
-  g_autoptr (GVariant) ranks = NULL;
-  DvmdPmixProc target = { .rank = DVMD_PMIX_RANK_WILDCARD };
-  GVariantBuilder details;
-  GVariantBuilder procs;
-  DvmdAgentJob *job;
-  const guint32 *lost;
-  const char *name;
-  guint32 id;
-  gsize n;
-
-  g_variant_get (body, "(uu&s@au)", &id, NULL, &name, &ranks);
-  lost = g_variant_get_fixed_array (ranks, &n, sizeof *lost);
-  job = dvmd_agent_find_job (self, id);
-  if (job == NULL || !job->registered)
-    return;
-  target.nspace = job->local->nspace;
-  g_variant_builder_init (&procs, G_VARIANT_TYPE ("a(su)"));
-  for (gsize i = 0; i < n; i++)
-    g_variant_builder_add (&procs, "(su)", target.nspace, lost[i]);
-  g_variant_builder_init (&details, G_VARIANT_TYPE_VARDICT);
-  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_HOSTNAME, g_variant_new_string (name));
-  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_AFFECTED_PROCS, g_variant_builder_end (&procs));
-  dvmd_pmix_notify_event (dvmd_agent_get_pmix (self), DVMD_PMIX_EVENT_NODE_DOWN, NULL, &target, 1,
-                          g_variant_builder_end (&details));
-  for (gsize i = 0; i < n; i++)
-    tell_rank_lost (self, &target, lost[i]);
-}
-
 void
 dvmd_agent_pmix_host_iface_init (DvmdPmixHostInterface *iface)
 {
@@ -453,7 +406,6 @@ server_free (gpointer service)
 static const DvmdHandler handlers[] = {
   { DVMD_MSG_FENCE_DONE, handle_fence_done },
   { DVMD_MSG_MODEX_ASK, handle_modex_ask },
-  { DVMD_MSG_NODE_LOST, handle_node_lost },
   { 0 },
 };
 

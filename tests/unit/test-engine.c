@@ -366,6 +366,14 @@ submit_recoverable (Fixture *self, int stdin_fd, const char *script)
   dvm_job_spec_set_stdin_target (spec, "all");
   job = dvmd_controller_submit (self->controller, spec, requester, fds, &error);
   g_assert_no_error (error);
+  return job;
+}
+
+static DvmdJob *
+run_recoverable (Fixture *self, int stdin_fd, const char *script)
+{
+  DvmdJob *job = submit_recoverable (self, stdin_fd, script);
+
   wait_until (dvmd_job_get_state (job) == DVM_JOB_STATE_RUNNING);
   return job;
 }
@@ -398,7 +406,7 @@ assert_node_down (Fixture *self, const char *nspace, const char *name, guint ran
 static void
 test_node_lost_recoverable (Fixture *self, gconstpointer data)
 {
-  DvmdJob *job = submit_recoverable (self, -1, "exec sleep 1000");
+  DvmdJob *job = run_recoverable (self, -1, "exec sleep 1000");
   DvmdPmixProc everybody = { .nspace = nspace_of (job), .rank = DVMD_PMIX_RANK_WILDCARD };
   DvmdPmixProc survivor = { .nspace = nspace_of (job), .rank = 0 };
   g_autoptr (GBytes) none = g_bytes_new_static ("", 0);
@@ -422,6 +430,24 @@ test_node_lost_recoverable (Fixture *self, gconstpointer data)
   g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_KILLED_BY_CMD);
 }
 
+/* Those that start while another node is lost are told when they are there: the PMIx server keeps it for them. */
+static void
+test_node_lost_while_registered (Fixture *self, gconstpointer data)
+{
+  DvmdJob *job;
+
+  pmix_fake_hold_registrations (self->fakes[0], TRUE);
+  job = submit_recoverable (self, -1, "exec sleep 1000");
+  wait_until (pmix_fake_find_job (self->fakes[0], nspace_of (job)) != NULL);
+  wait_until (dvmd_proc_table_row (dvmd_job_get_procs (job), 1)->pid > 0);
+  lose (self, 2);
+  assert_node_down (self, nspace_of (job), "two", 1);
+  pmix_fake_hold_registrations (self->fakes[0], FALSE);
+  wait_until (dvmd_job_get_state (job) == DVM_JOB_STATE_RUNNING);
+  dvmd_controller_cancel_job (self->controller, job, "enough", NULL);
+  wait_until (dvmd_controller_job_is_finished (self->controller, job));
+}
+
 /* Input for all of them goes on to those that are left, though one takes nothing any more. */
 static void
 test_node_lost_stdin (Fixture *self, gconstpointer data)
@@ -433,7 +459,7 @@ test_node_lost_stdin (Fixture *self, gconstpointer data)
   int ends[2];
 
   g_assert_true (g_unix_open_pipe (ends, FD_CLOEXEC, NULL));
-  job = submit_recoverable (self, ends[0], "test $DVM_RANK = 1 && exec sleep 1000; test $(wc -c) = 1048576");
+  job = run_recoverable (self, ends[0], "test $DVM_RANK = 1 && exec sleep 1000; test $(wc -c) = 1048576");
   g_assert_true (g_unix_set_fd_nonblocking (ends[1], TRUE, NULL));
   /* Until the one that does not read holds it up. */
   for (guint idle = 0; idle < 2000; idle++)
@@ -877,6 +903,7 @@ main (int argc, char **argv)
   add ("/engine/modex", test_modex);
   add ("/engine/node-lost", test_node_lost);
   add ("/engine/node-lost/recoverable", test_node_lost_recoverable);
+  add ("/engine/node-lost/while-registered", test_node_lost_while_registered);
   add ("/engine/node-lost/stdin", test_node_lost_stdin);
   add ("/engine/abort", test_abort);
   add ("/engine/registration-fails", test_registration_fails);
