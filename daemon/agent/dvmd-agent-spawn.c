@@ -11,8 +11,6 @@
 #include "dvmd-agent-environment.h"
 #include "dvmd-agent-host.h"
 
-#include "dvmd-log.h"
-
 /* Open MPI hands on what it finds in its own environment: where its shared memory is, for one. */
 GVariant *
 dvmd_agent_clean_spawn (DvmdAgent *self, const char *nspace, const DvmdLocalProc *proc, GVariant *request)
@@ -29,34 +27,64 @@ dvmd_agent_clean_spawn (DvmdAgent *self, const char *nspace, const DvmdLocalProc
   return g_variant_ref_sink (g_variant_new ("(@aa{sv}@a{sv}uu)", own, options, timeout, streams));
 }
 
+typedef struct
+{
+  gint32 event;
+  const char *nspace;
+  gint32 status;
+  gint32 exit_code;
+} JobEvent;
+
+/* for_now: nobody who registers a handler later is told; floating */
+static GVariant *
+describe_job_event (const JobEvent *self, gboolean for_now)
+{
+  GVariantBuilder details;
+
+  g_variant_builder_init (&details, G_VARIANT_TYPE_VARDICT);
+  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_AFFECTED_PROC,
+                         g_variant_new ("(su)", self->nspace, DVMD_PMIX_RANK_WILDCARD));
+  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_NSPACE, g_variant_new_string (self->nspace));
+  if (self->event == DVMD_PMIX_EVENT_JOB_END)
+    {
+      g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_STATUS, g_variant_new ("(i)", self->status));
+      g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_EXIT_CODE, g_variant_new_int32 (self->exit_code));
+    }
+  if (for_now)
+    g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_DO_NOT_CACHE, g_variant_new_boolean (TRUE));
+  return g_variant_builder_end (&details);
+}
+
+/* Tools that never ask for such events are not to fill what the library keeps for those who ask later. */
+static void
+tell_tools (DvmdAgent *self, const JobEvent *event, const DvmdPmixProc *spawner)
+{
+  g_autoptr (GArray) tools = g_array_new (FALSE, FALSE, sizeof (DvmdPmixProc));
+
+  dvmd_agent_list_tools (self, tools);
+  for (guint i = tools->len; i > 0; i--)
+    if (g_str_equal (g_array_index (tools, DvmdPmixProc, i - 1).nspace, spawner->nspace))
+      g_array_remove_index (tools, i - 1);
+  if (tools->len > 0)
+    dvmd_pmix_notify_event (dvmd_agent_get_pmix (self), event->event, NULL, (const DvmdPmixProc *)tools->data,
+                            tools->len, describe_job_event (event, TRUE));
+}
+
 static void
 handle_job_event (gpointer service, guint source, GVariant *body)
 {
   DvmdAgent *self = service;
-  DvmdPmixProc target;
-  GVariantBuilder details;
-  const char *nspace;
-  gint32 event;
-  gint32 status;
-  gint32 exit_code;
+  DvmdPmixProc spawner;
+  JobEvent event;
 
-  g_variant_get (body, "(&sui&sii)", &target.nspace, &target.rank, &event, &nspace, &status, &exit_code);
-  if (!dvmd_agent_has_pmix (self) || !dvmd_agent_is_here (self, target.nspace, target.rank))
-    {
-      dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, target.nspace, target.rank, "has gone, and is told nothing of %s",
-                     nspace);
-      return;
-    }
-  g_variant_builder_init (&details, G_VARIANT_TYPE_VARDICT);
-  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_AFFECTED_PROC,
-                         g_variant_new ("(su)", nspace, DVMD_PMIX_RANK_WILDCARD));
-  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_NSPACE, g_variant_new_string (nspace));
-  if (event == DVMD_PMIX_EVENT_JOB_END)
-    {
-      g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_STATUS, g_variant_new ("(i)", status));
-      g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_EXIT_CODE, g_variant_new_int32 (exit_code));
-    }
-  dvmd_pmix_notify_event (dvmd_agent_get_pmix (self), event, NULL, &target, 1, g_variant_builder_end (&details));
+  g_variant_get (body, "(&sui&sii)", &spawner.nspace, &spawner.rank, &event.event, &event.nspace, &event.status,
+                 &event.exit_code);
+  if (!dvmd_agent_has_pmix (self))
+    return;
+  if (dvmd_agent_is_here (self, spawner.nspace, spawner.rank))
+    dvmd_pmix_notify_event (dvmd_agent_get_pmix (self), event.event, NULL, &spawner, 1,
+                            describe_job_event (&event, FALSE));
+  tell_tools (self, &event, &spawner);
 }
 
 static GVariant *

@@ -106,6 +106,8 @@ dvmd_agent_tool_named (DvmdPmixHost *host, const char *nspace, guint32 rank)
       tool->rank = rank;
       tool->own = dvmd_agent_find_proc (self, nspace, rank) == NULL;
       g_hash_table_insert (get_tools (self)->connected, g_strdup_printf ("%s.%u", nspace, rank), tool);
+      if (tool->own)
+        dvmd_agent_send (self, DVMD_MSG_TOOL_CAME, g_variant_new ("(s)", nspace));
     }
   tool->n_connections++;
 }

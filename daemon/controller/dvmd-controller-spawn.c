@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Jobs that processes and tools want: submitted like any other, answered when they run or will not, and the end told to
- * whoever wanted them.
+ * Jobs that processes and tools want: submitted like any other, answered when they run or will not. Their start and end
+ * is told to whoever wanted them; that of every job to all tools.
  */
 
 #include "config.h"
@@ -581,14 +581,34 @@ find_term_status (DvmdJob *job)
     }
 }
 
+/* spawn (nullable): no process and no tool has wanted the job */
 static void
-tell (Spawn *spawn, DvmdJob *job, int event, int status)
+tell_agent (Spawns *self, guint agent, const Spawn *spawn, DvmdJob *job, int event)
 {
   DvmJob *record = dvmd_job_get_record (job);
+  gboolean has_spawner = spawn != NULL && spawn->call->agent == agent;
 
-  dvmd_controller_send (spawn->all->controller, spawn->call->agent, DVMD_MSG_JOB_EVENT,
-                        g_variant_new ("(suisii)", spawn->call->nspace, spawn->call->rank, event,
-                                       dvm_job_get_nspace (record), status, dvm_job_get_exit_code (record)));
+  dvmd_controller_send (self->controller, agent, DVMD_MSG_JOB_EVENT,
+                        g_variant_new ("(suisii)", has_spawner ? spawn->call->nspace : "",
+                                       has_spawner ? spawn->call->rank : 0, event, dvm_job_get_nspace (record),
+                                       event == DVMD_PMIX_EVENT_JOB_END ? find_term_status (job) : DVMD_PMIX_SUCCESS,
+                                       dvm_job_get_exit_code (record)));
+}
+
+/* The process or tool that has wanted the job is told, and all tools are. */
+static void
+tell (Spawns *self, const Spawn *spawn, DvmdJob *job, int event)
+{
+  g_autoptr (GHashTable) agents = g_hash_table_new (NULL, NULL);
+  GHashTableIter iter;
+  gpointer agent;
+
+  dvmd_controller_add_agents_of_tools (self->controller, agents);
+  if (spawn != NULL)
+    g_hash_table_add (agents, GUINT_TO_POINTER (spawn->call->agent));
+  g_hash_table_iter_init (&iter, agents);
+  while (g_hash_table_iter_next (&iter, &agent, NULL))
+    tell_agent (self, GPOINTER_TO_UINT (agent), spawn, job, event);
 }
 
 /* The start is told behind the answer: who has the one knows what the other is about. */
@@ -607,7 +627,7 @@ answer (Spawn *spawn, DvmdJob *job, int status)
     return;
   dvmd_controller_release_spawned (spawn->all->controller, job);
   dvmd_controller_open_input (spawn->all->controller, spawn->call, job);
-  tell (spawn, job, DVMD_PMIX_EVENT_JOB_START, status);
+  tell (spawn->all, spawn, job, DVMD_PMIX_EVENT_JOB_START);
 }
 
 static void
@@ -616,6 +636,8 @@ job_changed (gpointer service, DvmdJob *job, DvmJobState state)
   Spawns *self = service;
   Spawn *spawn = g_hash_table_lookup (self->spawns, GUINT_TO_POINTER (dvmd_job_get_id (job)));
 
+  if (spawn == NULL && state == DVM_JOB_STATE_RUNNING)
+    tell (self, NULL, job, DVMD_PMIX_EVENT_JOB_START);
   if (spawn != NULL && !spawn->answered && state == DVM_JOB_STATE_RUNNING)
     answer (spawn, job, DVMD_PMIX_SUCCESS);
   if (spawn != NULL)
@@ -642,6 +664,19 @@ has_run (DvmdJob *job)
     }
 }
 
+/* Of a job that has not run nothing is told, as nobody has been told of its start. */
+static void
+tell_end_of_other (Spawns *self, DvmdJob *job)
+{
+  gboolean started = dvm_job_get_started_at (dvmd_job_get_record (job)) != 0;
+
+  if (!started && !has_run (job))
+    return;
+  if (!started)
+    tell (self, NULL, job, DVMD_PMIX_EVENT_JOB_START);
+  tell (self, NULL, job, DVMD_PMIX_EVENT_JOB_END);
+}
+
 static void
 job_ended (gpointer service, DvmdJob *job)
 {
@@ -650,11 +685,14 @@ job_ended (gpointer service, DvmdJob *job)
   int status = find_status (job);
 
   if (spawn == NULL)
-    return;
+    {
+      tell_end_of_other (self, job);
+      return;
+    }
   if (!spawn->answered && has_run (job))
     answer (spawn, job, DVMD_PMIX_SUCCESS);
   if (spawn->answered)
-    tell (spawn, job, DVMD_PMIX_EVENT_JOB_END, find_term_status (job));
+    tell (self, spawn, job, DVMD_PMIX_EVENT_JOB_END);
   else
     {
       say_refused (self->controller, spawn->call->nspace, spawn->call->rank,

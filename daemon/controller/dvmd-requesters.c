@@ -177,7 +177,18 @@ dvmd_controller_find_agent (DvmdController *self, const char *nspace, guint32 ra
   return procs != NULL && rank < procs->n_rows ? dvmd_proc_table_row (procs, rank)->node : 0;
 }
 
-/* ---- they go ---- */
+void
+dvmd_controller_add_agents_of_tools (DvmdController *self, GHashTable *agents)
+{
+  GHashTableIter iter;
+  gpointer agent;
+
+  g_hash_table_iter_init (&iter, get_requesters (self)->tools);
+  while (g_hash_table_iter_next (&iter, NULL, &agent))
+    g_hash_table_add (agents, agent);
+}
+
+/* ---- they come and go ---- */
 
 static void
 end_tool (Requesters *requesters, const char *nspace)
@@ -189,6 +200,17 @@ end_tool (Requesters *requesters, const char *nspace)
   g_hash_table_remove (requesters->tools, kept);
   dvmd_services_requester_gone (self, kept);
   dvmd_core_namespace_ended (dvmd_controller_get_core (self), kept);
+}
+
+static void
+handle_tool_came (gpointer service, guint rank, GVariant *body)
+{
+  Requesters *self = service;
+  const char *nspace;
+
+  g_variant_get (body, "(&s)", &nspace);
+  if (is_tool_of (self->controller, rank, nspace))
+    g_hash_table_insert (self->tools, g_strdup (nspace), GUINT_TO_POINTER (rank));
 }
 
 static void
@@ -260,6 +282,7 @@ requesters_free (gpointer service)
 
 static const DvmdHandler handlers[] = {
   { DVMD_MSG_CALL, handle_call },
+  { DVMD_MSG_TOOL_CAME, handle_tool_came },
   { DVMD_MSG_TOOL_GONE, handle_tool_gone },
   { 0 },
 };

@@ -41,13 +41,15 @@ gboolean dvmd_controller_is_calling (DvmdController *self, const DvmdCall *call)
 
 /*
  * An agent says that somebody asks for something. FALSE: that is no process and no tool of its node. A tool is known
- * from then on, to end with its agent.
+ * from then on, if it was not before, to end with its agent.
  */
 gboolean dvmd_controller_authenticate (DvmdController *self, guint agent, const char *nspace, guint32 rank);
 /* The agent whose tool has that name, by the name alone; 0: it is none, or the agent is not there. */
 guint dvmd_controller_find_tool (DvmdController *self, const char *nspace);
 /* The agent of a process or tool that was authenticated; 0: it is nowhere any more. */
 guint dvmd_controller_find_agent (DvmdController *self, const char *nspace, guint32 rank);
+/* Adds the agents to which tools are connected to agents, a set of ranks. */
+void dvmd_controller_add_agents_of_tools (DvmdController *self, GHashTable *agents);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdCall, dvmd_call_unref)
 

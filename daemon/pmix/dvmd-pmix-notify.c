@@ -138,6 +138,7 @@ notify (const Held *event, pmix_proc_t *targets, gsize n_targets)
 
 /* ---- now, or when they have connected ---- */
 
+/* Values of an event of a client are packed, those of the DVM are not. */
 static gboolean
 is_for_now (const Held *event)
 {
@@ -145,8 +146,11 @@ is_for_now (const Held *event)
   pmix_value_t value;
   gboolean now;
 
-  if (event->details != NULL)
-    packed = g_variant_lookup_value (event->details, PMIX_EVENT_DO_NOT_CACHE, G_VARIANT_TYPE_BYTESTRING);
+  if (event->details == NULL)
+    return FALSE;
+  if (g_variant_lookup (event->details, PMIX_EVENT_DO_NOT_CACHE, "b", &now))
+    return now;
+  packed = g_variant_lookup_value (event->details, PMIX_EVENT_DO_NOT_CACHE, G_VARIANT_TYPE_BYTESTRING);
   if (packed == NULL || !dvmd_pmix_unpack_value (packed, &value))
     return FALSE;
   now = value.type == PMIX_BOOL && value.data.flag;
@@ -243,11 +247,14 @@ address_job (DvmdPmixServerJob *job, const Held *event, guint32 rank, GArray *pr
     add_rank (present, event, job->job->nspace, GPOINTER_TO_UINT (key));
 }
 
-/* Of the loss of a node there is an event for each of its processes, and the library may lose all of them. */
+/*
+ * One range for all loses nothing of an event that is not kept. Of the loss of a node there is an event for each of its
+ * processes, and the library may lose all of them.
+ */
 static gboolean
-is_of_many (const Held *event)
+is_for_all (const Held *event)
 {
-  return event->status == PMIX_ERR_LOST_CONNECTION && !event->has_source;
+  return is_for_now (event) || (event->status == PMIX_ERR_LOST_CONNECTION && !event->has_source);
 }
 
 static gboolean
@@ -262,7 +269,7 @@ may_lose (DvmdPmixServer *self, const Held *event, guint n)
 static void
 notify_all (DvmdPmixServer *self, const Held *event, GArray *present)
 {
-  if (present->len > 0 && (is_of_many (event) || !may_lose (self, event, present->len)))
+  if (present->len > 0 && (is_for_all (event) || !may_lose (self, event, present->len)))
     {
       add_proc (present, "-", 0);
       notify (event, (pmix_proc_t *)present->data, present->len);

@@ -64,6 +64,7 @@ static const Kind kinds[] = {
   [DVMD_MSG_ANSWER] = { "answer", "(tuiv)" },
   [DVMD_MSG_SIZE_EVENT] = { "size-event", "(suissis)" },
   [DVMD_MSG_WARN] = { "warn", "(ux)" },
+  [DVMD_MSG_TOOL_CAME] = { "tool-came", "(s)" },
   [DVMD_MSG_TOOL_GONE] = { "tool-gone", "(s)" },
   [DVMD_MSG_ALLOC_WARNING] = { "alloc-warning", "(sussu)" },
   [DVMD_MSG_EVENT] = { "event", "(isua(su)ba{sv})" },

@@ -41,7 +41,8 @@ typedef enum
   DVMD_MSG_CALL = 48,             /* (token, DvmdCallKind, nspace, rank, pid or 0, request): ANSWER */
   DVMD_MSG_OUTPUT_TAKEN = 128,    /* (PMIx server, pieces that it has handed over) */
   DVMD_MSG_OUTPUT_UNWANTED = 129, /* (PMIx server, whether it has ended): none of its clients pulls output any more */
-  DVMD_MSG_TOOL_GONE = 100,       /* (nspace): a tool that was connected here is not any more */
+  DVMD_MSG_TOOL_CAME = 131,       /* (nspace): a tool has connected here */
+  DVMD_MSG_TOOL_GONE = 100,       /* (nspace): and is not connected any more */
   DVMD_MSG_ABORT_PROCS = 114,     /* (nspace, rank, pid, status, message, [(nspace, rank)]): those alone */
   DVMD_MSG_CONNECT = 122,         /* (token, leave, [(nspace, rank)], timeout s, status): CONNECTED answers */
   DVMD_MSG_PMIX_LOST = 124,       /* (job, reason): the PMIx server of its ranks on this node has ended */
@@ -77,7 +78,8 @@ typedef enum
   DVMD_MSG_SIZE_EVENT = 97,   /* (nspace, rank, PMIx event, ids as above, status of the cause, reason): the end of it */
   DVMD_MSG_WARN = 98,         /* (job, µs): its ranks on this node are killed then */
   DVMD_MSG_ALLOC_WARNING = 101, /* (nspace, rank, ids as in SIZE_EVENT, s): its allocation is over soon */
-  DVMD_MSG_JOB_EVENT = 113, /* (nspace, rank, PMIx event, namespace of the job, status, exit code): to its spawner */
+  DVMD_MSG_JOB_EVENT =
+      113,              /* (nspace of its spawner, or "", rank, PMIx event, nspace, status, exit code): to all tools */
   DVMD_MSG_EVENT = 130, /* (PMIx event, nspace of its source or "", rank, [(nspace, rank)], to all tools, details) */
   DVMD_MSG_PULLED_OUTPUT = 117, /* (PMIx server of the node, nspace, rank, stream, bytes): OUTPUT_TAKEN follows */
   DVMD_MSG_CONNECTED = 123,     /* (token, status) */

@@ -99,6 +99,7 @@ typedef enum
 #define DVMD_PMIX_KEY_AFFECTED_PROCS "pmix.evaffected"      /* a(su) */
 #define DVMD_PMIX_KEY_GROUP_ID       "pmix.grp.id"          /* s */
 #define DVMD_PMIX_KEY_GROUP_MEMBERS  "pmix.grp.mbrs"        /* a(su) */
+#define DVMD_PMIX_KEY_DO_NOT_CACHE   "pmix.evnocache"       /* b */
 #define DVMD_PMIX_KEY_TEXT           "pmix.evtext"          /* s */
 #define DVMD_PMIX_KEY_STATUS         "pmix.job.term.status" /* (i) */
 #define DVMD_PMIX_KEY_TERMINATE_NODE "pmix.evterm.node"     /* b */

@@ -16,6 +16,7 @@ KILLED_BY_CMD, ABORTED_BY_SIG, CALLED_ABORT = 51, 54, 58
 # An event of programs, the one that is told behind it, and one of those that libpmix calls events of the system.
 EVENT, LAST, SYSTEM = '-3001', '-3002', '-300'
 READY = '-58'  # PMIX_READY_FOR_DEBUG
+JOB_START, JOB_END = '-191', '-145'
 # Of one source all come in their order: who has got the last one has got each that was told before, and each copy of it.
 UNTIL_LAST = ['await', LAST]
 
@@ -53,8 +54,8 @@ class Case(pmixsteps.Case):
     def told(self, rank=0):
         return [f'{rank}: tell {EVENT} SUCCESS', f'{rank}: tell {LAST} SUCCESS']
 
-    def tool(self, dvm, *words):
-        pattern = os.path.join(dvm.runtime, '**', 'pmix.node1.tool')
+    def tool(self, dvm, *words, node='node1'):
+        pattern = os.path.join(dvm.runtime, '**', f'pmix.{node}.tool')
         dvmtest.wait_until(lambda: glob.glob(pattern, recursive=True), 'the way in for tools')
         file = sorted(glob.glob(pattern, recursive=True), key=len)[0]
         return subprocess.Popen([CLIENT, '--tool', file, *words], stdout=subprocess.PIPE, text=True, env={**os.environ, 'PEER_FILE': self.path('peer')})
@@ -202,6 +203,58 @@ class Ranges(Case):
         sender = self.start(dvm, 'on', READY, 'tell', READY, GLOBAL, 'tell', READY, RM)
         self.assertEqual([line for line in self.end(sender) if 'tell' in line], [f'0: tell {READY} SUCCESS'] * 2)
         self.end_last(dvm, job, 'only this')
+
+
+class Jobs(Case):
+    """Tools are told of the start and the end of every job."""
+
+    def listen_to_jobs(self, dvm, name, *words, node='node1', late=False):
+        """A tool that has registered for both when it is there; late: when that file is."""
+        wait = ['file', self.path(late)] if late else []
+        before = dvm.get('Statistics')['tools']
+        tool = self.tool(dvm, *wait, 'on', f'{JOB_START},{JOB_END},{LAST}', 'touch', self.path(name), *words, *UNTIL_LAST, node=node)
+        dvmtest.wait_until(lambda: dvm.get('Statistics')['tools'] == before + 1, 'the DVM to know the tool')
+        if not late:
+            self.wait_for(name)
+        return tool
+
+    def started(self, nspace):
+        return f'0: {JOB_START} from UNDEF.-1 affected={nspace}.-2'
+
+    def heard_of(self, *ends):
+        """ends: (namespace, exit status)"""
+        return [line for nspace, status in ends for line in (self.started(nspace), f'0: {JOB_END} from UNDEF.-1 affected={nspace}.-2 exit={status}')]
+
+    def until_last(self, dvm, *tools):
+        """What each has heard until the last event, and the job that has told that."""
+        teller = self.start(dvm, 'tell', LAST, GLOBAL)
+        self.end(teller)
+        heard = [self.say(tool) for tool in tools]
+        return teller.nspace, [[line for line in lines if not line.startswith(f'0: {JOB_END} from UNDEF.-1 affected={teller.nspace}.')] for lines in heard]
+
+    def test_told(self):
+        """On every node, once each, also the one that has spawned the job; those who register later hear of no job that was before."""
+        for servers in (1, 0):
+            dvm = self.nodes(2, ['elastic=true', f'pmix-servers={servers}'])
+            here = f'{servers}'
+            tools = [self.listen_to_jobs(dvm, here + name, node=node) for name, node in (('near', 'node1'), ('other', 'node1'), ('far', 'node2'))]
+            late = self.listen_to_jobs(dvm, here + 'late', late=here + 'over')
+            ended = [dvm.run(['sh', '-c', f'exit {status}'], hosts=['node1:1']) for status in (0, 3)]
+            failed = dvm.run(['/no/such/program'])
+            self.assertEqual(failed.code, 127)
+            spawner = self.listen_to_jobs(dvm, here + 'spawner', 'spawn', 'true', 'await', JOB_END, 'touch', self.path(here + 'spawned'))
+            self.wait_for(here + 'spawned')
+            spawned = dvm.job(4).nspace
+            self.touch(here + 'over')
+            self.wait_for(here + 'late')
+            teller, heard = self.until_last(dvm, *tools, late, spawner)
+            both = self.heard_of((ended[0].job.nspace, 0), (ended[1].job.nspace, 3))
+            last = [self.started(teller), f'0: {LAST} from {teller}.0']
+            for lines in heard[:3]:
+                self.assertEqual(lines, both + self.heard_of((spawned, 0)) + last)
+            self.assertEqual(heard[3], last)
+            self.assertEqual(heard[4], self.heard_of((spawned, 0)) + last)
+            self.finish(dvm)
 
 
 class Late(Case):

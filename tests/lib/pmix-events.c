@@ -15,6 +15,7 @@
  *   flood N CODE RANGE [WORD]...  N times, and says how many were refused
  *   await CODE [N]                until N (1) such events have come
  *   fence, name                   of its job; says its namespace
+ *   spawn PROGRAM                 starts a job of one process
  *   watch PATH | beats            an alert when that file's size stays the same for 1 s, or no heartbeat comes for 1 s
  *   file PATH, touch PATH         until that file is there; makes it, with its namespace
  *   rank N | all                  what follows is for that rank alone, for all again
@@ -416,6 +417,23 @@ abort_procs (char **words)
 }
 
 static char **
+spawn (char **words)
+{
+  pmix_app_t app;
+  pmix_nspace_t nspace;
+  pmix_status_t rc;
+
+  PMIX_APP_CONSTRUCT (&app);
+  app.cmd = strdup (words[0]);
+  app.maxprocs = 1;
+  PMIX_ARGV_APPEND (rc, app.argv, words[0]);
+  check (rc, "argv", 24);
+  check (PMIx_Spawn (NULL, 0, &app, 1, nspace), "spawn", 24);
+  PMIX_APP_DESTRUCT (&app);
+  return words + 1;
+}
+
+static char **
 run_one (char **words)
 {
   if (strcmp (words[0], "on") == 0)
@@ -426,6 +444,8 @@ run_one (char **words)
     return flood (words + 1);
   if (strcmp (words[0], "await") == 0)
     return await_events (words + 1);
+  if (strcmp (words[0], "spawn") == 0)
+    return spawn (words + 1);
   if (strcmp (words[0], "abort") == 0)
     return abort_procs (words + 1);
   if (strcmp (words[0], "fence") == 0)
