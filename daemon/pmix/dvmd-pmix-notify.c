@@ -16,6 +16,7 @@
 #include "dvmd-pmix-events.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "dvmd-log.h"
 #include "dvmd-pmix-groups.h"
@@ -35,6 +36,7 @@ typedef struct
   gboolean has_source;
   pmix_proc_t source;
   guint32 rank;      /* whom it waits for, or DVMD_PMIX_RANK_WILDCARD */
+  time_t time;       /* when the server was told of it */
   gint64 since;      /* monotonic, µs */
   guint64 number;    /* of those that were held for the job, from 1 */
   GVariant *details; /* (nullable) */
@@ -125,6 +127,8 @@ notify (const Held *event, pmix_proc_t *targets, gsize n_targets)
   dvmd_pmix_info_add (&notification->info, PMIX_EVENT_CUSTOM_RANGE, &array, PMIX_DATA_ARRAY);
   if (event->details != NULL)
     dvmd_pmix_info_add_dict (&notification->info, event->details);
+  if (!event->has_source)
+    dvmd_pmix_info_add (&notification->info, PMIX_EVENT_TIMESTAMP, &event->time, PMIX_TIME);
   if (is_for_who_asked (event->status))
     dvmd_pmix_info_add_flag (&notification->info, PMIX_EVENT_NON_DEFAULT, TRUE);
   rc = PMIx_Notify_event (event->status, event->has_source ? &event->source : NULL, PMIX_RANGE_CUSTOM,
@@ -262,7 +266,7 @@ may_lose (DvmdPmixServer *self, const Held *event, guint n)
 {
   gsize n_details = event->details != NULL ? g_variant_n_children (event->details) : 0;
 
-  self->lost += n * ((n_details + 2) * sizeof (pmix_info_t) + get_size (event));
+  self->lost += n * ((n_details + 3) * sizeof (pmix_info_t) + get_size (event));
   return self->lost <= MAX_LOST;
 }
 
@@ -340,7 +344,7 @@ dvmd_pmix_server_notify_event (DvmdPmix *pmix, int status, const DvmdPmixProc *s
   DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
   g_autoptr (GVariant) owned = details != NULL ? g_variant_ref_sink (details) : NULL;
   g_autoptr (GArray) present = g_array_new (FALSE, FALSE, sizeof (pmix_proc_t));
-  Held event = { .status = status, .has_source = source != NULL, .details = owned };
+  Held event = { .status = status, .has_source = source != NULL, .time = time (NULL), .details = owned };
 
   if (!self->running)
     return;

@@ -219,11 +219,11 @@ class Jobs(Case):
         return tool
 
     def started(self, nspace):
-        return f'0: {JOB_START} from UNDEF.-1 affected={nspace}.-2'
+        return f'0: {JOB_START} from UNDEF.-1 affected={nspace}.-2 timed'
 
     def heard_of(self, *ends):
         """ends: (namespace, exit status)"""
-        return [line for nspace, status in ends for line in (self.started(nspace), f'0: {JOB_END} from UNDEF.-1 affected={nspace}.-2 exit={status}')]
+        return [line for nspace, status in ends for line in (self.started(nspace), f'0: {JOB_END} from UNDEF.-1 affected={nspace}.-2 exit={status} timed')]
 
     def until_last(self, dvm, *tools):
         """What each has heard until the last event, and the job that has told that."""
@@ -428,7 +428,7 @@ class Survivors(Case):
         lines = self.end(job)
         for survivor in (0, 1):
             for rank, (code, status) in enumerate(self.CODES.values()):
-                self.assertIn(f'{survivor}: {code} from UNDEF.-1 affected={rank + 2} exit={status}', lines)
+                self.assertIn(f'{survivor}: {code} from UNDEF.-1 affected={rank + 2} exit={status} timed', lines)
         self.assertEqual(len([line for line in lines if line[0] in '01']), 2 * len(self.CODES), lines)
 
     def test_node(self):
@@ -438,7 +438,7 @@ class Survivors(Case):
         dvmtest.wait_until(lambda: job.get('NumRegistered') == 4, 'all to be there')
         os.kill(next(row['Pid'] for row in dvm.get_nodes() if row['Name'] == 'node2'), 9)
         self.assertEqual(self.end(job), sorted(f'{rank}: {line}' for rank in (0, 2)
-                                               for line in ('-231 from UNDEF.-1', '-61 from UNDEF.-1 affected=1', '-61 from UNDEF.-1 affected=3')))
+                                               for line in ('-231 from UNDEF.-1 timed', '-61 from UNDEF.-1 affected=1 timed', '-61 from UNDEF.-1 affected=3 timed')))
 
     def test_not_told(self):
         """Unless the job wants to hear nothing of it, of a node neither."""
@@ -462,7 +462,7 @@ class Survivors(Case):
         dvm.call('Shrink', '(a{sv})', dvmtest.to_options({'hosts': ['node2', 'node3']}))
         self.assertEqual([line for line in self.end(job) if line[0] in '03'],
                          sorted(f'{rank}: {line}' for rank in (0, 3)
-                                for line in ['-231 from UNDEF.-1'] * 2 + [f'-61 from UNDEF.-1 affected={gone}' for gone in (1, 2, 4, 5)]))
+                                for line in ['-231 from UNDEF.-1 timed'] * 2 + [f'-61 from UNDEF.-1 affected={gone} timed' for gone in (1, 2, 4, 5)]))
 
     def test_abort(self):
         """PMIx_Abort of some of a job, of any node: those end, and the others are told of each, and go on."""
@@ -470,7 +470,7 @@ class Survivors(Case):
         for how in ({'recoverable': True}, {'runtime-options': 'recoverable'}):
             words = ['on', '-8', 'fence', 'rank', '0', 'abort', '3', 'to=.:2', 'to=.:3', 'to=.:99', 'rank', '1', 'await', '-8', '2', 'abort', '4', 'to=.:1', 'rank', '0', 'all', 'await', '-8', '3']
             job = self.start(dvm, *words, np=4, host='node1:2,node2:2', map_by='node', **how)
-            lines = [f'-8 from UNDEF.-1 affected={rank} exit={code}' for rank, code in ((1, 4), (2, 3), (3, 3))]
+            lines = [f'-8 from UNDEF.-1 affected={rank} exit={code} timed' for rank, code in ((1, 4), (2, 3), (3, 3))]
             expected = ['0: abort SUCCESS', *(f'0: {line}' for line in lines), *(f'1: {line}' for line in lines[1:])]
             # Whether one that has ended itself, or was ended, gets to say something is chance.
             self.assertEqual([line for line in self.end(job) if line[0] in '01' and line != '1: abort SUCCESS'], sorted(expected))
@@ -492,7 +492,7 @@ class Survivors(Case):
         other = self.start(dvm, 'fence', 'touch', self.path('other'), 'fence', 'file', self.path('never'), np=2)
         self.wait_for('up', 'other')
         self.say(self.tool(dvm, 'abort', '5', f'to={job.nspace}:1', f'to={other.nspace}:1', 'to=dvm-nobody@1:0'))
-        self.assertEqual([line for line in self.end(job) if line[0] == '0'], ['0: -8 from UNDEF.-1 affected=1 exit=5'])
+        self.assertEqual([line for line in self.end(job) if line[0] == '0'], ['0: -8 from UNDEF.-1 affected=1 exit=5 timed'])
         self.assertEqual(other.wait()['state'], KILLED_BY_CMD)
         self.assertIn('called PMIx_Abort with status 5: as told', other.get('Reason'))
         whole = self.start(dvm, 'fence', 'rank', '0', 'abort', '6', 'to=.:1', 'all', 'file', self.path('never'), np=2)

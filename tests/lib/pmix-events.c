@@ -35,6 +35,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "pmix-words.h"
@@ -71,6 +72,14 @@ show_proc (const pmix_proc_t *proc)
     printf ("%s.%d", proc->nspace, (int)proc->rank);
 }
 
+static bool
+is_recent (const pmix_value_t *value)
+{
+  time_t now = time (NULL);
+
+  return value->type == PMIX_TIME && value->data.time <= now && value->data.time > now - 600;
+}
+
 static void
 show_info (const pmix_info_t *info)
 {
@@ -83,6 +92,8 @@ show_info (const pmix_info_t *info)
     }
   else if (PMIX_CHECK_KEY (info, PMIX_EXIT_CODE) && value->type == PMIX_INT)
     printf (" exit=%d", value->data.integer);
+  else if (PMIX_CHECK_KEY (info, PMIX_EVENT_TIMESTAMP))
+    printf (is_recent (value) ? " timed" : " timed-wrong");
   else if (strncmp (info->key, "test.", 5) != 0)
     return;
   else if (value->type == PMIX_STRING)
