@@ -35,8 +35,10 @@ typedef struct
   DvmdController *controller; /* NULL: it waits with its spawner */
   DvmdCall *call;
   guint32 timeout;
-  gint64 came;    /* by the clock */
-  guint32 wanted; /* of its output */
+  gint64 came;           /* by the clock */
+  guint32 wanted;        /* of its output */
+  gboolean not_told;     /* as in Spawn */
+  gboolean not_told_end; /* likewise */
   GVariant *apps;
   GVariant *options;
   DvmJobSpec *spec; /* (nullable): as it was read */
@@ -49,6 +51,8 @@ typedef struct
   guint id;
   DvmdCall *call;
   gboolean answered;
+  gboolean not_told;     /* the one who asked wants to hear of neither start nor end */
+  gboolean not_told_end; /* or not of the end */
   guint timer;
   gboolean late; /* its time was up before it ran */
 } Spawn;
@@ -294,6 +298,8 @@ add_spawn (const Request *request, DvmdJob *job)
   spawn->all = self;
   spawn->id = dvmd_job_get_id (job);
   spawn->call = dvmd_call_ref (request->call);
+  spawn->not_told = request->not_told;
+  spawn->not_told_end = request->not_told_end;
   if (request->timeout > 0)
     spawn->timer = dvmd_clock_add_timer (
         clock, MAX (0, request->came + (gint64)request->timeout * G_USEC_PER_SEC - dvmd_clock_monotonic (clock)),
@@ -467,6 +473,15 @@ take_option (GVariantDict *options, const char *key, const char *type)
   return value;
 }
 
+/* default_value: without the option */
+static gboolean
+take_flag (GVariantDict *options, const char *key, gboolean default_value)
+{
+  g_autoptr (GVariant) value = take_option (options, key, "b");
+
+  return value != NULL ? g_variant_get_boolean (value) : default_value;
+}
+
 static gboolean
 read_spec (gpointer data, GError **error)
 {
@@ -475,19 +490,21 @@ read_spec (gpointer data, GError **error)
   g_autoptr (GVariant) whole = NULL;
   g_autoptr (GVariant) info = NULL;
   g_autoptr (GVariant) edits = NULL;
-  g_autoptr (GVariant) index_argv = NULL;
+  gboolean index_argv;
 
   g_variant_dict_init (&options, request->options);
   info = take_option (&options, DVMD_SPAWN_INFO, DVMD_SPAWN_INFO_TYPE);
   edits = take_option (&options, DVMD_SPAWN_EDITS, DVMD_SPAWN_EDITS_TYPE);
-  index_argv = take_option (&options, DVMD_SPAWN_INDEX_ARGV, "b");
+  index_argv = take_flag (&options, DVMD_SPAWN_INDEX_ARGV, FALSE);
+  request->not_told = !take_flag (&options, DVMD_SPAWN_NOTIFY, TRUE);
+  request->not_told_end = !take_flag (&options, DVMD_SPAWN_NOTIFY_END, TRUE);
   whole = g_variant_ref_sink (g_variant_dict_end (&options));
   request->spec = dvm_job_spec_new_from_variant (request->apps, whole, error);
   if (request->spec == NULL)
     return FALSE;
   _dvm_job_spec_set_pmix_info (request->spec, info);
   _dvm_job_spec_set_env_edits (request->spec, edits);
-  _dvm_job_spec_set_index_argv (request->spec, index_argv != NULL && g_variant_get_boolean (index_argv));
+  _dvm_job_spec_set_index_argv (request->spec, index_argv);
   return _dvm_job_spec_load_hosts (request->spec, "", error);
 }
 
@@ -595,7 +612,7 @@ tell_agent (Spawns *self, guint agent, const Spawn *spawn, DvmdJob *job, int eve
                                        dvm_job_get_exit_code (record)));
 }
 
-/* The process or tool that has wanted the job is told, and all tools are. */
+/* The process or tool that has wanted the job is told, unless it does not want to be, and all tools are. */
 static void
 tell (Spawns *self, const Spawn *spawn, DvmdJob *job, int event)
 {
@@ -603,6 +620,8 @@ tell (Spawns *self, const Spawn *spawn, DvmdJob *job, int event)
   GHashTableIter iter;
   gpointer agent;
 
+  if (spawn != NULL && (spawn->not_told || (spawn->not_told_end && event == DVMD_PMIX_EVENT_JOB_END)))
+    spawn = NULL;
   dvmd_controller_add_agents_of_tools (self->controller, agents);
   if (spawn != NULL)
     g_hash_table_add (agents, GUINT_TO_POINTER (spawn->call->agent));

@@ -56,6 +56,10 @@ G_BEGIN_DECLS
 /* b: argv[0] of each process has its rank behind it, with a hyphen. */
 #define DVMD_SPAWN_INDEX_ARGV "index-argv"
 
+/* b: the one who asks is told of the start and the end; of the end, if of both. */
+#define DVMD_SPAWN_NOTIFY     "notify"
+#define DVMD_SPAWN_NOTIFY_END "notify-end"
+
 typedef enum
 {
   DVMD_EDIT_ADD,     /* unless there is one of that name */

@@ -226,11 +226,11 @@ class Jobs(Case):
         return [line for nspace, status in ends for line in (self.started(nspace), f'0: {JOB_END} from UNDEF.-1 affected={nspace}.-2 exit={status} timed')]
 
     def until_last(self, dvm, *tools):
-        """What each has heard until the last event, and the job that has told that."""
+        """The job that has told the last event, and what each has heard by then of others: it may tell before it is known to run."""
         teller = self.start(dvm, 'tell', LAST, GLOBAL)
         self.end(teller)
         heard = [self.say(tool) for tool in tools]
-        return teller.nspace, [[line for line in lines if not line.startswith(f'0: {JOB_END} from UNDEF.-1 affected={teller.nspace}.')] for lines in heard]
+        return teller.nspace, [[line for line in lines if f'affected={teller.nspace}.' not in line] for lines in heard]
 
     def test_told(self):
         """On every node, once each, also the one that has spawned the job; those who register later hear of no job that was before."""
@@ -249,12 +249,25 @@ class Jobs(Case):
             self.wait_for(here + 'late')
             teller, heard = self.until_last(dvm, *tools, late, spawner)
             both = self.heard_of((ended[0].job.nspace, 0), (ended[1].job.nspace, 3))
-            last = [self.started(teller), f'0: {LAST} from {teller}.0']
+            last = [f'0: {LAST} from {teller}.0']
             for lines in heard[:3]:
                 self.assertEqual(lines, both + self.heard_of((spawned, 0)) + last)
             self.assertEqual(heard[3], last)
             self.assertEqual(heard[4], self.heard_of((spawned, 0)) + last)
             self.finish(dvm)
+
+
+    def test_not_wanted(self):
+        """Who spawns a job is told of start and end, unless it says that it does not want to be."""
+        dvm = self.nodes(2)
+        words = [word for how in (['no-events'], ['no-end'], []) for word in ('spawn', 'true', *how, 'file', self.path(f'ended{len(how and how[0])}'))]
+        job = self.start(dvm, 'on', f'{JOB_START},{JOB_END},{LAST}', *words, 'await', JOB_END, 'tell', LAST, PROC_LOCAL, *UNTIL_LAST)
+        for number, how in ((2, 'no-events'), (3, 'no-end'), (4, '')):
+            dvmtest.wait_until(lambda: any(row['Ended'] and row['Id'] == number for row in dvm.list_jobs(all=True)), 'the end of a job')
+            self.touch(f'ended{len(how)}')
+        lines = self.end(job)
+        name = job.nspace.rsplit('@', 1)[0]
+        self.assertEqual([line for line in lines if LAST not in line], sorted([self.started(f'{name}@3'), *self.heard_of((f'{name}@4', 0))]))
 
 
 class Late(Case):

@@ -15,7 +15,7 @@
  *   flood N CODE RANGE [WORD]...  N times, and says how many were refused
  *   await CODE [N]                until N (1) such events have come
  *   fence, name                   of its job; says its namespace
- *   spawn PROGRAM                 starts a job of one process
+ *   spawn PROGRAM [WORD]...       starts a job of one process; WORD: no-events, no-end
  *   watch PATH | beats            an alert when that file's size stays the same for 1 s, or no heartbeat comes for 1 s
  *   file PATH, touch PATH         until that file is there; makes it, with its namespace
  *   rank N | all                  what follows is for that rank alone, for all again
@@ -430,6 +430,10 @@ abort_procs (char **words)
 static char **
 spawn (char **words)
 {
+  const bool no = false;
+  pmix_info_t info[2];
+  size_t n = 0;
+  char **rest = words + 1;
   pmix_app_t app;
   pmix_nspace_t nspace;
   pmix_status_t rc;
@@ -439,9 +443,12 @@ spawn (char **words)
   app.maxprocs = 1;
   PMIX_ARGV_APPEND (rc, app.argv, words[0]);
   check (rc, "argv", 24);
-  check (PMIx_Spawn (NULL, 0, &app, 1, nspace), "spawn", 24);
+  for (; *rest != NULL && strncmp (*rest, "no-", 3) == 0 && n < 2; rest++)
+    PMIX_INFO_LOAD (&info[n++], strcmp (*rest, "no-end") == 0 ? PMIX_NOTIFY_COMPLETION : PMIX_NOTIFY_JOB_EVENTS, &no,
+                    PMIX_BOOL);
+  check (PMIx_Spawn (n > 0 ? info : NULL, n, &app, 1, nspace), "spawn", 24);
   PMIX_APP_DESTRUCT (&app);
-  return words + 1;
+  return rest;
 }
 
 static char **
