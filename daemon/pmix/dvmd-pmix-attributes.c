@@ -137,28 +137,37 @@ ask_for_attributes (pmix_query_t *queries, size_t n_queries, pmix_info_cbfunc_t 
   return rc;
 }
 
-/* The library reads these without a look at their types. */
+/*
+ * The library reads these without a look at their types, and falls over a rank without a namespace: it does not know
+ * the one of who asks.
+ */
 static gboolean
-has_types (const pmix_query_t *query)
+is_sound (const pmix_query_t *query)
 {
+  const char *nspace = "";
+  gboolean has_rank = FALSE;
+
   for (size_t i = 0; i < query->nqual; i++)
     {
       const pmix_info_t *qualifier = &query->qualifiers[i];
       const pmix_value_t *value = &qualifier->value;
 
-      if (PMIX_CHECK_KEY (qualifier, PMIX_NSPACE) && (value->type != PMIX_STRING || value->data.string == NULL))
-        return FALSE;
-      if (PMIX_CHECK_KEY (qualifier, PMIX_PROCID) && (value->type != PMIX_PROC || value->data.proc == NULL))
+      if (PMIX_CHECK_KEY (qualifier, PMIX_NSPACE))
+        nspace = value->type == PMIX_STRING ? value->data.string : NULL;
+      else if (PMIX_CHECK_KEY (qualifier, PMIX_PROCID))
+        nspace = value->type == PMIX_PROC && value->data.proc != NULL ? value->data.proc->nspace : NULL;
+      has_rank = has_rank || PMIX_CHECK_KEY (qualifier, PMIX_RANK) || PMIX_CHECK_KEY (qualifier, PMIX_PROCID);
+      if (nspace == NULL)
         return FALSE;
     }
-  return TRUE;
+  return !has_rank || nspace[0] != '\0';
 }
 
 __attribute__ ((visibility ("default"))) pmix_status_t
 PMIx_Query_info_nb (pmix_query_t queries[], size_t n_queries, pmix_info_cbfunc_t answer, void *cbdata)
 {
   for (size_t i = 0; i < n_queries; i++)
-    if (queries[i].keys == NULL || queries[i].keys[0] == NULL || !has_types (&queries[i]))
+    if (queries[i].keys == NULL || queries[i].keys[0] == NULL || !is_sound (&queries[i]))
       return PMIX_ERR_BAD_PARAM;
   if (n_queries > 0 && is_for_attributes (queries, n_queries))
     return ask_for_attributes (queries, n_queries, answer, cbdata);

@@ -15,7 +15,7 @@
  *   fence NSPACE                  of both jobs; of its own alone for "."
  *   get NSPACE RANK|job|all KEY [timeout=S] [node=NAME]   what that has put, or what is known of that job
  *   put KEY VALUE                 and commits
- *   query KEY[,KEY] [nspace=NAME] [host=NAME] [id=ALLOCATION] [rank=N]   PMIx_Query_info()
+ *   query KEY[,KEY] [nspace=NAME] [host=NAME] [node=ID] [id=ALLOCATION] [rank=N] [fresh=1]   PMIx_Query_info()
  *   log CHANNEL TEXT [DIRECTIVE]...  CHANNEL: stdout, stderr, syslog, gsys, email; DIRECTIVE: once, tag, time, xml,
  *                                 pri=N, then=CHANNEL (the same text)
  *   credential PATH [types=LIST] [timeout=S]   of this process's user, is written there
@@ -236,6 +236,16 @@ show_value (const pmix_value_t *value)
     printf (" %u", (unsigned int)value->data.uint16);
   else if (value->type == PMIX_UINT64)
     printf (" %llu", (unsigned long long)value->data.uint64);
+  else if (value->type == PMIX_INT32)
+    printf (" %d", value->data.int32);
+  else if (value->type == PMIX_PID)
+    printf (" %d", (int)value->data.pid);
+  else if (value->type == PMIX_FLOAT)
+    printf (" %.3f", (double)value->data.fval);
+  else if (value->type == PMIX_TIME)
+    printf (" %lld", (long long)value->data.time);
+  else if (value->type == PMIX_TIMEVAL)
+    printf (" %lld.%06ld", (long long)value->data.tv.tv_sec, (long)value->data.tv.tv_usec);
   else if (value->type == PMIX_PROC_RANK)
     printf (" %u", value->data.rank);
   else if (value->type == PMIX_BOOL)
@@ -304,11 +314,16 @@ read_qualifiers (char **words, pmix_info_t *info, size_t *n)
   for (; *words != NULL && strchr (*words, '=') != NULL; words++)
     {
       pmix_rank_t rank = (pmix_rank_t)atoi (strchr (*words, '=') + 1);
+      uint32_t node = rank;
 
       if (strncmp (*words, "nspace=", 7) == 0)
         PMIX_INFO_LOAD (&info[*n], PMIX_NSPACE, find_nspace (*words + 7), PMIX_STRING);
       else if (strncmp (*words, "host=", 5) == 0)
         PMIX_INFO_LOAD (&info[*n], PMIX_HOSTNAME, *words + 5, PMIX_STRING);
+      else if (strncmp (*words, "node=", 5) == 0)
+        PMIX_INFO_LOAD (&info[*n], PMIX_NODEID, &node, PMIX_UINT32);
+      else if (strncmp (*words, "fresh=", 6) == 0)
+        PMIX_INFO_LOAD (&info[*n], PMIX_QUERY_REFRESH_CACHE, NULL, PMIX_BOOL);
       else if (strncmp (*words, "id=", 3) == 0)
         PMIX_INFO_LOAD (&info[*n], PMIX_ALLOC_ID, *words + 3, PMIX_STRING);
       else if (strncmp (*words, "rank=", 5) == 0)
