@@ -169,28 +169,31 @@ dvmd_proc_list_children (void)
   return children;
 }
 
-/* Of /proc/PID/stat; the first one is the state, field 3. */
-static char **
-read_stat_fields (pid_t pid)
+char **
+dvmd_proc_read_stat (const char *proc, pid_t pid, char **name)
 {
-  char path[64];
-  GString *text;
-  const char *rest;
-  char **fields;
+  g_autofree char *path = g_strdup_printf ("%s/%d/stat", proc, pid);
+  GString *text = read_file (path);
+  const char *begin = text != NULL ? strchr (text->str, '(') : NULL;
+  /* The name of the program may contain anything, also parentheses. */
+  const char *end = begin != NULL ? strrchr (begin, ')') : NULL;
+  char **fields = NULL;
 
-  g_snprintf (path, sizeof path, "/proc/%d/stat", pid);
-  text = read_file (path);
-  rest = text != NULL ? strrchr (text->str, ')') : NULL;
-  fields = rest != NULL ? g_strsplit (rest + 2, " ", -1) : g_new0 (char *, 1);
+  if (end != NULL && end[1] == ' ')
+    {
+      fields = g_strsplit (g_strchomp ((char *)end + 2), " ", -1);
+      if (name != NULL)
+        *name = g_strndup (begin + 1, end - begin - 1);
+    }
   free_string (text);
-  return fields;
+  return fields != NULL ? fields : g_new0 (char *, 1);
 }
 
 /* Fields 50 and 51: where the environment lies in the memory of the process; 0 in the middle of an exec. */
 static gboolean
 get_environ_size (pid_t pid, gsize *size)
 {
-  g_auto (GStrv) fields = read_stat_fields (pid);
+  g_auto (GStrv) fields = dvmd_proc_read_stat (DVMD_PROC, pid, NULL);
   guint64 start;
   guint64 end;
 
@@ -206,7 +209,7 @@ get_environ_size (pid_t pid, gsize *size)
 static gboolean
 is_ending (pid_t pid)
 {
-  g_auto (GStrv) fields = read_stat_fields (pid);
+  g_auto (GStrv) fields = dvmd_proc_read_stat (DVMD_PROC, pid, NULL);
 
   return g_strv_length (fields) > 23 - 3 && fields[0][0] != 'Z' && g_strcmp0 (fields[23 - 3], "0") == 0;
 }

@@ -12,6 +12,8 @@ G_BEGIN_DECLS
 
 /* Reads the table of processes from /proc. */
 
+#define DVMD_PROC "/proc"
+
 typedef struct
 {
   pid_t pid;
@@ -36,6 +38,11 @@ GArray *dvmd_proc_list_all (void);
 /* Time since the machine was started, in the coarse unit of /proc. */
 gint64 dvmd_proc_get_ticks (void);
 gboolean dvmd_proc_get_info (pid_t pid, DvmdProcInfo *info);
+/*
+ * The fields of its line "stat" in the folder proc, from the state on, which proc(5) counts as the third; empty: there
+ * is no such process. name: (out) (optional) (transfer full): set unless it is empty, in any bytes
+ */
+char **dvmd_proc_read_stat (const char *proc, pid_t pid, char **name);
 /* Whether the environment that the process was started with has this very string "NAME=value". */
 DvmdProcEnviron dvmd_proc_search_environ (pid_t pid, const char *string);
 /* Whether a string there begins so. */
