@@ -52,5 +52,6 @@ extern const DvmdAgentService dvmd_agent_size_service;
 extern const DvmdAgentService dvmd_agent_spawn_service;
 extern const DvmdAgentService dvmd_agent_stage_service;
 extern const DvmdAgentService dvmd_agent_tools_service;
+extern const DvmdAgentService dvmd_agent_usage_service;
 
 G_END_DECLS

@@ -12,6 +12,7 @@
 
 #include "dvmd-controller-facts.h"
 #include "dvmd-controller-groups.h"
+#include "dvmd-controller-usage.h"
 #include "dvmd-core-elastic.h"
 
 #include <string.h>
@@ -29,6 +30,7 @@ typedef struct
   guint agent; /* of the node where it is asked */
   const char *nspace;
   const char *node_name;
+  guint32 node_id;
   const char *alloc_id;
   const char *group;
   guint32 rank;
@@ -39,6 +41,9 @@ typedef struct
 
 /* (transfer floating): of a type that PMIx can be given; NULL: status says why */
 typedef GVariant *(*GetFact) (Query *query, int *status);
+
+/* (transfer full) (element-type guint): the nodes that are to measure; NULL: status says why */
+typedef GArray *(*ListMeasuring) (Query *query, int *status);
 
 static DvmdNodePool *
 get_pool (Query *query)
@@ -344,6 +349,42 @@ get_allocation (Query *query, int *status)
   return g_variant_builder_end (&builder);
 }
 
+/* ---- what is measured ---- */
+
+/* (transfer full) (nullable): those of the ranks that are asked for and have not ended */
+static GArray *
+list_nodes_of_ranks (Query *query, int *status)
+{
+  g_autoptr (GArray) ranks = list_ranks (query, query->node, status);
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+  g_autoptr (GArray) nodes = g_array_new (FALSE, FALSE, sizeof (guint));
+
+  for (guint i = 0; ranks != NULL && i < ranks->len; i++)
+    {
+      const DvmdProcRow *row = dvmd_proc_table_row (dvmd_job_get_procs (query->job), g_array_index (ranks, guint, i));
+      guint node = row->node;
+
+      if (row->state < DVM_PROC_STATE_UNTERMINATED && node != DVMD_NO_NODE
+          && g_hash_table_add (seen, GUINT_TO_POINTER (node)))
+        g_array_append_val (nodes, node);
+    }
+  return ranks != NULL ? g_steal_pointer (&nodes) : NULL;
+}
+
+static GArray *
+list_measured_nodes (Query *query, int *status)
+{
+  g_autoptr (GArray) nodes = NULL;
+
+  if (query->node == NULL && query->job != NULL)
+    return list_nodes_of_ranks (query, status);
+  nodes = g_array_new (FALSE, FALSE, sizeof (guint));
+  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (get_pool (query), node)) != NULL;)
+    if (dvmd_facts_is_up (node) && node->rank > 0 && (query->node == NULL || query->node == node))
+      g_array_append_val (nodes, node->rank);
+  return g_steal_pointer (&nodes);
+}
+
 /* ---- groups ---- */
 
 static GVariant *
@@ -387,7 +428,8 @@ get_group_members (Query *query, int *status)
 static const struct
 {
   const char *word;
-  GetFact get;
+  GetFact get;        /* or: */
+  ListMeasuring list; /* by the agents of these */
 } facts[] = {
   { "alloc-ids", get_alloc_ids },
   { "alloc-status", get_alloc_status },
@@ -399,10 +441,12 @@ static const struct
   { "local-proc-table", get_local_proc_table },
   { "namespace-info", get_namespace_info },
   { "namespaces", get_namespaces },
+  { "node-usage", NULL, list_measured_nodes },
   { "nodes", get_nodes },
   { "num-groups", get_num_groups },
   { "peers", get_peers },
   { "proc-table", get_proc_table },
+  { "proc-usage", NULL, list_nodes_of_ranks },
   { "slots", get_slots },
   { "time-remaining", get_time_remaining },
 };
@@ -421,30 +465,153 @@ read_qualifiers (Query *query, GVariant *dict)
     return DVMD_PMIX_ERR_NOT_FOUND;
   if (query->node_name != NULL && (query->node = dvmd_node_pool_find (get_pool (query), query->node_name)) == NULL)
     return DVMD_PMIX_ERR_NOT_FOUND;
+  if (g_variant_lookup (dict, "node-id", "u", &query->node_id)
+      && (query->node = dvmd_node_pool_get (get_pool (query), query->node_id)) == NULL)
+    return DVMD_PMIX_ERR_NOT_FOUND;
   return DVMD_PMIX_SUCCESS;
 }
 
-/* (transfer full) (nullable) */
-static GVariant *
-find_value (Query *query, const char *word, GVariant *dict, int *status)
+/* The questions of one query are answered together. */
+typedef struct
 {
+  grefcount ref_count;
+  DvmdController *controller; /* unowned */
+  guint64 call;
+  gsize size;     /* bytes of all answers so far */
+  guint n_open;   /* that agents are still to measure; one more while the questions are read */
+  GArray *values; /* Answer */
+} Answers;
+
+typedef struct
+{
+  int status;
+  GVariant *value; /* (nullable): it has failed, or is not there yet */
+} Answer;
+
+/* One of them, that agents measure. */
+typedef struct
+{
+  Answers *answers;
+  guint index;
+  gboolean one; /* process or node */
+} Measured;
+
+static void
+answer_clear (gpointer data)
+{
+  g_clear_pointer (&((Answer *)data)->value, g_variant_unref);
+}
+
+static void
+answers_unref (Answers *self)
+{
+  if (!g_ref_count_dec (&self->ref_count))
+    return;
+  g_array_unref (self->values);
+  g_free (self);
+}
+
+static void
+measured_free (gpointer data)
+{
+  answers_unref (((Measured *)data)->answers);
+  g_free (data);
+}
+
+/* The last one is there. */
+static void
+close_one (Answers *self)
+{
+  GVariantBuilder rows;
+
+  if (--self->n_open > 0)
+    return;
+  g_variant_builder_init (&rows, G_VARIANT_TYPE ("a(iv)"));
+  for (guint i = 0; i < self->values->len; i++)
+    {
+      const Answer *answer = &g_array_index (self->values, Answer, i);
+
+      g_variant_builder_add (&rows, "(iv)", answer->status,
+                             answer->value != NULL ? answer->value : g_variant_new ("()"));
+    }
+  dvmd_controller_answer (self->controller, self->call, DVMD_PMIX_SUCCESS, g_variant_new ("(a(iv))", &rows));
+}
+
+static void
+on_measured (gpointer user_data, int status, GVariant *rows)
+{
+  Measured *measured = user_data;
+  Answers *answers = measured->answers;
+  Answer *answer = &g_array_index (answers->values, Answer, measured->index);
   g_autoptr (GVariant) value = NULL;
-  gsize before = query->size;
+
+  if (rows != NULL && measured->one && g_variant_n_children (rows) != 1)
+    status = DVMD_PMIX_ERR_NOT_FOUND;
+  else if (rows != NULL)
+    value = measured->one ? g_variant_get_child_value (rows, 0) : g_variant_ref (rows);
+  if (value != NULL && answers->size + g_variant_get_size (value) > MAX_BYTES)
+    status = DVMD_PMIX_ERR_OUT_OF_RESOURCE;
+  answer->status = status;
+  if (status == DVMD_PMIX_SUCCESS)
+    {
+      answers->size += g_variant_get_size (value);
+      answer->value = g_steal_pointer (&value);
+    }
+  close_one (answers);
+}
+
+/* list: of the fact that query asks for */
+static void
+measure (Query *query, ListMeasuring list, Answers *answers)
+{
+  guint index = answers->values->len - 1;
+  Answer *answer = &g_array_index (answers->values, Answer, index);
+  g_autoptr (GArray) nodes = list (query, &answer->status);
+  gboolean of_nodes = list == list_measured_nodes;
+  Measured *measured;
+
+  if (nodes != NULL && nodes->len == 0 && (of_nodes ? query->node != NULL : query->has_rank))
+    answer->status = DVMD_PMIX_ERR_NOT_FOUND;
+  if (answer->status != DVMD_PMIX_SUCCESS)
+    return;
+  g_ref_count_inc (&answers->ref_count);
+  answers->n_open++;
+  measured = g_new (Measured, 1);
+  *measured = (Measured){ answers, index, of_nodes ? query->node != NULL : query->has_rank };
+  dvmd_controller_measure (query->controller, nodes, of_nodes ? NULL : query->nspace,
+                           query->has_rank ? query->rank : DVMD_ALL_RANKS, on_measured, measured, measured_free);
+}
+
+static void
+add_answer (Answers *answers, Query *query, const char *word, GVariant *dict)
+{
+  Answer *answer;
   gsize i = 0;
 
-  *status = read_qualifiers (query, dict);
+  g_array_set_size (answers->values, answers->values->len + 1);
+  answer = &g_array_index (answers->values, Answer, answers->values->len - 1);
+  answer->status = read_qualifiers (query, dict);
   while (i < G_N_ELEMENTS (facts) && strcmp (facts[i].word, word) != 0)
     i++;
   if (i == G_N_ELEMENTS (facts))
-    *status = DVMD_PMIX_ERR_NOT_SUPPORTED;
-  if (*status == DVMD_PMIX_SUCCESS && has_room (query, 0, status))
-    value = facts[i].get (query, status);
-  if (value == NULL)
-    return NULL;
-  g_variant_ref_sink (value);
+    answer->status = DVMD_PMIX_ERR_NOT_SUPPORTED;
+  if (answer->status != DVMD_PMIX_SUCCESS || !has_room (query, 0, &answer->status))
+    return;
+  if (facts[i].list != NULL)
+    {
+      measure (query, facts[i].list, answers);
+      return;
+    }
+  answer->value = facts[i].get (query, &answer->status);
+  if (answer->value == NULL)
+    return;
+  g_variant_ref_sink (answer->value);
   /* The getter has counted parts of it. */
-  query->size = before;
-  return has_room (query, g_variant_get_size (value), status) ? g_steal_pointer (&value) : NULL;
+  query->size = answers->size;
+  if (has_room (query, g_variant_get_size (answer->value), &answer->status))
+    answers->size = query->size;
+  else
+    answer_clear (answer);
 }
 
 static void
@@ -452,13 +619,17 @@ handle_query (gpointer service, DvmdCall *call, GVariant *request)
 {
   DvmdController *controller = service;
   g_autoptr (GVariant) questions = g_variant_get_child_value (request, 0);
-  GVariantBuilder answers;
+  Answers *answers = g_new0 (Answers, 1);
   GVariantIter iter;
   const char *word;
   GVariant *dict;
-  gsize size = 0;
 
-  g_variant_builder_init (&answers, G_VARIANT_TYPE ("a(iv)"));
+  g_ref_count_init (&answers->ref_count);
+  answers->controller = controller;
+  answers->call = call->id;
+  answers->n_open = 1;
+  answers->values = g_array_new (FALSE, TRUE, sizeof (Answer));
+  g_array_set_clear_func (answers->values, answer_clear);
   g_variant_iter_init (&iter, questions);
   while (g_variant_iter_loop (&iter, "(&s@a{sv})", &word, &dict))
     {
@@ -466,16 +637,14 @@ handle_query (gpointer service, DvmdCall *call, GVariant *request)
         .controller = controller,
         .core = dvmd_controller_get_core (controller),
         .clock = dvmd_controller_get_parts (controller)->clock,
-        .size = size,
+        .size = answers->size,
         .agent = call->agent,
       };
-      int status;
-      g_autoptr (GVariant) value = find_value (&query, word, dict, &status);
 
-      size = query.size;
-      g_variant_builder_add (&answers, "(iv)", status, value != NULL ? value : g_variant_new ("()"));
+      add_answer (answers, &query, word, dict);
     }
-  dvmd_controller_answer (controller, call->id, DVMD_PMIX_SUCCESS, g_variant_new ("(a(iv))", &answers));
+  close_one (answers);
+  answers_unref (answers);
 }
 
 static gpointer

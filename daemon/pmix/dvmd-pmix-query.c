@@ -18,6 +18,7 @@
 #include "dvmd-pmix-read.h"
 #include "dvmd-pmix-spawn-keys.h"
 #include "dvmd-pmix-supported.h"
+#include "dvmd-pmix-usage.h"
 
 #include <string.h>
 
@@ -45,6 +46,7 @@ typedef struct
   const char *word; /* (nullable): of the controller */
   /* (nullable) (transfer floating): known here */
   GVariant *(*get) (DvmdPmixServer *server);
+  const char *usage; /* (nullable): the answer is what was measured, each row with this key */
 } QueryKey;
 
 typedef struct
@@ -112,7 +114,9 @@ static const QueryKey keys[] = {
   { PMIX_QUERY_LOCAL_PROC_TABLE, "local-proc-table", NULL },
   { PMIX_QUERY_NAMESPACES, "namespaces", NULL },
   { PMIX_QUERY_NAMESPACE_INFO, "namespace-info", NULL },
+  { PMIX_QUERY_NODE_RESOURCE_USAGE, "node-usage", NULL, PMIX_NODE_RESOURCE_USAGE },
   { PMIX_QUERY_NUM_GROUPS, "num-groups", NULL },
+  { PMIX_QUERY_PROC_RESOURCE_USAGE, "proc-usage", NULL, PMIX_PROC_RESOURCE_USAGE },
   { PMIX_QUERY_PROC_TABLE, "proc-table", NULL },
   { PMIX_QUERY_RESOLVE_NODE, "nodes", NULL },
   { PMIX_QUERY_RESOLVE_PEERS, "peers", NULL },
@@ -209,6 +213,13 @@ take_qualifier (GVariantDict *dict, const pmix_info_t *info, GError **error)
       take_rank (dict, number);
       return TRUE;
     }
+  if (PMIX_CHECK_KEY (info, PMIX_NODEID))
+    {
+      if (!dvmd_pmix_read_number (info, &number, error))
+        return FALSE;
+      g_variant_dict_insert (dict, "node-id", "u", number);
+      return TRUE;
+    }
   /* Nothing is kept here that could be out of date. */
   if (PMIX_CHECK_KEY (info, PMIX_QUERY_REFRESH_CACHE))
     return TRUE;
@@ -259,6 +270,16 @@ find_status (Asked *asked)
   return n_found > 0 && n_found < asked->items->len ? PMIX_ERR_PARTIAL_SUCCESS : status;
 }
 
+static gboolean
+add_value (Asked *asked, const Item *item)
+{
+  const QueryKey *key = find_key (item->key);
+
+  if (key->usage != NULL)
+    return dvmd_pmix_usage_add (&asked->info, item->key, key->usage, item->value);
+  return dvmd_pmix_info_add_variant (&asked->info, item->key, item->value);
+}
+
 static void
 answer_asked (Asked *asked)
 {
@@ -268,7 +289,7 @@ answer_asked (Asked *asked)
 
       if (item->status != PMIX_SUCCESS)
         continue;
-      if (!dvmd_pmix_info_add_variant (&asked->info, item->key, item->value))
+      if (!add_value (asked, item))
         item->status = PMIX_ERR_NOT_SUPPORTED;
     }
   asked->callback (find_status (asked), asked->info.items, asked->info.length, asked->callback_data, release_asked,

@@ -32,6 +32,7 @@ typedef enum
   DVMD_MSG_FENCE = 24,       /* (token, [(nspace, rank)], collect, contribution, timeout s, status) */
   DVMD_MSG_MODEX = 25,       /* (token, nspace, rank, timeout s) */
   DVMD_MSG_MODEX_DATA = 26,  /* (agent that asked, its token, status, bytes) */
+  DVMD_MSG_USAGE = 34,       /* (token, [what a process or the node uses]): see dvmd-usage.h */
   DVMD_MSG_GONE = 27,        /* (): the agent has ended everything and leaves */
   DVMD_MSG_TOPOLOGY = 28,    /* (token, XML of hwloc; empty: why not) */
   DVMD_MSG_STAGE_TAKEN = 29, /* (job, pass, bytes written) */
@@ -61,6 +62,7 @@ typedef enum
   DVMD_MSG_FENCE_DONE = 71,    /* (token, status, all contributions) */
   DVMD_MSG_MODEX_ASK = 72,     /* (agent that asked, its token, nspace, rank) */
   DVMD_MSG_MODEX_ANSWER = 73,  /* (token, status, bytes) */
+  DVMD_MSG_USAGE_ASK = 89,     /* (token, nspace or "" for the node, rank or DVMD_ALL_RANKS): USAGE */
   DVMD_MSG_CONTINUE = 74,      /* (job): its ranks wait for a debugger no longer */
   DVMD_MSG_TOPOLOGY_ASK = 75,  /* (token) */
   DVMD_MSG_STOP = 76,          /* (µs between SIGTERM and SIGKILL): end everything and leave */
