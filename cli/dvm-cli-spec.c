@@ -39,6 +39,8 @@ const DvmCliOption dvm_cli_app_options[] = {
     N_ ("copy files to the session directory on each node first") },
   { "preload-binary", 's', NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("copy the program there too, and run it there") },
   { "set-cwd-to-session-dir", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("run in the session directory") },
+  { "pset", 0, "-pset", DVM_CLI_ARG_STRING, N_ ("NAME"), NULL,
+    N_ ("put the processes into a PMIx process set of that name") },
   { "map-by", 0, "--mapby -map-by -mapby", DVM_CLI_ARG_STRING, N_ ("POLICY"), NULL,
     N_ ("how processes are placed: slot, node, core, ppr:N:node, ..."), NULL, TRUE },
   { "colocate", 0, NULL, DVM_CLI_ARG_STRING, N_ ("JOB[:RANKS]"), NULL,
@@ -276,6 +278,7 @@ make_app (DvmCliArgs *args, const char *const *words, GError **error)
   g_autoptr (DvmCliEnvironment) environment = dvm_cli_environment_new ();
 
   dvm_app_spec_set_np (app, dvm_cli_args_get_uint (args, "np", 0));
+  dvm_app_spec_set_pset (app, dvm_cli_args_get (args, "pset"));
   if (!apply_exports (args, environment, error) || !apply_directory (app, args, environment, error)
       || !apply_preloads (app, args, error))
     return NULL;

@@ -27,6 +27,7 @@ struct _DvmAppSpec
   char *map_by;
   char *rank_by;
   char *bind_to;
+  char *pset;
 };
 
 extern const DvmRecordCodec _dvm_app_spec_codec;

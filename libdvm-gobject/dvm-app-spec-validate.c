@@ -15,6 +15,9 @@
 #include "dvm-job-spec-private.h"
 #include "dvm-words-private.h"
 
+/* MPI_MAX_PSET_NAME_LEN of Open MPI, with the final zero. */
+#define MAX_PSET_NAME 511
+
 static gboolean
 check_argv (DvmAppSpec *self, const char *place, GError **error)
 {
@@ -119,12 +122,40 @@ check_preloads (DvmAppSpec *self, const char *place, GError **error)
   return FALSE;
 }
 
+/* Lists of names have commas between them. */
+static gboolean
+is_pset_name (const char *name)
+{
+  if (strlen (name) > MAX_PSET_NAME || !g_utf8_validate (name, -1, NULL))
+    return FALSE;
+  for (const char *c = name; *c != '\0'; c = g_utf8_next_char (c))
+    if (*c == ',' || g_unichar_iscntrl (g_utf8_get_char (c)))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+check_pset (DvmAppSpec *self, const char *place, GError **error)
+{
+  g_autofree char *shown = NULL;
+
+  if (self->pset == NULL || is_pset_name (self->pset))
+    return TRUE;
+  shown = _dvm_words_show (self->pset);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               _ ("%spset: “%s” is not the name of a process set: 1 to %d bytes of UTF-8 without commas and control "
+                  "characters are wanted"),
+               place, shown, MAX_PSET_NAME);
+  return FALSE;
+}
+
 gboolean
 _dvm_app_spec_validate (DvmAppSpec *self, const char *place, DvmHostsRead *read, GError **error)
 {
   if (!check_argv (self, place, error) || !check_environment (self, place, error))
     return FALSE;
-  if (!check_directory (self->cwd, "cwd", place, error) || !check_preloads (self, place, error))
+  if (!check_directory (self->cwd, "cwd", place, error) || !check_preloads (self, place, error)
+      || !check_pset (self, place, error))
     return FALSE;
   if (!is_utf8_list (self->hosts) || !is_utf8_list (self->unset_env))
     {

@@ -147,6 +147,14 @@ static const DvmRecordField fields[] = {
    * Since: 0.1
    */
   { "bind-to", "bind-to", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmAppSpec, bind_to) },
+  /**
+   * DvmAppSpec:pset:
+   *
+   * The PMIx process set that the processes of this program are in, %NULL for none.
+   *
+   * Since: 0.1
+   */
+  { "pset", "pset", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmAppSpec, pset) },
 };
 
 static GParamSpec *properties[sizeof (DvmAppSpec) / sizeof (guint)][2];
@@ -492,4 +500,39 @@ dvm_app_spec_set_hostfile (DvmAppSpec *self, const char *path)
   g_return_if_fail (DVM_IS_APP_SPEC (self));
 
   _dvm_record_set_string (self, &_dvm_app_spec_codec, &self->hostfile, path);
+}
+
+/**
+ * dvm_app_spec_get_pset:
+ * @self: a program
+ *
+ * The PMIx process set that the processes of the program are in.
+ *
+ * Returns: (transfer none) (nullable): its name, %NULL for none
+ * Since: 0.1
+ */
+const char *
+dvm_app_spec_get_pset (DvmAppSpec *self)
+{
+  g_return_val_if_fail (DVM_IS_APP_SPEC (self), NULL);
+
+  return self->pset;
+}
+
+/**
+ * dvm_app_spec_set_pset:
+ * @self: a program
+ * @pset: (nullable): a name of 1 to 511 bytes without commas and control characters, %NULL for none
+ *
+ * Sets the name of the PMIx process set that the processes of the program are in. Programs of a job that name the same
+ * set are in it together.
+ *
+ * Since: 0.1
+ */
+void
+dvm_app_spec_set_pset (DvmAppSpec *self, const char *pset)
+{
+  g_return_if_fail (DVM_IS_APP_SPEC (self));
+
+  _dvm_record_set_string (self, &_dvm_app_spec_codec, &self->pset, pset);
 }

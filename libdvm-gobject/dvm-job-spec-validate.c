@@ -17,6 +17,8 @@
 
 /* So many applications in one job are a mistake. */
 #define MOST_APPS 65536
+/* As many events as are kept for a process that is yet to connect. */
+#define MOST_PSETS 512
 
 static gboolean
 check_text (const char *text, const char *key, const char *place, GError **error)
@@ -87,6 +89,30 @@ check_stop (const DvmRuntimeOptions *options, gboolean plain, const char *place,
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
                _ ("%sruntime-options: %s needs the personality pmix; a plain program can stop-on-exec"), place,
                options->stop == DVM_STOP_IN_INIT ? "stop-in-init" : "stop-in-app");
+  return FALSE;
+}
+
+/* PMIx alone knows of sets, and tells of each by an event. */
+static gboolean
+check_psets (DvmJobSpec *self, gboolean plain, const char *place, GError **error)
+{
+  g_autoptr (GHashTable) names = g_hash_table_new (g_str_hash, g_str_equal);
+
+  for (guint i = 0; i < dvm_job_spec_get_n_apps (self); i++)
+    {
+      const char *name = dvm_app_spec_get_pset (dvm_job_spec_get_app (self, i));
+
+      if (name != NULL)
+        g_hash_table_add (names, (gpointer)name);
+    }
+  if (g_hash_table_size (names) > MOST_PSETS)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%spset: a job can have %d process sets, not %u"), place,
+                 MOST_PSETS, g_hash_table_size (names));
+  else if (plain && g_hash_table_size (names) > 0)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                 _ ("%spset: a process set needs the personality pmix, for PMIx alone knows of it"), place);
+  else
+    return TRUE;
   return FALSE;
 }
 
@@ -166,7 +192,7 @@ check_words (DvmJobSpec *self, const char *place, GError **error)
          && _dvm_stdin_target_parse (dvm_job_spec_get_stdin_target (self), place, &target, error)
          && _dvm_runtime_options_parse (dvm_job_spec_get_runtime_options (self), place, &options, error)
          && check_stop (&options, plain, place, error) && check_notify_errors (self, &options, place, error)
-         && check_restarts (self, &options, place, error);
+         && check_restarts (self, &options, place, error) && check_psets (self, plain, place, error);
 }
 
 /* np: of all applications, 0: not known before the job is mapped */

@@ -141,6 +141,7 @@ app_to_variant (DvmAppSpec *app)
   add_text (&builder, "map-by", dvm_app_spec_get_map_by (app));
   add_text (&builder, "rank-by", dvm_app_spec_get_rank_by (app));
   add_text (&builder, "bind-to", dvm_app_spec_get_bind_to (app));
+  add_text (&builder, "pset", dvm_app_spec_get_pset (app));
   return g_variant_builder_end (&builder);
 }
 
@@ -512,6 +513,21 @@ read_preloads (DvmAppSpec *app, GHashTable *keys)
     dvm_app_spec_set_session_cwd (app, value);
 }
 
+/* FALSE: it is empty, which the record would take for none. */
+static gboolean
+read_name (DvmAppSpec *app, const char *key, const char *text, void (*set) (DvmAppSpec *app, const char *value),
+           const char *place, GError **error)
+{
+  if (text != NULL && text[0] == '\0')
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s%s: must not be empty"), place, key);
+      return FALSE;
+    }
+  if (text != NULL)
+    set (app, text);
+  return TRUE;
+}
+
 /*
  * The entries of this dictionary replace those that were read before, but the environment is read apart and added up.
  */
@@ -520,7 +536,8 @@ read_app (DvmAppSpec *app, GHashTable *keys, const char *place, GError **error)
 {
   read_lists (app, keys);
   read_preloads (app, keys);
-  return read_argv (app, keys, place, error) && read_np (app, keys, place, error) && read_cwd (app, keys, place, error);
+  return read_argv (app, keys, place, error) && read_np (app, keys, place, error) && read_cwd (app, keys, place, error)
+         && read_name (app, "pset", get_text (keys, "pset"), dvm_app_spec_set_pset, place, error);
 }
 
 /* The policies that a program leaves out stay those of the job. */
@@ -538,18 +555,8 @@ read_placement (DvmAppSpec *app, GHashTable *keys, const char *place, GError **e
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (words); i++)
-    {
-      const char *text = get_text (keys, words[i].key);
-
-      if (text == NULL)
-        continue;
-      if (text[0] == '\0')
-        {
-          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s%s: must not be empty"), place, words[i].key);
-          return FALSE;
-        }
-      words[i].set (app, text);
-    }
+    if (!read_name (app, words[i].key, get_text (keys, words[i].key), words[i].set, place, error))
+      return FALSE;
   return TRUE;
 }
 

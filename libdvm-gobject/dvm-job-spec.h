@@ -57,6 +57,8 @@ const char *dvm_app_spec_get_map_by (DvmAppSpec *self);
 void dvm_app_spec_set_map_by (DvmAppSpec *self, const char *map_by);
 const char *dvm_app_spec_get_rank_by (DvmAppSpec *self);
 void dvm_app_spec_set_rank_by (DvmAppSpec *self, const char *rank_by);
+const char *dvm_app_spec_get_pset (DvmAppSpec *self);
+void dvm_app_spec_set_pset (DvmAppSpec *self, const char *pset);
 const char *dvm_app_spec_get_bind_to (DvmAppSpec *self);
 void dvm_app_spec_set_bind_to (DvmAppSpec *self, const char *bind_to);
 

@@ -49,6 +49,7 @@ static const DvmSpecKey app_keys[] = {
   { "hosts", "as", NULL },      { "hostfile", "s", NULL },       { "preload-files", "as", NULL },
   { "preload-dir", "s", NULL }, { "preload-binary", "b", NULL }, { "set-cwd-to-session-dir", "b", NULL },
   { "map-by", "s", NULL },      { "rank-by", "s", NULL },        { "bind-to", "s", NULL },
+  { "pset", "s", NULL },
 };
 
 /* In the contract, but for a later version. */
@@ -70,7 +71,6 @@ static const char *const later_keys[] = {
   "pmix-prefix",
   "prefix",
   "prepend-env",
-  "pset",
   "rankfile",
   "report-state-on-timeout",
   "spawn-timeout",

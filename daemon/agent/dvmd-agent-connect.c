@@ -207,8 +207,11 @@ describe_guest (DvmdAgent *self, GVariant *body, GError **error)
       g_autoptr (GVariant) directory = g_variant_get_child_value (app, 1);
       g_auto (GStrv) argv = dvmd_variant_dup_bytes_array (arguments);
       g_autofree char *cwd = dvmd_variant_dup_bytes (directory);
+      const char *pset;
 
+      g_variant_get_child (app, 2, "&s", &pset);
       dvmd_pmix_job_add_app (job, (const char *const *)argv, cwd, count_ranks (map, i));
+      dvmd_pmix_job_set_pset (job, i, pset);
     }
   dvmd_agent_describe_ranks (job, map, NULL);
   return job;

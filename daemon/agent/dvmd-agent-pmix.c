@@ -120,6 +120,7 @@ DvmdPmixJob *
 dvmd_agent_describe_job (DvmdAgentJob *job)
 {
   DvmdPmixJob *description = dvmd_agent_describe_nodes (job->agent, job->local->nspace, job->map);
+  g_autofree const char **psets = job->options.psets != NULL ? g_variant_get_strv (job->options.psets, NULL) : NULL;
 
   description->universe_size = job->universe;
   description->parent_nspace = g_strdup (job->options.parent);
@@ -138,6 +139,8 @@ dvmd_agent_describe_job (DvmdAgentJob *job)
       DvmdAgentApp *app = g_ptr_array_index (job->apps, i);
 
       dvmd_pmix_job_add_app (description, (const char *const *)app->argv, app->cwd, app->size);
+      if (psets != NULL)
+        dvmd_pmix_job_set_pset (description, i, psets[i]);
     }
   dvmd_agent_describe_ranks (description, job->map, job);
   return description;

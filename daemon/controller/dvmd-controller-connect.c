@@ -36,9 +36,10 @@ describe_job (DvmdController *self, DvmdJob *job)
     {
       DvmAppSpec *app = dvm_job_spec_get_app (spec, i);
       const char *cwd = dvm_app_spec_get_cwd (app);
+      const char *pset = dvm_app_spec_get_pset (app);
 
-      g_variant_builder_add (&apps, "(@aay@ay)", dvmd_variant_new_bytes_array (dvm_app_spec_get_argv (app)),
-                             dvmd_variant_new_bytes (cwd != NULL ? cwd : g_get_home_dir ()));
+      g_variant_builder_add (&apps, "(@aay@ays)", dvmd_variant_new_bytes_array (dvm_app_spec_get_argv (app)),
+                             dvmd_variant_new_bytes (cwd != NULL ? cwd : g_get_home_dir ()), pset != NULL ? pset : "");
     }
   return g_variant_new ("(suuu@" DVMD_JOB_INFO_APPS_TYPE "@" DVMD_LAUNCH_MAP_TYPE ")",
                         dvm_job_get_nspace (dvmd_job_get_record (job)), map->num_procs,

@@ -59,6 +59,24 @@ list_apps (DvmJobSpec *spec, gboolean (*is_so) (DvmAppSpec *app))
   return g_variant_ref_sink (g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, list->data, list->len, 4));
 }
 
+/* (nullable): as, the process set of each application, "" for none; NULL when none has one */
+static GVariant *
+list_psets (DvmJobSpec *spec)
+{
+  guint n = dvm_job_spec_get_n_apps (spec);
+  g_autofree const char **names = g_new0 (const char *, n + 1);
+  gboolean any = FALSE;
+
+  for (guint i = 0; i < n; i++)
+    {
+      const char *name = dvm_app_spec_get_pset (dvm_job_spec_get_app (spec, i));
+
+      names[i] = name != NULL ? name : "";
+      any |= name != NULL;
+    }
+  return any ? g_variant_ref_sink (g_variant_new_strv (names, n)) : NULL;
+}
+
 static GVariant *
 describe_options (const DvmdLaunchMessage *self)
 {
@@ -66,6 +84,7 @@ describe_options (const DvmdLaunchMessage *self)
   DvmdLaunchOptions options = self->options;
   g_autoptr (GVariant) there = list_apps (spec, _dvm_app_spec_runs_in_session_dir);
   g_autoptr (GVariant) preloaded = list_apps (spec, dvm_app_spec_get_preload_binary);
+  g_autoptr (GVariant) psets = list_psets (spec);
   DvmRuntimeOptions runtime;
 
   _dvm_job_spec_get_runtime (spec, &runtime);
@@ -79,6 +98,7 @@ describe_options (const DvmdLaunchMessage *self)
   options.status_is_no_failure = runtime.max_restarts > 0 && !runtime.error_nonzero_status;
   options.session_dir_apps = there;
   options.preloaded_apps = preloaded;
+  options.psets = psets;
   options.pmix_info = _dvm_job_spec_get_pmix_info (spec);
   options.index_argv = _dvm_job_spec_get_index_argv (spec);
   options.env_edits = _dvm_job_spec_get_env_edits (spec);

@@ -29,6 +29,7 @@ app_free (gpointer data)
   g_free (app->map_by);
   g_free (app->rank_by);
   g_free (app->bind_to);
+  g_free (app->pset);
   g_free (app);
 }
 
@@ -107,6 +108,14 @@ dvmd_pmix_job_set_policies (DvmdPmixJob *self, guint32 app, const char *map_by, 
   row->map_by = g_strdup (map_by);
   row->rank_by = g_strdup (rank_by);
   row->bind_to = g_strdup (bind_to);
+}
+
+void
+dvmd_pmix_job_set_pset (DvmdPmixJob *self, guint32 app, const char *pset)
+{
+  DvmdPmixApp *row = g_ptr_array_index (self->apps, app);
+
+  row->pset = pset != NULL && pset[0] != '\0' ? g_strdup (pset) : NULL;
 }
 
 /* Ranks come in order, so the application is that of the rank before, or one of the next. */

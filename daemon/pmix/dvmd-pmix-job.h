@@ -23,6 +23,7 @@ typedef struct
   char *map_by;       /* (nullable): "slot", ... by which its ranks were placed; NULL: not known */
   char *rank_by;      /* (nullable) */
   char *bind_to;      /* (nullable): NULL is "none" */
+  char *pset;         /* (nullable): the process set that its ranks are in */
 } DvmdPmixApp;
 
 typedef struct
@@ -82,6 +83,8 @@ void dvmd_pmix_job_add_app (DvmdPmixJob *self, const char *const *argv, const ch
 /* Of an application that was added. All are nullable. */
 void dvmd_pmix_job_set_policies (DvmdPmixJob *self, guint32 app, const char *map_by, const char *rank_by,
                                  const char *bind_to);
+/* Likewise; NULL, "": none */
+void dvmd_pmix_job_set_pset (DvmdPmixJob *self, guint32 app, const char *pset);
 /* Adds the next rank; ranks are added in order. The application and its first rank follow from the sizes of the apps.
  */
 void dvmd_pmix_job_add_rank (DvmdPmixJob *self, guint32 node, guint16 local_rank, guint16 node_rank,

@@ -17,6 +17,7 @@
 #include "dvm.h"
 
 #include "dvmd-pmix-gates.h"
+#include "dvmd-pmix-numbers.h"
 
 /* Per node: what its ranks are, in one pass over the job. */
 typedef struct
@@ -345,9 +346,66 @@ add_spawn_info (Builder *b, DvmdPmixInfo *info, guint32 app)
       dvmd_pmix_info_add_packed (info, key, bytes);
 }
 
+/* (element-type utf8 guint): the size of each process set */
+static GHashTable *
+count_psets (DvmdPmixJob *job)
+{
+  GHashTable *sizes = g_hash_table_new (g_str_hash, g_str_equal);
+
+  for (guint32 i = 0; i < job->apps->len; i++)
+    {
+      const DvmdPmixApp *app = g_ptr_array_index (job->apps, i);
+
+      if (app->pset != NULL)
+        g_hash_table_insert (
+            sizes, app->pset,
+            GUINT_TO_POINTER (GPOINTER_TO_UINT (g_hash_table_lookup (sizes, app->pset)) + app->n_procs));
+    }
+  return sizes;
+}
+
+/* Applications that name the same set are in it together. */
+static void
+add_members (Builder *b, DvmdPmixInfo *info, const char *name, guint size)
+{
+  g_autofree pmix_proc_t *procs = g_new0 (pmix_proc_t, size);
+  pmix_data_array_t array = { .type = PMIX_PROC, .size = size, .array = procs };
+  gsize n = 0;
+
+  for (guint32 i = 0; i < b->job->apps->len; i++)
+    {
+      const DvmdPmixApp *app = g_ptr_array_index (b->job->apps, i);
+
+      if (g_strcmp0 (app->pset, name) != 0)
+        continue;
+      for (guint32 k = 0; k < app->n_procs; k++)
+        {
+          PMIX_LOAD_PROCID (&procs[n], b->job->nspace, app->first_rank + k);
+          n++;
+        }
+    }
+  dvmd_pmix_info_add (info, PMIX_PSET_MEMBERS, &array, PMIX_DATA_ARRAY);
+}
+
+/* n_listed: members in the lists of all applications so far */
+static void
+add_pset (Builder *b, DvmdPmixInfo *info, const char *name, GHashTable *sizes, guint64 *n_listed)
+{
+  guint size = name != NULL ? GPOINTER_TO_UINT (g_hash_table_lookup (sizes, name)) : 0;
+
+  dvmd_pmix_info_add_string (info, PMIX_PSET_NAME, name);
+  if (size == 0 || *n_listed + size > DVMD_PMIX_MOST_MEMBERS)
+    return;
+  *n_listed += size;
+  add_members (b, info, name, size);
+}
+
 static void
 add_apps (Builder *b)
 {
+  g_autoptr (GHashTable) sizes = count_psets (b->job);
+  guint64 n_listed = 0;
+
   for (guint32 i = 0; i < b->job->apps->len; i++)
     {
       const DvmdPmixApp *app = g_ptr_array_index (b->job->apps, i);
@@ -360,6 +418,7 @@ add_apps (Builder *b)
       dvmd_pmix_info_add_string (&array, PMIX_WDIR, app->cwd);
       dvmd_pmix_info_add_string (&array, PMIX_APP_ARGV, argv);
       add_policies (&array, app);
+      add_pset (b, &array, app->pset, sizes, &n_listed);
       add_spawn_info (b, &array, i);
       dvmd_pmix_info_add_array (b->info, PMIX_APP_INFO_ARRAY, &array);
     }
@@ -397,6 +456,13 @@ add_local_rank (Builder *b, DvmdPmixInfo *array, guint32 rank, const DvmdPmixRan
 #endif
 }
 
+/* (nullable) */
+static const char *
+find_pset (Builder *b, const DvmdPmixRank *row)
+{
+  return ((const DvmdPmixApp *)g_ptr_array_index (b->job->apps, row->app))->pset;
+}
+
 static void
 add_ranks (Builder *b)
 {
@@ -418,6 +484,8 @@ add_ranks (Builder *b)
       dvmd_pmix_info_add_uint16 (&array, PMIX_NODE_RANK, row->node_rank);
       dvmd_pmix_info_add_uint32 (&array, PMIX_NODEID, row->node);
       dvmd_pmix_info_add_string (&array, PMIX_HOSTNAME, b->job->nodes[row->node]);
+      /* The library looks for that of a rank here, and not at its application. */
+      dvmd_pmix_info_add_string (&array, PMIX_PSET_NAME, find_pset (b, row));
       /* One that comes back would be told what was so before. */
       if (!b->job->may_restart)
         dvmd_pmix_info_add_uint32 (&array, PMIX_REINCARNATION, 0);

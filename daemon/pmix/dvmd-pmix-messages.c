@@ -25,7 +25,7 @@
  * bound to); of a rank: (node, local rank, node rank)
  */
 #define JOB "(sa" APP "asua(uqq)a{us}a{us}uuuusuuubuusa(usay))"
-#define APP "(aayayusss)"
+#define APP "(aayayussss)"
 
 typedef struct
 {
@@ -174,9 +174,10 @@ apps_to_variant (DvmdPmixJob *job)
     {
       const DvmdPmixApp *app = g_ptr_array_index (job->apps, i);
 
-      g_variant_builder_add (&apps, "(@aay@ayusss)", dvmd_variant_new_bytes_array ((const char *const *)app->argv),
+      g_variant_builder_add (&apps, "(@aay@ayussss)", dvmd_variant_new_bytes_array ((const char *const *)app->argv),
                              bytes_or_nothing (app->cwd), app->n_procs, text_or_nothing (app->map_by),
-                             text_or_nothing (app->rank_by), text_or_nothing (app->bind_to));
+                             text_or_nothing (app->rank_by), text_or_nothing (app->bind_to),
+                             text_or_nothing (app->pset));
     }
   return g_variant_builder_end (&apps);
 }
@@ -259,11 +260,13 @@ read_apps (DvmdPmixJob *job, GVariant *apps)
       const char *map_by;
       const char *rank_by;
       const char *bind_to;
+      const char *pset;
       guint32 n_procs;
 
-      g_variant_get (app, "(@aay@ayu&s&s&s)", NULL, NULL, &n_procs, &map_by, &rank_by, &bind_to);
+      g_variant_get (app, "(@aay@ayu&s&s&s&s)", NULL, NULL, &n_procs, &map_by, &rank_by, &bind_to, &pset);
       dvmd_pmix_job_add_app (job, (const char *const *)argv, cwd, n_procs);
       dvmd_pmix_job_set_policies (job, i, something (map_by), something (rank_by), something (bind_to));
+      dvmd_pmix_job_set_pset (job, i, pset);
     }
 }
 

@@ -202,6 +202,7 @@ static const DvmdPmixSpawnKey app_keys[] = {
   { PMIX_PREPEND_ENVAR, DVMD_PMIX_TAKE_PREPEND, NULL, NULL },
   { PMIX_APPEND_ENVAR, DVMD_PMIX_TAKE_APPEND, NULL, NULL },
   { PMIX_FIRST_ENVAR, DVMD_PMIX_TAKE_FIRST, NULL, NULL },
+  { PMIX_PSET_NAME, DVMD_PMIX_TAKE_TEXT, "pset", NULL },
   { PMIX_MAPBY, DVMD_PMIX_TAKE_TEXT, "map-by", NULL },
   { PMIX_PPR, DVMD_PMIX_TAKE_PREFIXED, "map-by", "ppr:" },
   { PMIX_CPU_LIST, DVMD_PMIX_TAKE_PREFIXED, "map-by", "pe-list=" },
@@ -212,7 +213,6 @@ static const DvmdPmixSpawnKey app_keys[] = {
   { PMIX_NO_PROCS_ON_HEAD, DVMD_PMIX_TAKE_QUALIFIER, NULL, "NOLOCAL" },
   /* Not done. */
   { PMIX_PREFIX, DVMD_PMIX_TAKE_NEVER, NULL, NULL },
-  { PMIX_PSET_NAME, DVMD_PMIX_TAKE_NEVER, NULL, NULL },
 };
 
 static const DvmdPmixSpawnKey *

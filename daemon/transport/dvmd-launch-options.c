@@ -22,6 +22,7 @@ const DvmdField dvmd_launch_fields[] = {
   FIELD ("status-is-no-failure", "b", status_is_no_failure),
   FIELD ("session-dir-apps", "au", session_dir_apps),
   FIELD ("preloaded-apps", "au", preloaded_apps),
+  FIELD ("psets", "as", psets),
   FIELD ("kill-grace", "x", kill_grace),
   FIELD ("stdin", "u", stdin_target),
   FIELD ("credit", "t", credit),

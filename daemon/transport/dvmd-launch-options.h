@@ -23,6 +23,7 @@ typedef struct
   gboolean status_is_no_failure; /* one that ends with a status other than zero has not failed */
   GVariant *session_dir_apps;    /* (nullable): au: the applications that run where the files of the job are */
   GVariant *preloaded_apps;      /* (nullable): au: those that come as files themselves */
+  GVariant *psets;               /* (nullable): as: the process set of each application, "" for none */
   gint64 kill_grace;             /* µs */
   guint32 stdin_target;          /* rank, DVMD_ALL_RANKS, or DVMD_NO_STDIN */
   guint64 credit;                /* bytes of output that an agent may send unasked */

@@ -98,8 +98,8 @@ typedef enum
 #define DVMD_LAUNCH_MAP_TYPE  "(a(uuiuuuuiuuuu)a(uuuuuuuu)asa(uu))"
 #define DVMD_LAUNCH_TYPE      "(usuua{sv}" DVMD_LAUNCH_APPS_TYPE DVMD_LAUNCH_MAP_TYPE ")"
 
-/* (nspace, processes, universe size, session, applications, map); of one: (argv, directory) */
-#define DVMD_JOB_INFO_APPS_TYPE "a(aayay)"
+/* (nspace, processes, universe size, session, applications, map); of one: (argv, directory, process set or "") */
+#define DVMD_JOB_INFO_APPS_TYPE "a(aayays)"
 #define DVMD_JOB_INFO_TYPE      "(suuu" DVMD_JOB_INFO_APPS_TYPE DVMD_LAUNCH_MAP_TYPE ")"
 
 /* The rank that stands for every rank of a job. */

@@ -29,6 +29,8 @@ typedef enum
   DVMD_PMIX_ERR_NOT_FOUND = -46,
   DVMD_PMIX_ERR_NOT_SUPPORTED = -47,
   DVMD_PMIX_ERR_DUPLICATE_KEY = -53,
+  DVMD_PMIX_PROCESS_SET_DEFINE = -55,
+  DVMD_PMIX_PROCESS_SET_DELETE = -56,
   DVMD_PMIX_READY_FOR_DEBUG = -58,
   DVMD_PMIX_ERR_PARAM_VALUE_NOT_SUPPORTED = -59,
   DVMD_PMIX_ERR_LOST_CONNECTION = -61,
@@ -100,6 +102,8 @@ typedef enum
 #define DVMD_PMIX_KEY_GROUP_ID       "pmix.grp.id"          /* s */
 #define DVMD_PMIX_KEY_GROUP_MEMBERS  "pmix.grp.mbrs"        /* a(su) */
 #define DVMD_PMIX_KEY_DO_NOT_CACHE   "pmix.evnocache"       /* b */
+#define DVMD_PMIX_KEY_PSET_NAME      "pmix.pset.nm"         /* s */
+#define DVMD_PMIX_KEY_PSET_MEMBERS   "pmix.pset.mems"       /* a(su) */
 #define DVMD_PMIX_KEY_TEXT           "pmix.evtext"          /* s */
 #define DVMD_PMIX_KEY_STATUS         "pmix.job.term.status" /* (i) */
 #define DVMD_PMIX_KEY_TERMINATE_NODE "pmix.evterm.node"     /* b */
@@ -110,6 +114,9 @@ typedef enum
 #define DVMD_PMIX_KEY_EXIT_CODE      "pmix.exit.code"       /* i */
 #define DVMD_PMIX_KEY_SESSION_ID     "pmix.session.id"      /* u */
 #define DVMD_PMIX_KEY_TIME_REMAINING "pmix.time.remaining"  /* u, s */
+
+/* So many processes of a set are listed, 260 bytes each in the library; of a larger one only the name is told. */
+#define DVMD_PMIX_MOST_MEMBERS 65536
 
 /* Information of jobs and nodes, likewise. */
 #define DVMD_PMIX_KEY_JOB_INFO  "pmix.job.arr"   /* a{sv} */

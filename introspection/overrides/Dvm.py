@@ -93,7 +93,7 @@ def _to_env(env):
 @override
 class AppSpec(_Dvm.AppSpec):
     """AppSpec(argv, np=2, cwd=..., env={...}, unset_env=[...], clear_env=True, hosts=[...],
-    hostfile=..., preload_files=[...], preload_dir=..., preload_binary=True, session_cwd=True,
+    hostfile=..., preload_files=[...], preload_dir=..., preload_binary=True, session_cwd=True, pset=...,
     map_by=..., rank_by=..., bind_to=...)"""
 
     def __init__(self, argv=None, *, env=None, cwd=None, **properties):
@@ -118,7 +118,7 @@ class JobSpec(_Dvm.JobSpec):
     """
 
     _APP_OPTIONS = ('np', 'cwd', 'env', 'unset_env', 'clear_env', 'hosts', 'hostfile', 'preload_files',
-                    'preload_dir', 'preload_binary', 'session_cwd')
+                    'preload_dir', 'preload_binary', 'session_cwd', 'pset')
 
     def __init__(self, argv=None, *, apps=(), **options):
         app_options = {key: options.pop(key) for key in self._APP_OPTIONS if key in options}

@@ -99,7 +99,7 @@ def test_mistakes():
         contains(result.stderr, "none.json")
         equal(here.cli("submit", "--file", "x", "true").returncode, 2)
         equal(here.cli("run", "--file", "x", "true").returncode, 2)
-        for words in (("-n", "1"), ("--host", "n1"), ("--wdir", "/"), ("--preload-binary",)):
+        for words in (("-n", "1"), ("--host", "n1"), ("--wdir", "/"), ("--preload-binary",), ("--pset", "a")):
             result = here.cli("run", "--file", "x", *words)
             equal(result.returncode, 2, words)
             contains(result.stderr, "is of a program, and the programs are those of --file x")

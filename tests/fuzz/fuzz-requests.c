@@ -55,6 +55,7 @@ const FuzzKey fuzz_request_keys[] = {
   { "preload-files", "as" },
   { "preload-dir", "s" },
   { "preload-binary", "b" },
+  { "pset", "s" },
   { "set-cwd-to-session-dir", "b" },
   /* of changes of size and of sessions */
   { "of-req-id", "s" },

@@ -213,6 +213,16 @@ static const Refusal refusals[] = {
   { "[{'argv': <['a']>, 'timeout': <uint32 1>}]", "{}", DVM_ERROR_BAD_PARAM, { "apps[0].timeout", "whole job" } },
   { "[{'argv': <['a']>, 'map-by': <1>}]", "{}", DVM_ERROR_BAD_PARAM, { "apps[0].map-by", "type s" } },
   { "[{'argv': <['a']>, 'bind-to': <''>}]", "{}", DVM_ERROR_BAD_PARAM, { "apps[0].bind-to", "empty" } },
+  { "[{'argv': <['a']>, 'pset': <''>}]", "{}", DVM_ERROR_BAD_PARAM, { "apps[0].pset", "empty" } },
+  { "[{'argv': <['a']>}]", "{'pset': <''>}", DVM_ERROR_BAD_PARAM, { "pset", "empty" } },
+  { "[{'argv': <['a']>}]", "{'pset': <'a,b'>}", DVM_ERROR_BAD_PARAM, { "apps[0].pset", "“a,b”", "commas" } },
+  { "[{'argv': <['a']>, 'pset': <'a\\nb'>}]", "{}", DVM_ERROR_BAD_PARAM, { "apps[0].pset", "control characters" } },
+  { "[{'argv': <['a']>, 'pset': <'a\\u0085b'>}]", "{}", DVM_ERROR_BAD_PARAM, { "apps[0].pset", "control characters" } },
+  { "[{'argv': <['a']>, 'pset': <['a']>}]", "{}", DVM_ERROR_BAD_PARAM, { "apps[0].pset", "type s" } },
+  { "[{'argv': <['a']>, 'pset': <'b'>}]",
+    "{'personality': <'plain'>}",
+    DVM_ERROR_BAD_PARAM,
+    { "pset", "personality" } },
   { "[{'argv': <['a']>}]", "{'argv': <['x']>}", DVM_ERROR_BAD_PARAM, { "argv", "application" } },
   { "[{'argv': <['a']>, 'stdin-fd': <handle 0>}]", "{}", DVM_ERROR_BAD_PARAM, { "apps[0].stdin-fd" } },
   { "[{'argv': <['a']>}]", "{'stdin-fd': <1>}", DVM_ERROR_BAD_PARAM, { "stdin-fd", "type h" } },
@@ -696,6 +706,62 @@ test_preload_round_trip (void)
   g_assert_true (dvm_app_spec_get_session_cwd (app));
 }
 
+/* The option of the job is that of each application that does not say it. */
+static void
+test_psets (void)
+{
+  static const char json[] =
+      "{\"pset\": \"größe\", \"apps\": [{\"argv\": [\"p\"], \"pset\": \"ice\"}, {\"argv\": [\"q\"]}]}";
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmJobSpec) first = dvm_job_spec_new_from_json (json, -1, &error);
+  g_autofree char *text = first != NULL ? dvm_job_spec_to_json (first) : NULL;
+  g_autoptr (DvmJobSpec) second = text != NULL ? dvm_job_spec_new_from_json (text, -1, &error) : NULL;
+
+  g_assert_no_error (error);
+  g_assert_cmpstr (dvm_app_spec_get_pset (dvm_job_spec_get_app (second, 0)), ==, "ice");
+  g_assert_cmpstr (dvm_app_spec_get_pset (dvm_job_spec_get_app (second, 1)), ==, "größe");
+}
+
+static void
+test_pset_limits (void)
+{
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new ();
+  g_autofree char *longest = g_strnfill (511, 'x');
+  g_autofree char *longer = g_strnfill (512, 'x');
+  g_autoptr (GError) error = NULL;
+  DvmAppSpec *app;
+
+  for (guint i = 0; i < 512; i++)
+    {
+      g_autoptr (DvmAppSpec) one = dvm_app_spec_new (ring);
+      g_autofree char *name = g_strdup_printf ("set %u", i);
+
+      dvm_app_spec_set_pset (one, name);
+      dvm_job_spec_add_app (spec, one);
+      /* Not of another set. */
+      dvm_job_spec_add_app (spec, one);
+    }
+  app = dvm_job_spec_get_app (spec, 0);
+  dvm_app_spec_set_pset (app, longest);
+  dvm_job_spec_validate (spec, &error);
+  g_assert_no_error (error);
+  dvm_app_spec_set_pset (app, longer);
+  g_assert_false (dvm_job_spec_validate (spec, &error));
+  assert_refused (NULL, error, DVM_ERROR_BAD_PARAM, (const char *[]){ "apps[0].pset", "511", NULL });
+  g_clear_error (&error);
+  dvm_app_spec_set_pset (app, "\xff");
+  g_assert_false (dvm_job_spec_validate (spec, &error));
+  assert_refused (NULL, error, DVM_ERROR_BAD_PARAM, (const char *[]){ "apps[0].pset", "UTF-8", NULL });
+  g_clear_error (&error);
+  dvm_app_spec_set_pset (app, "set 0");
+  app = dvm_app_spec_new (ring);
+  dvm_app_spec_set_pset (app, "one more");
+  dvm_job_spec_add_app (spec, app);
+  g_object_unref (app);
+  g_assert_false (dvm_job_spec_validate (spec, &error));
+  assert_refused (NULL, error, DVM_ERROR_BAD_PARAM, (const char *[]){ "pset", "512", "513", NULL });
+}
+
 static void
 on_notify (GObject *object, GParamSpec *pspec, gpointer user_data)
 {
@@ -821,5 +887,7 @@ main (int argc, char **argv)
   g_test_add_func ("/job-spec/preload/lists", test_preload_lists);
   g_test_add_func ("/job-spec/preload/refusals", test_preload_refusals);
   g_test_add_func ("/job-spec/preload/round-trip", test_preload_round_trip);
+  g_test_add_func ("/job-spec/psets", test_psets);
+  g_test_add_func ("/job-spec/pset-limits", test_pset_limits);
   return g_test_run ();
 }

@@ -437,13 +437,30 @@ test_words (Request *self, gconstpointer data)
   g_assert_cmpstr (dvm_job_spec_get_personality (spec), ==, "plain");
 }
 
+/* Of the application, or of each where it stands among the attributes of the job. */
+static void
+test_pset (Request *self, gconstpointer data)
+{
+  g_autoptr (DvmJobSpec) spec = NULL;
+
+  dvmd_pmix_info_add_string (&self->job, PMIX_PSET_NAME, "ocean");
+  spec = read_spec (self);
+  g_assert_cmpstr (dvm_app_spec_get_pset (dvm_job_spec_get_app (spec, 0)), ==, "ocean");
+  dvmd_pmix_info_add_string (&self->app, PMIX_PSET_NAME, "ice");
+  g_clear_object (&spec);
+  spec = read_spec (self);
+  g_assert_cmpstr (dvm_app_spec_get_pset (dvm_job_spec_get_app (spec, 0)), ==, "ice");
+  dvmd_pmix_info_clear (&self->app);
+  dvmd_pmix_info_add_uint32 (&self->app, PMIX_PSET_NAME, 7);
+  assert_refused (self, DVM_ERROR_BAD_PARAM);
+}
+
 /* Known, and not done: refused when it would change something, whether it is required or not. */
 static void
 test_not_done (Request *self, gconstpointer data)
 {
   static const char *const flags[] = { PMIX_FWD_STDIN, PMIX_DISPLAY_MAP, PMIX_REPORT_BINDINGS, PMIX_JOB_CONTINUOUS };
-  static const char *const texts[] = { PMIX_PREFIX, PMIX_FORKEXEC_AGENT, PMIX_PSET_NAME, PMIX_PROC_MAP,
-                                       PMIX_JOB_INFO_ARRAY };
+  static const char *const texts[] = { PMIX_PREFIX, PMIX_FORKEXEC_AGENT, PMIX_PROC_MAP, PMIX_JOB_INFO_ARRAY };
 
   for (gsize i = 0; i < G_N_ELEMENTS (flags); i++)
     {
@@ -559,6 +576,7 @@ main (int argc, char **argv)
     { "/pmix-spawn/sessions", test_sessions },
     { "/pmix-spawn/default-session", test_default_session },
     { "/pmix-spawn/words", test_words },
+    { "/pmix-spawn/pset", test_pset },
     { "/pmix-spawn/not-done", test_not_done },
     { "/pmix-spawn/refused", test_refused },
     { "/pmix-spawn/control", test_control },
