@@ -33,6 +33,7 @@ typedef struct
   guint32 node_id;
   const char *alloc_id;
   const char *group;
+  const char *pset;
   guint32 rank;
   gboolean has_rank;
   DvmdJob *job; /* (nullable): of nspace */
@@ -425,6 +426,97 @@ get_group_members (Query *query, int *status)
   return g_variant_builder_end (&builder);
 }
 
+/* ---- process sets ---- */
+
+/* Those that live and have been placed: of the job that is asked for, or of all. */
+static GPtrArray *
+list_jobs_with_procs (Query *query)
+{
+  GPtrArray *jobs = dvmd_core_list_jobs (query->core, FALSE);
+
+  for (guint i = jobs->len; i-- > 0;)
+    if (dvmd_job_get_procs (jobs->pdata[i]) == NULL || (query->job != NULL && query->job != jobs->pdata[i]))
+      g_ptr_array_remove_index (jobs, i);
+  return jobs;
+}
+
+/* Names of sets, each once; they are of the jobs, which live longer. */
+static GPtrArray *
+list_psets (GPtrArray *jobs)
+{
+  g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
+  GPtrArray *names = g_ptr_array_new ();
+
+  for (guint i = 0; i < jobs->len; i++)
+    {
+      DvmJobSpec *spec = dvmd_job_get_spec (jobs->pdata[i]);
+
+      for (guint k = 0; k < dvm_job_spec_get_n_apps (spec); k++)
+        {
+          const char *name = dvm_app_spec_get_pset (dvm_job_spec_get_app (spec, k));
+
+          if (name != NULL && g_hash_table_add (seen, (gpointer)name))
+            g_ptr_array_add (names, (gpointer)name);
+        }
+    }
+  return names;
+}
+
+static GVariant *
+get_psets (Query *query, int *status)
+{
+  g_autoptr (GPtrArray) jobs = list_jobs_with_procs (query);
+  g_autoptr (GPtrArray) names = list_psets (jobs);
+
+  return join (names);
+}
+
+static GVariant *
+get_num_psets (Query *query, int *status)
+{
+  g_autoptr (GPtrArray) jobs = list_jobs_with_procs (query);
+  g_autoptr (GPtrArray) names = list_psets (jobs);
+
+  return g_variant_new ("(t)", (guint64)names->len);
+}
+
+/* Returns: how many the job has in that set */
+static guint
+add_members (Query *query, DvmdJob *job, GVariantBuilder *builder)
+{
+  DvmJobSpec *spec = dvmd_job_get_spec (job);
+  DvmdProcTable *procs = dvmd_job_get_procs (job);
+  const char *nspace = dvm_job_get_nspace (dvmd_job_get_record (job));
+  guint n = 0;
+
+  for (guint rank = 0; rank < procs->n_rows; rank++)
+    {
+      DvmAppSpec *app = dvm_job_spec_get_app (spec, dvmd_proc_table_row (procs, rank)->app);
+
+      if (g_strcmp0 (dvm_app_spec_get_pset (app), query->pset) != 0)
+        continue;
+      if (++n <= MAX_ROWS)
+        g_variant_builder_add (builder, "(su)", nspace, rank);
+    }
+  return n;
+}
+
+static GVariant *
+get_pset_members (Query *query, int *status)
+{
+  g_autoptr (GPtrArray) jobs = query->pset != NULL ? list_jobs_with_procs (query) : NULL;
+  g_auto (GVariantBuilder) builder = G_VARIANT_BUILDER_INIT (G_VARIANT_TYPE ("a(su)"));
+  guint64 n = 0;
+
+  if (jobs == NULL)
+    return fail (status, DVMD_PMIX_ERR_BAD_PARAM);
+  for (guint i = 0; i < jobs->len && n <= MAX_ROWS; i++)
+    n += add_members (query, jobs->pdata[i], &builder);
+  if (n == 0)
+    return fail (status, DVMD_PMIX_ERR_NOT_FOUND);
+  return n <= MAX_ROWS ? g_variant_builder_end (&builder) : fail (status, DVMD_PMIX_ERR_OUT_OF_RESOURCE);
+}
+
 static const struct
 {
   const char *word;
@@ -444,9 +536,12 @@ static const struct
   { "node-usage", NULL, list_measured_nodes },
   { "nodes", get_nodes },
   { "num-groups", get_num_groups },
+  { "num-psets", get_num_psets },
   { "peers", get_peers },
   { "proc-table", get_proc_table },
   { "proc-usage", NULL, list_nodes_of_ranks },
+  { "pset-members", get_pset_members },
+  { "psets", get_psets },
   { "slots", get_slots },
   { "time-remaining", get_time_remaining },
 };
@@ -461,6 +556,7 @@ read_qualifiers (Query *query, GVariant *dict)
   g_variant_lookup (dict, "node", "&s", &query->node_name);
   g_variant_lookup (dict, "alloc-id", "&s", &query->alloc_id);
   g_variant_lookup (dict, "group", "&s", &query->group);
+  g_variant_lookup (dict, "pset", "&s", &query->pset);
   if (query->nspace != NULL && (query->job = dvmd_core_find_job (query->core, query->nspace)) == NULL)
     return DVMD_PMIX_ERR_NOT_FOUND;
   if (query->node_name != NULL && (query->node = dvmd_node_pool_find (get_pool (query), query->node_name)) == NULL)

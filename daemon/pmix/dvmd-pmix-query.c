@@ -117,7 +117,10 @@ static const QueryKey keys[] = {
   { PMIX_QUERY_NODE_RESOURCE_USAGE, "node-usage", NULL, PMIX_NODE_RESOURCE_USAGE },
   { PMIX_QUERY_NUM_GROUPS, "num-groups", NULL },
   { PMIX_QUERY_PROC_RESOURCE_USAGE, "proc-usage", NULL, PMIX_PROC_RESOURCE_USAGE },
+  { PMIX_QUERY_NUM_PSETS, "num-psets", NULL },
   { PMIX_QUERY_PROC_TABLE, "proc-table", NULL },
+  { PMIX_QUERY_PSET_MEMBERSHIP, "pset-members", NULL },
+  { PMIX_QUERY_PSET_NAMES, "psets", NULL },
   { PMIX_QUERY_RESOLVE_NODE, "nodes", NULL },
   { PMIX_QUERY_RESOLVE_PEERS, "peers", NULL },
   { PMIX_QUERY_SPAWN_SUPPORT, NULL, get_spawn_keys },
@@ -202,6 +205,8 @@ take_qualifier (GVariantDict *dict, const pmix_info_t *info, GError **error)
     return take_text (dict, "alloc-id", info, error);
   if (PMIX_CHECK_KEY (info, PMIX_GROUP_ID))
     return take_text (dict, "group", info, error);
+  if (PMIX_CHECK_KEY (info, PMIX_PSET_NAME))
+    return take_text (dict, "pset", info, error);
   if (PMIX_CHECK_KEY (info, PMIX_PROCID))
     return take_proc (dict, info, error);
   if (PMIX_CHECK_KEY (info, PMIX_RANK))
