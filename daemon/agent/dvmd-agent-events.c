@@ -182,6 +182,20 @@ handle_node_lost (gpointer service, guint source, GVariant *body)
     tell_rank_lost (job, lost[i]);
 }
 
+void
+dvmd_agent_tell_node (DvmdAgent *self, gint32 status, GVariant *details)
+{
+  g_autoptr (GList) jobs = dvmd_agent_list_jobs (self);
+  g_autoptr (GVariant) body = NULL;
+  GVariantBuilder targets;
+
+  g_variant_builder_init (&targets, G_VARIANT_TYPE ("a(su)"));
+  for (GList *l = jobs; l != NULL; l = l->next)
+    g_variant_builder_add (&targets, "(su)", ((const DvmdAgentJob *)l->data)->local->nspace, DVMD_PMIX_RANK_WILDCARD);
+  body = g_variant_ref_sink (g_variant_new ("(isua(su)b@a{sv})", status, "", 0, &targets, TRUE, details));
+  deliver (self, body, NULL);
+}
+
 static const DvmdHandler handlers[] = {
   { DVMD_MSG_EVENT, handle_event },
   { DVMD_MSG_NODE_LOST, handle_node_lost },

@@ -36,6 +36,8 @@ gboolean dvmd_agent_tool_lost (DvmdAgent *self, const char *nspace, guint32 rank
 /* dvmd-agent-events.c */
 /* The PMIx server knows the job: it is told of the events that have come before. */
 void dvmd_agent_tell_early_events (DvmdAgentJob *job);
+/* The DVM tells all processes and tools of this node. details: a{sv}, taken if floating */
+void dvmd_agent_tell_node (DvmdAgent *self, gint32 status, GVariant *details);
 
 /* dvmd-agent-spawn.c */
 /* (transfer full): the request of a rank, without what the agent itself has put into that rank's environment. */

@@ -240,7 +240,10 @@ on_registered (GObject *source, GAsyncResult *result, gpointer user_data)
   if (job->local->n_tried > 0)
     return;
   if (registered)
-    dvmd_agent_start_procs (job);
+    {
+      dvmd_agent_define_psets (job);
+      dvmd_agent_start_procs (job);
+    }
   else
     dvmd_agent_fail_procs (job, DVMD_EXIT_FAILED, error->message);
 }

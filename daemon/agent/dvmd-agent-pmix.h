@@ -20,6 +20,11 @@ gboolean dvmd_agent_has_lost_participant (DvmdAgent *self, const DvmdPmixProc *p
 DvmdPmixJob *dvmd_agent_describe_nodes (DvmdAgent *self, const char *nspace, DvmdMap *map);
 void dvmd_agent_describe_ranks (DvmdPmixJob *description, DvmdMap *map, const DvmdAgentJob *job);
 
+/* dvmd-agent-psets.c */
+/* Before a process of a job that the PMIx server knows is started, and when all have ended. */
+void dvmd_agent_define_psets (DvmdAgentJob *job);
+void dvmd_agent_delete_psets (DvmdAgentJob *job);
+
 /* dvmd-agent-server-end.c: implements server_lost of DvmdPmixHost */
 void dvmd_agent_server_lost (DvmdPmixHost *host, const char *nspace, const char *reason, gboolean has_clients);
 

@@ -14,6 +14,7 @@
 #include "dvmd-agent-binding.h"
 #include "dvmd-agent-environment.h"
 #include "dvmd-agent-fences.h"
+#include "dvmd-agent-pmix.h"
 #include "dvmd-agent-procs.h"
 #include "dvmd-agent-ranks.h"
 #include "dvmd-agent-stage.h"
@@ -257,6 +258,8 @@ check_over (DvmdAgentJob *job)
 
   if (!job->run->ranks_ended || !job->run->nothing_left)
     return;
+  if (job->registered)
+    dvmd_agent_delete_psets (job);
   if (job->registered && !job->run->connecting)
     {
       deregister (job);

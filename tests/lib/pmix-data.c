@@ -13,9 +13,10 @@
  *   types                         publishes values of many types, and compares what it looks up
  *   connect NSPACE[.RANK] [timeout=S], disconnect ...   with all of its own job, and all (or that one) of that one
  *   fence NSPACE                  of both jobs; of its own alone for "."
- *   get NSPACE RANK|job|all KEY [timeout=S] [node=NAME]   what that has put, or what is known of that job
+ *   get NSPACE RANK|job|all KEY [timeout=S] [node=NAME] [app=N]   what that has put, or what is known of that job
  *   put KEY VALUE                 and commits
- *   query KEY[,KEY] [nspace=NAME] [host=NAME] [node=ID] [id=ALLOCATION] [rank=N] [fresh=1]   PMIx_Query_info()
+ *   query KEY[,KEY] [nspace=NAME] [host=NAME] [node=ID] [id=ALLOCATION] [rank=N] [pset=NAME]
+ *                                 [fresh=1]   PMIx_Query_info()
  *   log CHANNEL TEXT [DIRECTIVE]...  CHANNEL: stdout, stderr, syslog, gsys, email; DIRECTIVE: once, tag, time, xml,
  *                                 pri=N, then=CHANNEL (the same text)
  *   credential PATH [types=LIST] [timeout=S]   of this process's user, is written there
@@ -89,6 +90,14 @@ read_options (char **words, pmix_info_t *info, size_t *n)
           PMIX_INFO_LOAD (&info[*n], PMIX_NODE_INFO, NULL, PMIX_BOOL);
           (*n)++;
           PMIX_INFO_LOAD (&info[*n], PMIX_HOSTNAME, *words + 5, PMIX_STRING);
+        }
+      else if (strncmp (*words, "app=", 4) == 0)
+        {
+          uint32_t app = (uint32_t)number;
+
+          PMIX_INFO_LOAD (&info[*n], PMIX_APP_INFO, NULL, PMIX_BOOL);
+          (*n)++;
+          PMIX_INFO_LOAD (&info[*n], PMIX_APPNUM, &app, PMIX_UINT32);
         }
       else if (strncmp (*words, "bad-range=", 10) == 0)
         PMIX_INFO_LOAD (&info[*n], PMIX_RANGE, "wide", PMIX_STRING);
@@ -246,6 +255,8 @@ show_value (const pmix_value_t *value)
     printf (" %lld", (long long)value->data.time);
   else if (value->type == PMIX_TIMEVAL)
     printf (" %lld.%06ld", (long long)value->data.tv.tv_sec, (long)value->data.tv.tv_usec);
+  else if (value->type == PMIX_SIZE)
+    printf (" %zu", value->data.size);
   else if (value->type == PMIX_PROC_RANK)
     printf (" %u", value->data.rank);
   else if (value->type == PMIX_BOOL)
@@ -326,6 +337,8 @@ read_qualifiers (char **words, pmix_info_t *info, size_t *n)
         PMIX_INFO_LOAD (&info[*n], PMIX_QUERY_REFRESH_CACHE, NULL, PMIX_BOOL);
       else if (strncmp (*words, "id=", 3) == 0)
         PMIX_INFO_LOAD (&info[*n], PMIX_ALLOC_ID, *words + 3, PMIX_STRING);
+      else if (strncmp (*words, "pset=", 5) == 0)
+        PMIX_INFO_LOAD (&info[*n], PMIX_PSET_NAME, *words + 5, PMIX_STRING);
       else if (strncmp (*words, "rank=", 5) == 0)
         PMIX_INFO_LOAD (&info[*n], PMIX_RANK, &rank, PMIX_PROC_RANK);
       else

@@ -90,6 +90,14 @@ show_info (const pmix_info_t *info)
       printf (" affected=");
       show_proc (value->data.proc);
     }
+  else if (PMIX_CHECK_KEY (info, PMIX_PSET_NAME) && value->type == PMIX_STRING)
+    printf (" pset=%s", value->data.string);
+  else if (PMIX_CHECK_KEY (info, PMIX_PSET_MEMBERS) && value->type == PMIX_DATA_ARRAY)
+    for (size_t i = 0; i < value->data.darray->size; i++)
+      {
+        printf (i == 0 ? " members=" : ",");
+        show_proc (&((const pmix_proc_t *)value->data.darray->array)[i]);
+      }
   else if (PMIX_CHECK_KEY (info, PMIX_EXIT_CODE) && value->type == PMIX_INT)
     printf (" exit=%d", value->data.integer);
   else if (PMIX_CHECK_KEY (info, PMIX_EVENT_TIMESTAMP))
