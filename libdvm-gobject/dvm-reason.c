@@ -98,9 +98,9 @@ static const Sentence sentences[DVM_REASON_N_CODES] = {
   [DVM_REASON_SUBMITTER_LEFT] = { "submitter-left", "s", N_ ("%s, who ran it, has left") },
   [DVM_REASON_MPI_WITHOUT_SERVER] = { "mpi-without-server", "s",
                                       N_ ("The program is linked with %s, but no rank of the job has called "
-                                          "PMIx_Init: if the ranks are of an MPI job, each was one of its own. MPI "
-                                          "libraries that use PMIx, such as Open MPI, are served; MPICH, which uses "
-                                          "PMI, is not") },
+                                          "PMIx_Init or speaks PMI-1: if the ranks are of an MPI job, each was one of "
+                                          "its own. MPI libraries that use PMIx, such as Open MPI, or PMI-1, such as "
+                                          "MPICH, are served; PMI-2 is not") },
 };
 
 /* "%s" is the next argument, "%2$s" the second: the library's printf() would need a list of arguments. */

@@ -12,6 +12,7 @@
 
 #include "dvmd-agent-binding.h"
 #include "dvmd-agent-devices.h"
+#include "dvmd-agent-pmi.h"
 
 #include "dvmd-call-kind.h"
 
@@ -47,7 +48,7 @@ is_ours (const char *name, gsize length)
   for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
     if (strlen (names[i]) == length && strncmp (names[i], name, length) == 0)
       return TRUE;
-  return length > 5 && strncmp (name, "PMIX_", 5) == 0;
+  return g_str_has_prefix (name, "PMIX_") || g_str_has_prefix (name, "PMI_");
 }
 
 /* Names and values of those variables that a DVM itself has given a process, quoted as for a shell: what a job around
@@ -310,6 +311,7 @@ add_logical_defaults (Environment *environment, DvmdAgentJob *job, GPtrArray *pu
 void
 dvmd_agent_prepare_app_environment (DvmdAgentJob *job, DvmdAgentApp *app)
 {
+  static const char *const pmi[] = { "PMI_FD", "PMI_PORT", "PMI_SPAWNED" };
   Environment environment;
   g_auto (GStrv) defaults = NULL;
   g_auto (GStrv) binding = dvmd_agent_dup_binding_variables (job, app);
@@ -321,6 +323,9 @@ dvmd_agent_prepare_app_environment (DvmdAgentJob *job, DvmdAgentApp *app)
   for (gsize i = 0; app->unset_env != NULL && app->unset_env[i] != NULL; i++)
     environment_remove (&environment, app->unset_env[i]);
   environment_put_all (&environment, (const char *const *)app->environment->strings);
+  /* A user who is in another job has them from there. */
+  for (gsize i = 0; i < G_N_ELEMENTS (pmi); i++)
+    environment_remove (&environment, pmi[i]);
   apply_edits (&environment, job, app);
   if (job->registered)
     defaults = dvmd_pmix_dup_default_environment (dvmd_agent_get_pmix (job->agent), job->local->nspace,
@@ -393,6 +398,12 @@ dvmd_agent_build_environment (DvmdAgentJob *job, DvmdLocalProc *proc, GError **e
   environment_put_all (&environment, (const char *const *)devices);
   add_own_variables (&environment, (const char *const *)app->defaults, (const char *const *)devices);
   environment_put_all (&environment, (const char *const *)pmix);
+  if (dvmd_agent_offers_pmi (job))
+    {
+      environment_printf (&environment, "PMI_FD=%d", DVMD_SPAWN_EXTRA_FD);
+      environment_printf (&environment, "PMI_RANK=%u", proc->rank);
+      environment_printf (&environment, "PMI_SIZE=%u", job->map->num_procs);
+    }
   environment_printf (&environment, "DVM_RANK=%u", proc->rank);
   environment_printf (&environment, "DVM_LOCAL_RANK=%u", proc->local_rank);
   if (job->options.max_restarts > 0)

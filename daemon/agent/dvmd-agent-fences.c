@@ -9,6 +9,7 @@
 #define G_LOG_DOMAIN "dvmd-agent"
 
 #include "dvmd-agent-fences.h"
+#include "dvmd-agent-pmi.h"
 
 typedef struct
 {
@@ -101,6 +102,15 @@ on_timeout (gpointer user_data)
   give_up (self, DVMD_PMIX_ERR_TIMEOUT);
 }
 
+void
+dvmd_agent_answer_fence (DvmdAgent *self, guint64 token, int status, GBytes *data)
+{
+  if (DVMD_CALL_SERVER (token) == DVMD_CALL_SERVER_PMI)
+    dvmd_agent_answer_pmi (self, token, status, data);
+  else if (dvmd_agent_has_pmix (self))
+    dvmd_pmix_complete_fence (dvmd_agent_get_pmix (self), token, status, data);
+}
+
 static DvmdAgentJob *
 find_tree_job (DvmdAgent *self, const DvmdPmixProc *participants, guint n_participants)
 {
@@ -144,7 +154,7 @@ dvmd_agent_contribute_fence (DvmdAgent *self, guint64 token, const DvmdPmixProc 
   own->last++;
   if (take_failed (own, &failure))
     {
-      dvmd_pmix_complete_fence (dvmd_agent_get_pmix (self), token, failure, none);
+      dvmd_agent_answer_fence (self, token, failure, none);
       return TRUE;
     }
   fence = g_new0 (Fence, 1);
@@ -173,7 +183,7 @@ complete (DvmdAgent *self, Fence *fence, int status, GBytes *data)
   guint64 token = fence->token;
 
   g_hash_table_remove (ensure_job (fence->job)->open, &fence->sequence);
-  dvmd_pmix_complete_fence (dvmd_agent_get_pmix (self), token, status, data);
+  dvmd_agent_answer_fence (self, token, status, data);
 }
 
 void

@@ -62,6 +62,7 @@ dvmd_agent_job_free (DvmdAgentJob *self)
   g_clear_pointer (&self->local, dvmd_local_job_unref);
   g_clear_pointer (&self->container, dvmd_container_free);
   g_clear_pointer (&self->credit, dvmd_credit_unref);
+  g_clear_pointer (&self->pmi, dvmd_pmi_server_free);
   g_clear_pointer (&self->map, dvmd_map_free);
   g_clear_pointer (&self->apps, g_ptr_array_unref);
   g_clear_pointer (&self->run, dvmd_agent_run_free);

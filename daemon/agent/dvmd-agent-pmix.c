@@ -298,8 +298,7 @@ handle_fence_done (gpointer service, guint source, GVariant *body)
 
   g_variant_get (body, "(ti@ay)", &token, &status, &data);
   bytes = g_variant_get_data_as_bytes (data);
-  if (dvmd_agent_has_pmix (self))
-    dvmd_pmix_complete_fence (dvmd_agent_get_pmix (self), token, status, bytes);
+  dvmd_agent_answer_fence (self, token, status, bytes);
 }
 
 static void

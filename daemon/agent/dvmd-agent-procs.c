@@ -11,10 +11,13 @@
 #include <signal.h>
 #include <sys/wait.h>
 
+#include <glib/gstdio.h>
+
 #include "dvmd-agent-binding.h"
 #include "dvmd-agent-environment.h"
 #include "dvmd-agent-fences.h"
 #include "dvmd-agent-pmix.h"
+#include "dvmd-agent-pmi.h"
 #include "dvmd-agent-procs.h"
 #include "dvmd-agent-ranks.h"
 #include "dvmd-agent-stage.h"
@@ -403,6 +406,7 @@ on_rank_exit (pid_t pid, int status, gpointer user_data)
   dvmd_container_rank_ended (job->container, pid, NO_LINGER_LIMIT, job->options.kill_grace, NULL, NULL);
   proc->reaped_at = dvmd_clock_monotonic (dvmd_agent_get_parts (job->agent)->clock);
   proc->status = status;
+  dvmd_agent_close_pmi (job, proc);
   /* Whether it had called PMIx_Init and PMIx_Finalize may be on its way from another thread or process. */
   if (job->registered && (proc->flags & DVMD_PROC_FINALIZED) == 0)
     proc->asked = !dvmd_pmix_catch_up (dvmd_agent_get_pmix (job->agent), job->local->nspace, judge_exit, proc);
@@ -503,6 +507,22 @@ dup_indexed_argv (DvmdAgentJob *job, const DvmdLocalProc *proc)
   return argv;
 }
 
+/* With the descriptor by which it may speak PMI. */
+static pid_t
+spawn_proc (DvmdAgentJob *job, DvmdLocalProc *proc, DvmdSpawnRequest *request, int *exit_code, GError **error)
+{
+  pid_t pid;
+
+  if (dvmd_agent_offers_pmi (job) && (request->extra_fd = dvmd_agent_open_pmi (job, proc, error)) < 0)
+    return -1;
+  pid = dvmd_container_spawn (job->container, request, on_rank_exit, job, exit_code, error);
+  if (request->extra_fd >= 0)
+    g_close (request->extra_fd, NULL);
+  if (pid < 0)
+    dvmd_agent_close_pmi (job, proc);
+  return pid;
+}
+
 static gboolean
 start_proc (DvmdAgentJob *job, DvmdLocalProc *proc, int *exit_code, GError **error)
 {
@@ -537,7 +557,7 @@ start_proc (DvmdAgentJob *job, DvmdLocalProc *proc, int *exit_code, GError **err
   request.cpus = cpus;
   /* For a debugger, or because its job is paused still. */
   request.stopped = awaits_debugger || (proc->n_restarts > 0 && proc->restart.stopped);
-  pid = dvmd_container_spawn (job->container, &request, on_rank_exit, job, exit_code, error);
+  pid = spawn_proc (job, proc, &request, exit_code, error);
   if (pid < 0)
     {
       dvmd_pipes_free (pipes);

@@ -103,6 +103,21 @@ child_enter_cgroup (Child *child)
     child_fail (child, STAGE_CGROUP, errno);
 }
 
+/* After all others have been set to be closed. */
+IN_CHILD static void
+child_set_extra_descriptor (Child *child)
+{
+  int fd = child->request->extra_fd;
+  long result = 0;
+
+  if (fd == DVMD_SPAWN_EXTRA_FD)
+    result = syscall (SYS_fcntl, fd, F_SETFD, 0);
+  else if (fd >= 0)
+    result = syscall (SYS_dup3, fd, DVMD_SPAWN_EXTRA_FD, 0);
+  if (result < 0)
+    child_fail (child, STAGE_DESCRIPTORS, errno);
+}
+
 IN_CHILD static void
 child_set_descriptors (Child *child)
 {
@@ -130,8 +145,10 @@ child_set_descriptors (Child *child)
       /* A kernel before 5.11. */
       syscall (SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit);
       for (rlim_t fd = 3; fd < limit.rlim_cur; fd++)
-        syscall (SYS_close, (int)fd);
+        if ((int)fd != child->request->extra_fd)
+          syscall (SYS_close, (int)fd);
     }
+  child_set_extra_descriptor (child);
 }
 
 IN_CHILD static void

@@ -18,6 +18,9 @@ G_BEGIN_DECLS
 
 typedef struct _DvmdSpawner DvmdSpawner;
 
+/* Shell scripts use the descriptors 3 to 9 as they like, and shells those from 10 on that are free. */
+#define DVMD_SPAWN_EXTRA_FD 20
+
 /* Exit codes that a user sees for a process that could not be started (as shells have them). */
 #define DVMD_EXIT_NOT_FOUND      127
 #define DVMD_EXIT_NOT_EXECUTABLE 126
@@ -34,10 +37,12 @@ typedef struct
   const char *const *envp;
   /* (nullable): the daemon's own directory */
   const char *cwd;
-  /* Descriptors for 0, 1, 2 (borrowed); -1 is /dev/null. Nothing else stays open in the child. */
+  /* Descriptors for 0, 1, 2 (borrowed); -1 is /dev/null. Nothing else but extra_fd stays open in the child. */
   int stdin_fd;
   int stdout_fd;
   int stderr_fd;
+  /* (borrowed): a descriptor besides these, which the child has as DVMD_SPAWN_EXTRA_FD; -1 for none */
+  int extra_fd;
   /* stdin_fd is a terminal: new session, and it becomes the controlling terminal. Else: new process group. */
   gboolean pty;
   /* New session without a terminal: it can ask nobody. */
@@ -54,7 +59,7 @@ typedef struct
 /* A request with no descriptors, directory, cpus, cgroup. */
 #define DVMD_SPAWN_REQUEST_INIT                                                                                        \
   {                                                                                                                    \
-    .stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1, .cgroup_fd = -1                                                  \
+    .stdin_fd = -1, .stdout_fd = -1, .stderr_fd = -1, .extra_fd = -1, .cgroup_fd = -1                                  \
   }
 
 DvmdSpawner *dvmd_spawner_new (GError **error);

@@ -443,12 +443,12 @@ static const DvmdPmixRemoteFuncs remote_funcs = {
   .ended = on_ended,
 };
 
-/* The id of a server is a part of tokens, which have 16 bits for it; the highest is that of collectives. */
+/* The id of a server is a part of tokens, which have 16 bits for it; the highest two are taken. */
 static guint
 next_id (DvmdPmixServers *self)
 {
   do
-    self->last_id = self->last_id % 0xfffe + 1;
+    self->last_id = self->last_id % (DVMD_CALL_SERVER_PMI - 1) + 1;
   while (dvmd_pmix_servers_find (self, self->last_id) != NULL);
   return self->last_id;
 }

@@ -45,6 +45,8 @@ G_BEGIN_DECLS
 /* The number that a token has, of the PMIx server of the one who asks, among those of its node. */
 #define DVMD_CALL_SERVER_SHIFT  48
 #define DVMD_CALL_SERVER(token) ((guint)((token) >> DVMD_CALL_SERVER_SHIFT))
+/* Of a rank that speaks PMI-1; PMIx servers have lower ones, and their collectives the highest. */
+#define DVMD_CALL_SERVER_PMI 0xfffe
 
 /* Values that the job's processes are told besides: application or G_MAXUINT32, key, packed value. */
 #define DVMD_SPAWN_INFO      "pmix-info"

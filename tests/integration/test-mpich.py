@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Programs of an MPI library that does not use PMIx: each rank takes itself for the only one, and the job's reason says so."""
+"""Programs whose MPI library uses neither PMIx nor PMI-1: each rank takes itself for the only one, and the job's reason says so."""
 
 import os
 import subprocess
@@ -11,7 +11,7 @@ from dvmtest import NOTIFIED, PROC_TERMINATED
 MPICH = os.environ.get('DVM_TEST_MPICH', '')
 OPEN_MPI = os.environ.get('DVM_TEST_MPI_FINALIZE', '')
 CLI = os.path.join(os.environ['DVM_TEST_BUILD'], 'cli', 'dvm-cli')
-SENTENCE = 'linked with libmpich.so.12, but no rank of the job has called PMIx_Init'
+SENTENCE = 'linked with libmpich.so.12, but no rank of the job has called PMIx_Init or speaks PMI-1'
 
 
 @unittest.skipUnless(MPICH and os.path.exists(MPICH), 'no MPICH')

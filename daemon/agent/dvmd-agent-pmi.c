@@ -1,0 +1,120 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Ranks that speak PMI-1 are for the agent what clients of its PMIx server are: they come in by the same interface.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-agent"
+
+#include "dvmd-agent-pmi.h"
+
+#include "dvmd-agent-host.h"
+#include "dvmd-pmi-mapping.h"
+
+static void
+initialized (guint32 rank, gpointer user_data)
+{
+  DvmdAgentJob *job = user_data;
+
+  dvmd_pmix_host_connected (DVMD_PMIX_HOST (job->agent), job->local->nspace, rank);
+}
+
+static void
+finalized (guint32 rank, gpointer user_data)
+{
+  DvmdAgentJob *job = user_data;
+
+  dvmd_pmix_host_finalized (DVMD_PMIX_HOST (job->agent), job->local->nspace, rank);
+}
+
+static void
+lost (guint32 rank, gpointer user_data)
+{
+  DvmdAgentJob *job = user_data;
+
+  dvmd_pmix_host_lost (DVMD_PMIX_HOST (job->agent), job->local->nspace, rank);
+}
+
+static void
+aborted (guint32 rank, int status, gpointer user_data)
+{
+  DvmdAgentJob *job = user_data;
+
+  dvmd_pmix_host_abort (DVMD_PMIX_HOST (job->agent), job->local->nspace, rank, status, NULL, NULL, 0);
+}
+
+/* There is one at a time of a job: its id is the token. A fence looks by itself for those that are lost. */
+static void
+exchange (GBytes *news, gboolean any_lost, gpointer user_data)
+{
+  DvmdAgentJob *job = user_data;
+  g_autoptr (GArray) nodes = dvmd_map_get_nodes (job->map);
+  const guint64 token = (guint64)DVMD_CALL_SERVER_PMI << DVMD_CALL_SERVER_SHIFT | job->local->id;
+  const DvmdPmixProc all = { job->local->nspace, DVMD_PMIX_RANK_WILDCARD };
+
+  if (nodes->len == 1)
+    dvmd_pmi_server_exchanged (job->pmi, !any_lost, NULL);
+  else
+    dvmd_pmix_host_fence (DVMD_PMIX_HOST (job->agent), token, &all, 1, news, TRUE, 0);
+}
+
+void
+dvmd_agent_answer_pmi (DvmdAgent *self, guint64 token, int status, GBytes *data)
+{
+  DvmdAgentJob *job = dvmd_agent_find_job (self, (guint32)token);
+
+  if (job != NULL && job->pmi != NULL)
+    dvmd_pmi_server_exchanged (job->pmi, status == DVMD_PMIX_SUCCESS, data);
+}
+
+static char *
+build_mapping (gpointer user_data)
+{
+  DvmdAgentJob *job = user_data;
+  g_autoptr (DvmdProcTable) table = dvmd_map_expand (job->map);
+  g_autofree guint32 *nodes = g_new (guint32, table->n_rows);
+
+  for (guint rank = 0; rank < table->n_rows; rank++)
+    nodes[rank] = dvmd_proc_table_row (table, rank)->node;
+  return dvmd_pmi_mapping_build (nodes, table->n_rows);
+}
+
+static const DvmdPmiFuncs funcs = {
+  .initialized = initialized,
+  .finalized = finalized,
+  .lost = lost,
+  .aborted = aborted,
+  .exchange = exchange,
+  .build_mapping = build_mapping,
+};
+
+gboolean
+dvmd_agent_offers_pmi (const DvmdAgentJob *job)
+{
+  return job->registered;
+}
+
+int
+dvmd_agent_open_pmi (DvmdAgentJob *job, const DvmdLocalProc *proc, GError **error)
+{
+  const DvmdPmiSettings settings = {
+    .clock = dvmd_agent_get_parts (job->agent)->clock,
+    .context = dvmd_agent_get_parts (job->agent)->context,
+    .nspace = job->local->nspace,
+    .universe_size = job->universe,
+    .n_local = job->local->procs->len,
+  };
+
+  if (job->pmi == NULL)
+    job->pmi = dvmd_pmi_server_new (&settings, &funcs, job);
+  return dvmd_pmi_server_open (job->pmi, proc->local_rank, proc->rank, proc->app, error);
+}
+
+void
+dvmd_agent_close_pmi (DvmdAgentJob *job, const DvmdLocalProc *proc)
+{
+  if (job->pmi != NULL)
+    dvmd_pmi_server_rank_ended (job->pmi, proc->local_rank);
+}

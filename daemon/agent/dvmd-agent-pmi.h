@@ -1,0 +1,20 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-agent-job.h"
+
+G_BEGIN_DECLS
+
+/* The ranks of the job may speak PMI-1. */
+gboolean dvmd_agent_offers_pmi (const DvmdAgentJob *job);
+/* (transfer full): the descriptor that the process is to have, -1 with an error */
+int dvmd_agent_open_pmi (DvmdAgentJob *job, const DvmdLocalProc *proc, GError **error);
+/* It has ended, or was not started. What it has said until then is known. */
+void dvmd_agent_close_pmi (DvmdAgentJob *job, const DvmdLocalProc *proc);
+/* To a fence whose token is of DVMD_CALL_SERVER_PMI. */
+void dvmd_agent_answer_pmi (DvmdAgent *self, guint64 token, int status, GBytes *data);
+
+G_END_DECLS

@@ -1,0 +1,56 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-clock.h"
+#include "dvmd-pmi-table.h"
+
+G_BEGIN_DECLS
+
+/* The PMI-1 server of one job on one node. All of it happens on one main context. */
+typedef struct _DvmdPmiServer DvmdPmiServer;
+
+typedef struct
+{
+  DvmdClock *clock;
+  GMainContext *context; /* (nullable) */
+  const char *nspace;    /* of the job; its key space has that name */
+  guint32 universe_size;
+  guint n_local; /* ranks here */
+} DvmdPmiSettings;
+
+/* What ranks have done, and what the server needs of others. None of them frees the server. */
+typedef struct
+{
+  void (*initialized) (guint32 rank, gpointer user_data);
+  void (*finalized) (guint32 rank, gpointer user_data);
+  /* It comes no more, and has not finalized. */
+  void (*lost) (guint32 rank, gpointer user_data);
+  /* The whole job is to end. */
+  void (*aborted) (guint32 rank, int status, gpointer user_data);
+  /*
+   * All ranks of this node that have not left are in a barrier: dvmd_pmi_server_exchanged() follows, once, also from
+   * within. lost: some have left without finalizing, so that it fails.
+   */
+  void (*exchange) (GBytes *news, gboolean lost, gpointer user_data);
+  /* (transfer full): as dvmd_pmi_mapping_build() makes it */
+  char *(*build_mapping) (gpointer user_data);
+} DvmdPmiFuncs;
+
+DvmdPmiServer *dvmd_pmi_server_new (const DvmdPmiSettings *settings, const DvmdPmiFuncs *funcs, gpointer user_data);
+void dvmd_pmi_server_free (DvmdPmiServer *self);
+/*
+ * For a rank that is about to be started, or started again: (transfer full) the descriptor that it inherits, or -1.
+ * index: of the ranks here.
+ */
+int dvmd_pmi_server_open (DvmdPmiServer *self, guint index, guint32 rank, guint32 app, GError **error);
+/* Its process has ended, or was never started; what it said before is taken first. */
+void dvmd_pmi_server_rank_ended (DvmdPmiServer *self, guint index);
+/* news (nullable): of all nodes that take part, in any order; FALSE: the barrier has failed */
+void dvmd_pmi_server_exchanged (DvmdPmiServer *self, gboolean success, GBytes *news);
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdPmiServer, dvmd_pmi_server_free)
+
+G_END_DECLS

@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A rank that speaks PMI-1 as it is told: each argument is sent, with a line feed, and an answer to it printed.
+
+Of "N:TEXT" only rank N sends TEXT. "@wait" prints an answer, "@raw COUNT" sends so many bytes without an end, "@die" is the end
+by a signal, "@exit" one without anything, "@kvs" in a text is the name of the key space.
+"""
+
+import os
+import signal
+import socket
+import sys
+
+rank = int(os.environ['PMI_RANK'])
+pmi = socket.socket(fileno=int(os.environ['PMI_FD']))
+stream = pmi.makefile('r', newline='\n')
+kvs = os.environ['DVM_JOBID']
+
+
+def hear():
+    try:
+        line = stream.readline()
+    except ConnectionError:
+        line = ''
+    os.write(1, f'{rank}: {line.strip() if line else "the end"}\n'.encode())
+
+
+for text in sys.argv[1:]:
+    number, colon, rest = text.partition(':')
+    if colon and number.isdigit():
+        if int(number) != rank:
+            continue
+        text = rest
+    if text == '@die':
+        os.kill(os.getpid(), signal.SIGKILL)
+    elif text == '@exit':
+        sys.exit(0)
+    elif text == '@wait':
+        hear()
+    elif text.startswith('@raw '):
+        try:
+            pmi.sendall(b'x' * int(text.split()[1]))
+        except OSError:
+            pass
+        hear()
+    else:
+        pmi.sendall(text.replace('@kvs', kvs).replace('@rank', str(rank)).encode() + b'\n')
+        if not text.startswith('cmd=abort'):
+            hear()

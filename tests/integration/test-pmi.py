@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Programs that speak PMI-1, those of MPICH and such as make mistakes, on one node and on several."""
+
+import os
+import signal
+import sys
+import unittest
+
+import dvmtest
+from dvmtest import ABORTED_BY_SIG, ABORTED_WO_SYNC, CALLED_ABORT, NOTIFIED
+
+# Nodes that are lost stay DOWN here.
+os.environ['DVM_HEAL'] = 'false'
+
+WORLD = os.environ.get('DVM_TEST_MPICH_WORLD', '')
+TALK = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'pmi-talk.py')]
+INIT = 'cmd=init pmi_version=1 pmi_subversion=1'
+GREETING = 'cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0'
+SHAPES = ({'slots': 4}, {'slots': 2, 'settings': ['nodes=4']}, {'slots': 2, 'settings': ['nodes=4', 'radix=2']})
+
+
+@unittest.skipUnless(WORLD and os.path.exists(WORLD), 'no MPICH')
+class Mpich(dvmtest.Case):
+    def check_world(self, done, size, here, universe):
+        self.assert_success(done)
+        self.assertEqual(done.result['reason'], '')
+        total, halves = sum(range(size)), (sum(range(0, size, 2)), sum(range(1, size, 2)))
+        expected = [f'{rank} of {size}: {total} {halves[rank % 2]}, {here} here, {universe} in all' for rank in range(size)]
+        self.assertEqual(sorted(done.out.decode().splitlines()), expected)
+
+    def test_one_node(self):
+        dvm = self.dvm(slots=4)
+        for size in (1, 2, 4):
+            self.check_world(dvm.run([WORLD], np=size), size, size, 4)
+
+    def test_nodes(self):
+        for radix in ('2', '32'):
+            dvm = self.dvm(slots=2, settings=['nodes=4', f'radix={radix}'])
+            for map_by in ('slot', 'node'):
+                self.check_world(dvm.run([WORLD], np=8, map_by=map_by), 8, 2, 8)
+            self.check_world(dvm.run([WORLD], np=4, map_by='node'), 4, 1, 8)
+            self.check_world(dvm.run([], apps=[{'argv': [WORLD], 'np': 3}, {'argv': [WORLD], 'np': 5}]), 8, 2, 8)
+
+    def test_abort(self):
+        for shape in SHAPES:
+            done = self.dvm(**shape).run([WORLD, 'abort', '7'], np=4)
+            self.assertEqual((done.state, done.result['exit-code']), (CALLED_ABORT, 7), done)
+            self.assertRegex(done.result['reason'], '^Rank 1 ')
+
+    def test_killed(self):
+        for shape in SHAPES:
+            done = self.dvm(**shape).run([WORLD, 'die'], np=4)
+            self.assertEqual((done.state, done.result['exit-signal']), (ABORTED_BY_SIG, signal.SIGKILL), done)
+            self.assertRegex(done.result['reason'], '^Rank 1 ')
+
+    def test_no_finalize(self):
+        done = self.dvm(slots=2, settings=['nodes=2']).run([WORLD, 'exit'], np=4)
+        self.assertEqual(done.state, ABORTED_WO_SYNC, done)
+        self.assertRegex(done.result['reason'], '^Rank 1 ')
+
+    def test_spawn(self):
+        done = self.dvm(slots=2, settings=['nodes=2']).run([WORLD, 'spawn'], np=2)
+        self.assert_success(done)
+        self.assertIn(b'spawn refused\n', done.out)
+
+
+class Talk(dvmtest.Case):
+    def talk(self, dvm, *texts, np=1, **options):
+        done = dvm.run([*TALK, *texts], np=np, **options)
+        return done, sorted(done.out.decode().splitlines())
+
+    def test_answers(self):
+        """To each command, and to what is too long or unknown."""
+        dvm = self.dvm(slots=3)
+        put = 'cmd=put kvsname=@kvs key='
+        get = 'cmd=get kvsname=@kvs key='
+        pairs = (
+            (INIT, GREETING), ('cmd=get_maxes', 'cmd=maxes rc=0 kvsname_max=256 keylen_max=64 vallen_max=1024'),
+            ('cmd=get_universe_size', 'cmd=universe_size rc=0 size=3'), ('cmd=get_appnum', 'cmd=appnum rc=0 appnum=0'),
+            (put + 'a value=b=c', 'cmd=put_result rc=0 msg=success'), (get + 'a', 'cmd=get_result rc=0 msg=success value=b=c'),
+            (get + 'b', 'cmd=get_result rc=-1 msg=key_not_found value=unknown'),
+            ('cmd=get kvsname=other key=a', 'cmd=get_result rc=-1 msg=unknown_kvsname value=unknown'),
+            ('cmd=put key=a value=b', 'cmd=put_result rc=-1 msg=unknown_kvsname'),
+            (put + 'k' * 65 + ' value=v', 'cmd=put_result rc=-1 msg=invalid_key'),
+            (put + 'k value=' + 'v' * 1025, 'cmd=put_result rc=-1 msg=value_too_long'),
+            (get + 'PMI_process_mapping', 'cmd=get_result rc=0 msg=success value=(vector,(0,1,1))'),
+            ('cmd=publish_name service=s port=p', 'cmd=publish_result rc=-1 msg=not_supported'),
+            ('cmd=unpublish_name service=s', 'cmd=unpublish_result rc=-1 msg=not_supported'),
+            ('cmd=lookup_name service=s', 'cmd=lookup_result rc=-1 msg=not_supported'),
+            ('mcmd=spawn\nnprocs=1\nexecname=a\ntotspawns=2\nspawnssofar=1\narg1=x y\nendcmd\n'
+             'mcmd=spawn\ntotspawns=2\nspawnssofar=2\nendcmd', 'cmd=spawn_result rc=-1 msg=not_supported'),
+            ('cmd=barrier_in', 'cmd=barrier_out rc=0'), ('cmd=finalize', 'cmd=finalize_ack rc=0'))
+        done, _ = self.talk(dvm, *(text for text, _ in pairs))
+        self.assert_success(done)
+        self.assertEqual(done.out.decode().splitlines(), ['0: ' + answer for _, answer in pairs])
+
+    def test_no_sense(self):
+        """The connection ends, and with it the job, as it does of a rank that has not finalized."""
+        dvm = self.dvm(slots=2)
+        for text in ('nonsense', 'cmd=', 'cmd=unknown', '=x', '@raw 20000', INIT, 'mcmd=spawn\ntotspawns=many\nendcmd'):
+            done, lines = self.talk(dvm, INIT, text)
+            self.assertEqual(done.state, ABORTED_WO_SYNC, (text, done))
+            self.assertEqual(lines[-1], '0: the end', text)
+        # Before init: it has not begun, and so need not end.
+        done, lines = self.talk(dvm, 'cmd=get_maxes')
+        self.assert_success(done)
+        self.assertEqual(lines, ['0: the end'])
+        done, lines = self.talk(dvm, 'cmd=init pmi_version=2 pmi_subversion=0')
+        self.assertEqual(lines, ['0: ' + GREETING.replace('rc=0', 'rc=-1')])
+        self.assert_success(dvm.run(['true']))
+
+    def test_pairs_of_all(self):
+        """Each rank gets, after the barrier, what all others have put, once more in the next one."""
+        for shape in SHAPES:
+            dvm = self.dvm(**shape)
+            texts = [INIT]
+            for turn in 'xy':
+                texts += [f'cmd=put kvsname=@kvs key=k@rank value={turn}@rank', 'cmd=barrier_in']
+                texts += [f'cmd=get kvsname=@kvs key=k{rank}' for rank in range(4)] + ['cmd=barrier_in']
+            done, lines = self.talk(dvm, *texts, 'cmd=finalize', np=4)
+            self.assert_success(done)
+            for rank in range(4):
+                got = [line.rpartition('=')[2] for line in done.out.decode().splitlines() if line.startswith(f'{rank}: cmd=get')]
+                self.assertEqual(got, [f'{turn}{other}' for turn in 'xy' for other in range(4)], done)
+
+    def test_dies_before_barrier(self):
+        """Nobody waits for it for ever, on its node or elsewhere; without end of its own it is the first failure."""
+        for shape in SHAPES:
+            dvm = self.dvm(**shape)
+            done, _ = self.talk(dvm, INIT, '1:@die', 'cmd=barrier_in', np=4)
+            self.assertEqual(done.state, ABORTED_BY_SIG, done)
+            self.assertRegex(done.result['reason'], '^Rank 1 ')
+            done, _ = self.talk(dvm, INIT, '1:@exit', 'cmd=barrier_in', np=4)
+            self.assertEqual(done.state, ABORTED_WO_SYNC, done)
+            self.assertRegex(done.result['reason'], '^Rank 1 ')
+
+    def test_others_are_told(self):
+        """In a job that may lose ranks the barrier fails for those that are left."""
+        done, lines = self.talk(self.dvm(slots=3), INIT, '1:@die', 'cmd=barrier_in', 'cmd=finalize', np=3, recoverable=True)
+        for rank in (0, 2):
+            self.assertIn(f'{rank}: cmd=barrier_failed rc=-1 msg=other_ranks_do_not_come', lines, done)
+
+    def test_node_lost(self):
+        """While its ranks are awaited in a barrier."""
+        for radix in ('2', '32'):
+            dvm = self.dvm(slots=1, settings=['nodes=3', f'radix={radix}'])
+            job, out, _ = dvm.start([*TALK, INIT, '2:@wait', 'cmd=barrier_in', 'cmd=finalize'], np=3, map_by='node',
+                                    recoverable=True)
+            dvmtest.wait_until(lambda: out.data.count(b'init') == 3, 'init of all')  # pylint: disable=cell-var-from-loop
+            os.kill(next(row['Pid'] for row in dvm.get_nodes() if row['Name'] == 'node3'), signal.SIGKILL)
+            job.wait()
+            lines = sorted(out.finish().decode().splitlines())
+            for rank in (0, 1):
+                self.assertIn(f'{rank}: cmd=barrier_failed rc=-1 msg=other_ranks_do_not_come', lines)
+
+    def test_plain(self):
+        """Without PMIx there is no PMI either, and nothing of a job around this one."""
+        dvm = self.dvm(slots=1, env={'PMI_FD': '7', 'PMI_RANK': '3'})
+        done = dvm.run(['sh', '-c', 'env | grep ^PMI_; ls /proc/self/fd'], personality='plain', env={'PMI_FD': '8'})
+        self.assertNotIn(b'PMI_', done.out)
+        self.assertNotIn(b'20\n', done.out)
+        done = dvm.run(['sh', '-c', 'env | grep ^PMI_ | sort'], env={'PMI_FD': '8', 'PMI_SPAWNED': '1'})
+        self.assertEqual(done.out, b'PMI_FD=20\nPMI_RANK=0\nPMI_SIZE=1\n')
+        self.assertEqual(done.state, NOTIFIED)
+
+
+if __name__ == '__main__':
+    dvmtest.main()
