@@ -29,8 +29,8 @@ typedef struct
 static const Sentence sentences[DVM_REASON_N_CODES] = {
   [DVM_REASON_RANK_SIGNAL] = { "rank-signal", "usis", N_ ("Rank %s on %s was ended by signal %s (%s)") },
   [DVM_REASON_RANK_WITHOUT_FINALIZE] = { "rank-without-finalize", "usi",
-                                         N_ ("Rank %s on %s called PMIx_Init but ended with status %s without "
-                                             "PMIx_Finalize") },
+                                         N_ ("Rank %s on %s called PMIx_Init or MPI_Init but ended with status %s "
+                                             "without finalizing") },
   [DVM_REASON_RANK_WITHOUT_INIT] = { "rank-without-init", "us",
                                      N_ ("Rank %s on %s ended without calling PMIx_Init, but others of its job have "
                                          "called it and would wait for it") },

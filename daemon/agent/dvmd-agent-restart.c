@@ -27,7 +27,7 @@ static const char *
 find_obstacle (DvmdAgentJob *job, const DvmdLocalProc *proc, gboolean connecting)
 {
   if (proc->flags & DVMD_PROC_REGISTERED)
-    return "it has called PMIx_Init";
+    return "it has called PMIx_Init or MPI_Init";
   if (connecting)
     return "it was killed while it may have been in PMIx_Init";
   if (WIFSIGNALED (proc->status) && job->registered && !dvmd_agent_has_pmix_servers (job->agent))

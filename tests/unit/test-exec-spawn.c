@@ -311,6 +311,26 @@ test_descriptors (Fixture *fixture, gconstpointer data)
     close (inherited[i]);
 }
 
+/* Wherever the daemon has it. */
+static void
+test_extra_descriptor (Fixture *fixture, gconstpointer data)
+{
+  static const int places[] = { 3, DVMD_SPAWN_EXTRA_FD, 500 };
+
+  for (guint i = 0; i < G_N_ELEMENTS (places); i++)
+    {
+      int fd = open ("/dev/null", O_RDONLY | O_CLOEXEC);
+      g_autofree char *text = NULL;
+
+      fixture->request.extra_fd = fcntl (fd, F_DUPFD_CLOEXEC, places[i]);
+      text = run_shell (fixture, "ls /proc/$$/fd; readlink /proc/$$/fd/20");
+      g_assert_cmpstr (text, ==, "0\n1\n2\n20\n/dev/null\n");
+      close (fixture->request.extra_fd);
+      close (fd);
+    }
+  fixture->request.extra_fd = -1;
+}
+
 static void
 test_crossed_descriptors (Fixture *fixture, gconstpointer data)
 {
@@ -629,6 +649,7 @@ main (int argc, char **argv)
   add ("large-environment", test_large_environment);
   add ("many-arguments", test_many_arguments);
   add ("descriptors", test_descriptors);
+  add ("extra-descriptor", test_extra_descriptor);
   add ("crossed-descriptors", test_crossed_descriptors);
   add ("signals", test_signals);
   add ("group", test_group);
