@@ -11,7 +11,7 @@ G_BEGIN_DECLS
 /* FALSE: it does not go by the tree. */
 gboolean dvmd_agent_contribute_fence (DvmdAgent *self, guint64 token, const DvmdPmixProc *participants,
                                       guint n_participants, int status, GBytes *data, guint timeout);
-/* Whoever has come to the fence is answered. data: empty unless it succeeded */
+/* An answer for the rank or the library that has come to the fence. data: empty unless it succeeded */
 void dvmd_agent_answer_fence (DvmdAgent *self, guint64 token, int status, GBytes *data);
 /* The ranks of the job that wait in a fence get an error. */
 void dvmd_agent_end_fences (DvmdAgentJob *job);

@@ -10,7 +10,6 @@
 #include "dvmd-launch-options.h"
 #include "dvmd-map-devices.h"
 #include "dvmd-pipes.h"
-#include "dvmd-pmi-server.h"
 
 G_BEGIN_DECLS
 
@@ -53,7 +52,6 @@ struct _DvmdAgentJob
   char *session_dir;    /* (nullable): where the files are that the job brought along */
   DvmdContainer *container;
   DvmdCredit *credit;
-  DvmdPmiServer *pmi; /* (nullable): no rank was started that may speak it */
   DvmdAgentRun *run;
   gboolean killed;
   GPtrArray *cpus;         /* (nullable): by local rank: what the process is bound to */

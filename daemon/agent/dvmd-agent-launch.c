@@ -12,6 +12,7 @@
 #include "dvmd-agent-devices.h"
 #include "dvmd-agent-fences.h"
 #include "dvmd-agent-host.h"
+#include "dvmd-agent-pmi.h"
 #include "dvmd-agent-pmix.h"
 #include "dvmd-agent-procs.h"
 #include "dvmd-agent-stage.h"
@@ -50,6 +51,7 @@ void
 dvmd_agent_job_free (DvmdAgentJob *self)
 {
   dvmd_agent_forget_fences (self);
+  dvmd_agent_forget_pmi (self);
   dvmd_clock_remove_timer (dvmd_agent_get_parts (self->agent)->clock, self->timer);
   for (guint i = 0; self->local != NULL && i < self->local->procs->len; i++)
     {
@@ -62,7 +64,6 @@ dvmd_agent_job_free (DvmdAgentJob *self)
   g_clear_pointer (&self->local, dvmd_local_job_unref);
   g_clear_pointer (&self->container, dvmd_container_free);
   g_clear_pointer (&self->credit, dvmd_credit_unref);
-  g_clear_pointer (&self->pmi, dvmd_pmi_server_free);
   g_clear_pointer (&self->map, dvmd_map_free);
   g_clear_pointer (&self->apps, g_ptr_array_unref);
   g_clear_pointer (&self->run, dvmd_agent_run_free);

@@ -12,6 +12,14 @@
 
 #include "dvmd-agent-host.h"
 #include "dvmd-pmi-mapping.h"
+#include "dvmd-pmi-server.h"
+
+/* The struct of the service: DvmdAgentJob -> DvmdPmiServer, of jobs of which a rank was started. */
+static GHashTable *
+get_servers (DvmdAgent *agent)
+{
+  return dvmd_agent_services_get (agent, &dvmd_agent_pmi_service);
+}
 
 static void
 initialized (guint32 rank, gpointer user_data)
@@ -55,7 +63,7 @@ exchange (GBytes *news, gboolean any_lost, gpointer user_data)
   const DvmdPmixProc all = { job->local->nspace, DVMD_PMIX_RANK_WILDCARD };
 
   if (nodes->len == 1)
-    dvmd_pmi_server_exchanged (job->pmi, !any_lost, NULL);
+    dvmd_pmi_server_exchanged (g_hash_table_lookup (get_servers (job->agent), job), !any_lost, NULL);
   else
     dvmd_pmix_host_fence (DVMD_PMIX_HOST (job->agent), token, &all, 1, news, TRUE, 0);
 }
@@ -64,9 +72,10 @@ void
 dvmd_agent_answer_pmi (DvmdAgent *self, guint64 token, int status, GBytes *data)
 {
   DvmdAgentJob *job = dvmd_agent_find_job (self, (guint32)token);
+  DvmdPmiServer *server = job != NULL ? g_hash_table_lookup (get_servers (self), job) : NULL;
 
-  if (job != NULL && job->pmi != NULL)
-    dvmd_pmi_server_exchanged (job->pmi, status == DVMD_PMIX_SUCCESS, data);
+  if (server != NULL)
+    dvmd_pmi_server_exchanged (server, status == DVMD_PMIX_SUCCESS, data);
 }
 
 static char *
@@ -106,15 +115,47 @@ dvmd_agent_open_pmi (DvmdAgentJob *job, const DvmdLocalProc *proc, GError **erro
     .universe_size = job->universe,
     .n_local = job->local->procs->len,
   };
+  DvmdPmiServer *server = g_hash_table_lookup (get_servers (job->agent), job);
 
-  if (job->pmi == NULL)
-    job->pmi = dvmd_pmi_server_new (&settings, &funcs, job);
-  return dvmd_pmi_server_open (job->pmi, proc->local_rank, proc->rank, proc->app, error);
+  if (server == NULL)
+    {
+      server = dvmd_pmi_server_new (&settings, &funcs, job);
+      g_hash_table_insert (get_servers (job->agent), job, server);
+    }
+  return dvmd_pmi_server_open (server, proc->local_rank, proc->rank, proc->app, error);
 }
 
 void
 dvmd_agent_close_pmi (DvmdAgentJob *job, const DvmdLocalProc *proc)
 {
-  if (job->pmi != NULL)
-    dvmd_pmi_server_rank_ended (job->pmi, proc->local_rank);
+  DvmdPmiServer *server = g_hash_table_lookup (get_servers (job->agent), job);
+
+  if (server != NULL)
+    dvmd_pmi_server_rank_ended (server, proc->local_rank);
 }
+
+void
+dvmd_agent_forget_pmi (DvmdAgentJob *job)
+{
+  g_hash_table_remove (get_servers (job->agent), job);
+}
+
+/* ---- the service ---- */
+
+static gpointer
+create (DvmdAgent *agent, const DvmdAgentSettings *settings)
+{
+  return g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)dvmd_pmi_server_free);
+}
+
+static void
+servers_free (gpointer service)
+{
+  g_hash_table_unref (service);
+}
+
+const DvmdAgentService dvmd_agent_pmi_service = {
+  .name = "pmi",
+  .create = create,
+  .free = servers_free,
+};

@@ -14,6 +14,8 @@ gboolean dvmd_agent_offers_pmi (const DvmdAgentJob *job);
 int dvmd_agent_open_pmi (DvmdAgentJob *job, const DvmdLocalProc *proc, GError **error);
 /* It has ended, or was not started. What it has said until then is known. */
 void dvmd_agent_close_pmi (DvmdAgentJob *job, const DvmdLocalProc *proc);
+/* The agent forgets the job. */
+void dvmd_agent_forget_pmi (DvmdAgentJob *job);
 /* To a fence whose token is of DVMD_CALL_SERVER_PMI. */
 void dvmd_agent_answer_pmi (DvmdAgent *self, guint64 token, int status, GBytes *data);
 

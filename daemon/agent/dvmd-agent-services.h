@@ -46,6 +46,7 @@ extern const DvmdAgentService dvmd_agent_events_service;
 extern const DvmdAgentService dvmd_agent_fences_service;
 extern const DvmdAgentService dvmd_agent_io_service;
 extern const DvmdAgentService dvmd_agent_launch_service;
+extern const DvmdAgentService dvmd_agent_pmi_service;
 extern const DvmdAgentService dvmd_agent_pmix_service;
 extern const DvmdAgentService dvmd_agent_procs_service;
 extern const DvmdAgentService dvmd_agent_size_service;

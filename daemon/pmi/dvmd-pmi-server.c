@@ -116,7 +116,7 @@ client_leave (Client *self)
 
 static void client_refuse (Client *self, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
-/* What it says makes no sense: it is not spoken with any more. */
+/* The client makes no sense: it is not spoken with any more. */
 static void
 client_refuse (Client *self, const char *format, ...)
 {

@@ -21,7 +21,7 @@ typedef struct
   guint n_local; /* ranks here */
 } DvmdPmiSettings;
 
-/* What ranks have done, and what the server needs of others. None of them frees the server. */
+/* The server tells what ranks have done, and asks for what it needs of others. None of these frees it. */
 typedef struct
 {
   void (*initialized) (guint32 rank, gpointer user_data);

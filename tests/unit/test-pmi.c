@@ -334,7 +334,7 @@ test_finalizes (World *world, gconstpointer data)
     ;
   dvmd_pmi_server_rank_ended (world->server, 1);
   assert_events (world, "finalized 1\n");
-  /* What it said before its end counts. */
+  /* Its words before its end count. */
   g_assert_cmpint (send (world->fds[2], "cmd=finalize\n", 13, MSG_NOSIGNAL), ==, 13);
   dvmd_pmi_server_rank_ended (world->server, 2);
   assert_events (world, "finalized 2\nexchange 0\n");
