@@ -126,6 +126,15 @@ dvmd_agent_open_pmi (DvmdAgentJob *job, const DvmdLocalProc *proc, GError **erro
 }
 
 void
+dvmd_agent_hear_pmi (DvmdAgentJob *job, const DvmdLocalProc *proc)
+{
+  DvmdPmiServer *server = g_hash_table_lookup (get_servers (job->agent), job);
+
+  if (server != NULL)
+    dvmd_pmi_server_rank_reaped (server, proc->local_rank);
+}
+
+void
 dvmd_agent_close_pmi (DvmdAgentJob *job, const DvmdLocalProc *proc)
 {
   DvmdPmiServer *server = g_hash_table_lookup (get_servers (job->agent), job);

@@ -12,7 +12,9 @@ G_BEGIN_DECLS
 gboolean dvmd_agent_offers_pmi (const DvmdAgentJob *job);
 /* (transfer full): the descriptor that the process is to have, -1 with an error */
 int dvmd_agent_open_pmi (DvmdAgentJob *job, const DvmdLocalProc *proc, GError **error);
-/* It has ended, or was not started. What it has said until then is known. */
+/* It has been reaped: what it has said until then is known. */
+void dvmd_agent_hear_pmi (DvmdAgentJob *job, const DvmdLocalProc *proc);
+/* The controller has been told of its end, or it was not started: those who wait for it may end, too. */
 void dvmd_agent_close_pmi (DvmdAgentJob *job, const DvmdLocalProc *proc);
 /* The agent forgets the job. */
 void dvmd_agent_forget_pmi (DvmdAgentJob *job);

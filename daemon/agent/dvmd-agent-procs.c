@@ -137,22 +137,38 @@ dvmd_agent_is_launched (DvmdAgentJob *job)
   return job->run->launched;
 }
 
+/* Ranks that waited for one that has ended are told after the controller: its end is the cause of theirs. */
+static void
+close_ended (DvmdAgentJob *job, GArray *states)
+{
+  for (guint i = 0; i < states->len; i++)
+    {
+      const StateRow *row = &g_array_index (states, StateRow, i);
+
+      if (!dvm_proc_state_is_live (row->state))
+        dvmd_agent_close_pmi (job, dvmd_local_job_find_proc (job->local, row->rank));
+    }
+}
+
 static void
 flush_states (DvmdAgentJob *job)
 {
+  g_autoptr (GArray) states = NULL;
   GVariantBuilder rows;
 
   if (job->run->states->len == 0 || !job->run->launched)
     return;
+  states = g_steal_pointer (&job->run->states);
+  job->run->states = g_array_new (FALSE, FALSE, sizeof (StateRow));
   g_variant_builder_init (&rows, G_VARIANT_TYPE ("a(uuii)"));
-  for (guint i = 0; i < job->run->states->len; i++)
+  for (guint i = 0; i < states->len; i++)
     {
-      const StateRow *row = &g_array_index (job->run->states, StateRow, i);
+      const StateRow *row = &g_array_index (states, StateRow, i);
 
       g_variant_builder_add (&rows, "(uuii)", row->rank, row->state, row->exit_code, row->exit_signal);
     }
-  g_array_set_size (job->run->states, 0);
   dvmd_agent_send (job->agent, DVMD_MSG_PROC_STATES, g_variant_new ("(ua(uuii))", job->local->id, &rows));
+  close_ended (job, states);
 }
 
 static void
@@ -406,7 +422,7 @@ on_rank_exit (pid_t pid, int status, gpointer user_data)
   dvmd_container_rank_ended (job->container, pid, NO_LINGER_LIMIT, job->options.kill_grace, NULL, NULL);
   proc->reaped_at = dvmd_clock_monotonic (dvmd_agent_get_parts (job->agent)->clock);
   proc->status = status;
-  dvmd_agent_close_pmi (job, proc);
+  dvmd_agent_hear_pmi (job, proc);
   /* Whether it had called PMIx_Init and PMIx_Finalize may be on its way from another thread or process. */
   if (job->registered && (proc->flags & DVMD_PROC_FINALIZED) == 0)
     proc->asked = !dvmd_pmix_catch_up (dvmd_agent_get_pmix (job->agent), job->local->nspace, judge_exit, proc);

@@ -588,7 +588,7 @@ dvmd_pmi_server_open (DvmdPmiServer *self, guint index, guint32 rank, guint32 ap
 }
 
 void
-dvmd_pmi_server_rank_ended (DvmdPmiServer *self, guint index)
+dvmd_pmi_server_rank_reaped (DvmdPmiServer *self, guint index)
 {
   Client *client = &self->clients[index];
 
@@ -596,6 +596,13 @@ dvmd_pmi_server_rank_ended (DvmdPmiServer *self, guint index)
   for (guint i = 0; i < 64 && client->fd >= 0 && client_read (client); i++)
     ;
   client_leave (client);
+}
+
+void
+dvmd_pmi_server_rank_ended (DvmdPmiServer *self, guint index)
+{
+  Client *client = &self->clients[index];
+
   client_close (client);
   if (client->state != CLIENT_FINALIZED)
     set_state (client, CLIENT_GONE);

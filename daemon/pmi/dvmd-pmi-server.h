@@ -46,7 +46,9 @@ void dvmd_pmi_server_free (DvmdPmiServer *self);
  * index: of the ranks here.
  */
 int dvmd_pmi_server_open (DvmdPmiServer *self, guint index, guint32 rank, guint32 app, GError **error);
-/* Its process has ended, or was never started; what it said before is taken first. */
+/* Its process has gone; what it said before is taken. */
+void dvmd_pmi_server_rank_reaped (DvmdPmiServer *self, guint index);
+/* That is known to all who judge it, or the process was never started: the others may be told. */
 void dvmd_pmi_server_rank_ended (DvmdPmiServer *self, guint index);
 /* news (nullable): of all nodes that take part, in any order; FALSE: the barrier has failed */
 void dvmd_pmi_server_exchanged (DvmdPmiServer *self, gboolean success, GBytes *news);

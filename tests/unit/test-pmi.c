@@ -310,6 +310,7 @@ test_barrier_fails (World *world, gconstpointer data)
   /* One that is in it does not come to the next one, but to this one it has. */
   for (guint i = 0; i < N_RANKS; i++)
     say (world, i, "cmd=barrier_in\n");
+  dvmd_pmi_server_rank_reaped (world->server, 2);
   dvmd_pmi_server_rank_ended (world->server, 2);
   assert_events (world, "exchange 0\nlost 2\n");
   dvmd_pmi_server_exchanged (world->server, TRUE, NULL);
@@ -336,6 +337,7 @@ test_finalizes (World *world, gconstpointer data)
   assert_events (world, "finalized 1\n");
   /* Its words before its end count. */
   g_assert_cmpint (send (world->fds[2], "cmd=finalize\n", 13, MSG_NOSIGNAL), ==, 13);
+  dvmd_pmi_server_rank_reaped (world->server, 2);
   dvmd_pmi_server_rank_ended (world->server, 2);
   assert_events (world, "finalized 2\nexchange 0\n");
 }
