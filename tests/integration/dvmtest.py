@@ -470,13 +470,13 @@ class Dvm:
         return leftovers.find_processes(marks)
 
     def job_processes(self):
-        """An agent may start a PMIx server ahead at any moment: what it has just forked is judged when it has a program."""
+        """A PMIx server may come and go at any moment: a process is judged when it has a program, or has ended."""
         def find():
             pids = self.processes()
             daemons = self.daemons
-            found = [pid for pid in pids if pid not in daemons]
-            return None if any(map(leftovers.is_forked, found)) else (found,)
-        return wait_until(find, 'what agents have forked to have a program')[0]
+            found = [pid for pid in pids if pid not in daemons and leftovers.is_running(pid)]
+            return None if any(leftovers.is_forked(pid) or leftovers.is_ending(pid) for pid in found) else (found,)
+        return wait_until(find, 'processes that begin or end to have done so')[0]
 
     def wait_exit(self):
         try:

@@ -101,6 +101,11 @@ def is_forked(pid):
     return _get_program(pid) == 'dvm-agent' and _get_program(get_parent(pid)) == 'dvm-agent'
 
 
+def is_ending(pid):
+    """Whether the process has no program any more, and perhaps is a zombie by now."""
+    return _get_program(pid) == ''
+
+
 def find_agents(pid):
     """The agents of a dvmd."""
     return [daemon for daemon in find_daemons(pid) if _get_program(daemon) == 'dvm-agent']
