@@ -311,7 +311,7 @@ add_logical_defaults (Environment *environment, DvmdAgentJob *job, GPtrArray *pu
 void
 dvmd_agent_prepare_app_environment (DvmdAgentJob *job, DvmdAgentApp *app)
 {
-  static const char *const pmi[] = { "PMI_FD", "PMI_PORT", "PMI_SPAWNED" };
+  static const char *const pmi[] = { "PMI_FD", "PMI_PORT", "PMI_RANK", "PMI_SIZE", "PMI_SPAWNED" };
   Environment environment;
   g_auto (GStrv) defaults = NULL;
   g_auto (GStrv) binding = dvmd_agent_dup_binding_variables (job, app);

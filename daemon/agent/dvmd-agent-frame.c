@@ -89,7 +89,7 @@ dvmd_agent_remove_job (DvmdAgent *self, DvmdAgentJob *job)
 DvmdAgentJob *
 dvmd_agent_find_job (DvmdAgent *self, guint32 id)
 {
-  return g_hash_table_lookup (self->jobs, GUINT_TO_POINTER (id));
+  return self->jobs != NULL ? g_hash_table_lookup (self->jobs, GUINT_TO_POINTER (id)) : NULL;
 }
 
 DvmdAgentJob *

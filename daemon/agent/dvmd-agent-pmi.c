@@ -53,19 +53,27 @@ aborted (guint32 rank, int status, gpointer user_data)
   dvmd_pmix_host_abort (DVMD_PMIX_HOST (job->agent), job->local->nspace, rank, status, NULL, NULL, 0);
 }
 
-/* There is one at a time of a job: its id is the token. A fence looks by itself for those that are lost. */
+/*
+ * There is one at a time of a job: its id is the token. A fence looks by itself for those that are lost. The ranks are
+ * named one by one: a fence of the whole job is that of ranks that speak PMIx.
+ */
 static void
 exchange (GBytes *news, gboolean any_lost, gpointer user_data)
 {
   DvmdAgentJob *job = user_data;
   g_autoptr (GArray) nodes = dvmd_map_get_nodes (job->map);
   const guint64 token = (guint64)DVMD_CALL_SERVER_PMI << DVMD_CALL_SERVER_SHIFT | job->local->id;
-  const DvmdPmixProc all = { job->local->nspace, DVMD_PMIX_RANK_WILDCARD };
+  g_autofree DvmdPmixProc *ranks = NULL;
 
   if (nodes->len == 1)
-    dvmd_pmi_server_exchanged (g_hash_table_lookup (get_servers (job->agent), job), !any_lost, NULL);
-  else
-    dvmd_pmix_host_fence (DVMD_PMIX_HOST (job->agent), token, &all, 1, news, TRUE, 0);
+    {
+      dvmd_pmi_server_exchanged (g_hash_table_lookup (get_servers (job->agent), job), !any_lost, NULL);
+      return;
+    }
+  ranks = g_new (DvmdPmixProc, job->map->num_procs);
+  for (guint32 rank = 0; rank < job->map->num_procs; rank++)
+    ranks[rank] = (DvmdPmixProc){ job->local->nspace, rank };
+  dvmd_pmix_host_fence (DVMD_PMIX_HOST (job->agent), token, ranks, job->map->num_procs, news, TRUE, 0);
 }
 
 void

@@ -25,6 +25,8 @@
 /* MPICH's library writes lines of 1 KiB at most. */
 #define LINE_LIMIT (8 * 1024)
 #define READ_SIZE  (4 * 1024)
+/* MPICH 4.0 has room for so many bytes of a value, and does not run with a list that is cut off. */
+#define MAPPING_LIMIT 674
 
 /*
  * A connection that breaks is nearly always the end of its process. The others are not told before that is known: they
@@ -48,13 +50,14 @@ typedef struct
   ClientState state;
   guint32 rank;
   guint32 app;
-  int fd;          /* -1: none */
-  GSource *source; /* (nullable) */
-  GString *input;  /* (nullable): what is not a whole line yet */
-  guint timer;     /* of one that is broken; 0: none */
-  gboolean spawns; /* the lines of a spawn are being read */
-  int n_spawns;    /* such commands that are one request */
-  int n_spawned;   /* of these, up to this one */
+  int fd;           /* -1: none */
+  GSource *source;  /* (nullable) */
+  GString *input;   /* (nullable): what is not a whole line yet */
+  guint timer;      /* of one that is broken; 0: none */
+  gboolean spawns;  /* the lines of a spawn are being read */
+  int n_spawns;     /* such commands that are one request */
+  int n_spawned;    /* of these, up to this one */
+  gboolean aborted; /* once is enough */
 } Client;
 
 struct _DvmdPmiServer
@@ -186,7 +189,7 @@ is_any_gone (DvmdPmiServer *self)
   return FALSE;
 }
 
-/* Those that have left are not waited for. */
+/* Ranks that have left are not waited for. */
 static void
 check_barrier (DvmdPmiServer *self)
 {
@@ -300,13 +303,13 @@ handle_put (Client *client, const DvmdPmiLine *line)
     client_answer (client, "cmd=put_result rc=-1 msg=%s\n", refusals[result]);
 }
 
-/* (nullable): libraries ask each other for the nodes of their ranks, where the list is too long for a value */
+/* (nullable): libraries ask each other for the nodes of their ranks, where the list is too long */
 static const char *
 get_mapping (DvmdPmiServer *self)
 {
   if (self->mapping == NULL)
     self->mapping = self->funcs->build_mapping (self->user_data);
-  return strlen (self->mapping) <= DVMD_PMI_VALUE_MAX ? self->mapping : NULL;
+  return strlen (self->mapping) < MAPPING_LIMIT ? self->mapping : NULL;
 }
 
 static void
@@ -351,6 +354,9 @@ handle_abort (Client *client, const DvmdPmiLine *line)
 {
   int status = 1;
 
+  if (client->aborted)
+    return;
+  client->aborted = TRUE;
   dvmd_pmi_line_get_int (line, "exitcode", &status);
   client->server->funcs->aborted (client->rank, status, client->server->user_data);
 }
@@ -578,6 +584,7 @@ dvmd_pmi_server_open (DvmdPmiServer *self, guint index, guint32 rank, guint32 ap
     }
   client->rank = rank;
   client->app = app;
+  client->aborted = FALSE;
   client->fd = fds[0];
   client->input = g_string_new (NULL);
   client->source = g_unix_fd_source_new (client->fd, G_IO_IN | G_IO_HUP | G_IO_ERR);
@@ -592,7 +599,7 @@ dvmd_pmi_server_rank_reaped (DvmdPmiServer *self, guint index)
 {
   Client *client = &self->clients[index];
 
-  /* Of a child of its that goes on to write, there is no end. */
+  /* A child of its may go on to write for ever. */
   for (guint i = 0; i < 64 && client->fd >= 0 && client_read (client); i++)
     ;
   client_leave (client);

@@ -35,6 +35,9 @@ dvmd_pmi_table_free (DvmdPmiTable *self)
   g_free (self);
 }
 
+/* The memory of a pair besides its text. */
+#define PAIR_SIZE 64
+
 static DvmdPmiPut
 store (DvmdPmiTable *self, const char *key, const char *value)
 {
@@ -46,7 +49,7 @@ store (DvmdPmiTable *self, const char *key, const char *value)
   if (strlen (value) > DVMD_PMI_VALUE_MAX || strpbrk (value, " \n") != NULL)
     return DVMD_PMI_BAD_VALUE;
   old = g_hash_table_lookup (self->values, key);
-  size = self->size + strlen (value) + (old != NULL ? 0 : strlen (key)) - (old != NULL ? strlen (old) : 0);
+  size = self->size + strlen (value) + (old != NULL ? 0 : strlen (key) + PAIR_SIZE) - (old != NULL ? strlen (old) : 0);
   if (size > DVMD_PMI_TABLE_LIMIT)
     return DVMD_PMI_NO_ROOM;
   self->size = size;

@@ -13,6 +13,7 @@ from dvmtest import ABORTED_BY_SIG, ABORTED_WO_SYNC, CALLED_ABORT, NOTIFIED
 os.environ['DVM_HEAL'] = 'false'
 
 WORLD = os.environ.get('DVM_TEST_MPICH_WORLD', '')
+CLIENT = os.environ.get('DVM_TEST_PMIX_CLIENT', '')
 TALK = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'pmi-talk.py')]
 INIT = 'cmd=init pmi_version=1 pmi_subversion=1'
 GREETING = 'cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0'
@@ -124,7 +125,7 @@ class Talk(dvmtest.Case):
                 self.assertEqual(got, [f'{turn}{other}' for turn in 'xy' for other in range(4)], done)
 
     def test_dies_before_barrier(self):
-        """Nobody waits for it for ever, on its node or elsewhere; without end of its own it is the first failure."""
+        """No rank waits for it for ever, on its node or elsewhere; without end of its own it is the first failure."""
         for shape in SHAPES:
             dvm = self.dvm(**shape)
             done, _ = self.talk(dvm, INIT, '1:@die', 'cmd=barrier_in', np=4)
@@ -153,10 +154,22 @@ class Talk(dvmtest.Case):
             for rank in (0, 1):
                 self.assertIn(f'{rank}: cmd=barrier_failed rc=-1 msg=other_ranks_do_not_come', lines)
 
+    def test_beside_pmix(self):
+        """Ranks of one job that speak PMI and PMIx are not given each other's data: they wait, and the next job is served."""
+        for radix in ('2', '32'):
+            dvm = self.dvm(slots=2, settings=['nodes=2', f'radix={radix}'])
+            talk = [*TALK, INIT, 'cmd=put kvsname=@kvs key=k@rank value=v', 'cmd=barrier_in']
+            apps = [{'argv': talk, 'np': 2, 'hosts': ['node1']}, {'argv': [CLIENT, 'data'], 'np': 2, 'hosts': ['node2']}]
+            done = dvm.run([], apps=apps, timeout=2)
+            self.assertEqual(done.state, dvmtest.KILLED_BY_CMD, done)
+            self.assertNotIn(b'barrier_out', done.out)
+            self.assert_success(dvm.run([CLIENT, 'data'], np=4))
+
     def test_plain(self):
         """Without PMIx there is no PMI either, and nothing of a job around this one."""
         dvm = self.dvm(slots=1, env={'PMI_FD': '7', 'PMI_RANK': '3'})
-        done = dvm.run(['sh', '-c', 'env | grep ^PMI_; ls /proc/self/fd'], personality='plain', env={'PMI_FD': '8'})
+        done = dvm.run(['sh', '-c', 'env | grep ^PMI_; ls /proc/self/fd'], personality='plain',
+                       env={'PMI_FD': '8', 'PMI_RANK': '3', 'PMI_SIZE': '4', 'PMI_PORT': 'a:1'})
         self.assertNotIn(b'PMI_', done.out)
         self.assertNotIn(b'20\n', done.out)
         done = dvm.run(['sh', '-c', 'env | grep ^PMI_ | sort'], env={'PMI_FD': '8', 'PMI_SPAWNED': '1'})

@@ -305,11 +305,13 @@ class Kills(dvmtest.Case):
 
 class Sees(dvmtest.Case):
     def test_descriptors(self):
-        """0, 1 and 2 and nothing else, whatever the daemon holds."""
+        """0, 1 and 2, and the one for PMI, and nothing else, whatever the daemon holds."""
         dvm = self.dvm(slots=2)
         others = [dvm.connect() for _ in range(5)]
         job = dvm.submit(['sleep', '1000'], np=1)
         done = dvm.run(['sh', '-c', 'ls /proc/$$/fd; :'], np=1)
+        self.assertEqual(done.lines, ['0', '1', '2', '20'])
+        done = dvm.run(['sh', '-c', 'ls /proc/$$/fd; :'], np=1, personality='plain')
         self.assertEqual(done.lines, ['0', '1', '2'])
         done = dvm.run(['sh', '-c', 'ls -l /proc/$$/fd; :'], np=1)
         self.assertIn('/dev/null', [line for line in done.lines if ' 0 ->' in line][0])
