@@ -182,18 +182,49 @@ handle_node_lost (gpointer service, guint source, GVariant *body)
     tell_rank_lost (job, lost[i]);
 }
 
-void
-dvmd_agent_tell_node (DvmdAgent *self, gint32 status, GVariant *details)
+/* (transfer full) */
+static GVariant *
+mark_for_now (GVariant *details)
 {
-  g_autoptr (GList) jobs = dvmd_agent_list_jobs (self);
+  g_auto (GVariantBuilder) builder = G_VARIANT_BUILDER_INIT (G_VARIANT_TYPE_VARDICT);
+  GVariantIter iter;
+  GVariant *entry;
+
+  g_variant_iter_init (&iter, details);
+  while (g_variant_iter_loop (&iter, "@{sv}", &entry))
+    g_variant_builder_add_value (&builder, entry);
+  g_variant_builder_add (&builder, "{sv}", DVMD_PMIX_KEY_DO_NOT_CACHE, g_variant_new_boolean (TRUE));
+  return g_variant_ref_sink (g_variant_builder_end (&builder));
+}
+
+/* Those of other jobs are not to lose what the library keeps for them. */
+static void
+tell_others (DvmdAgentJob *job, gint32 status, GVariant *details)
+{
+  g_autoptr (GList) jobs = dvmd_agent_list_jobs (job->agent);
+  g_autoptr (GVariant) marked = mark_for_now (details);
   g_autoptr (GVariant) body = NULL;
   GVariantBuilder targets;
 
   g_variant_builder_init (&targets, G_VARIANT_TYPE ("a(su)"));
   for (GList *l = jobs; l != NULL; l = l->next)
-    g_variant_builder_add (&targets, "(su)", ((const DvmdAgentJob *)l->data)->local->nspace, DVMD_PMIX_RANK_WILDCARD);
-  body = g_variant_ref_sink (g_variant_new ("(isua(su)b@a{sv})", status, "", 0, &targets, TRUE, details));
-  deliver (self, body, NULL);
+    {
+      const DvmdAgentJob *other = l->data;
+
+      if (other != job && other->pmix)
+        g_variant_builder_add (&targets, "(su)", other->local->nspace, DVMD_PMIX_RANK_WILDCARD);
+    }
+  body = g_variant_ref_sink (g_variant_new ("(isua(su)b@a{sv})", status, "", 0, &targets, TRUE, marked));
+  deliver (job->agent, body, NULL);
+}
+
+void
+dvmd_agent_tell_node (DvmdAgentJob *job, gint32 status, GVariant *details)
+{
+  g_autoptr (GVariant) owned = g_variant_ref_sink (details);
+
+  tell_job (job, status, owned);
+  tell_others (job, status, owned);
 }
 
 static const DvmdHandler handlers[] = {

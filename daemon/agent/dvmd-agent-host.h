@@ -36,8 +36,11 @@ gboolean dvmd_agent_tool_lost (DvmdAgent *self, const char *nspace, guint32 rank
 /* dvmd-agent-events.c */
 /* The PMIx server knows the job: it is told of the events that have come before. */
 void dvmd_agent_tell_early_events (DvmdAgentJob *job);
-/* The DVM tells all processes and tools of this node. details: a{sv}, taken if floating */
-void dvmd_agent_tell_node (DvmdAgent *self, gint32 status, GVariant *details);
+/*
+ * The DVM tells all processes and tools of this node of something about the job: those of the job hear of it later as
+ * well. details: a{sv}, taken if floating
+ */
+void dvmd_agent_tell_node (DvmdAgentJob *job, gint32 status, GVariant *details);
 
 /* dvmd-agent-spawn.c */
 /* (transfer full): the request of a rank, without what the agent itself has put into that rank's environment. */

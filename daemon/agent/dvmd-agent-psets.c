@@ -16,6 +16,22 @@
 
 #include <string.h>
 
+/* The library keeps 260 bytes of each member of a set for each process that hears of the set later. */
+#define MOST_TOLD 1024
+
+/* Of a job without psets nothing is told, and of the others once each. */
+static GHashTable *
+get_defined (DvmdAgent *self)
+{
+  return dvmd_agent_services_get (self, &dvmd_agent_psets_service);
+}
+
+static gpointer
+get_key (const DvmdAgentJob *job)
+{
+  return GUINT_TO_POINTER (job->local->id);
+}
+
 /* (nullable) (transfer container): the set of each application, "" for none */
 static const char **
 get_names (const DvmdAgentJob *job)
@@ -23,7 +39,7 @@ get_names (const DvmdAgentJob *job)
   return job->options.psets != NULL ? g_variant_get_strv (job->options.psets, NULL) : NULL;
 }
 
-/* Floating. In the order of the ranks; (nullable): they are too many to be listed */
+/* Floating. In the order of the ranks; (nullable): they are too many to be told */
 static GVariant *
 list_members (const DvmdAgentJob *job, const char *const *names, const char *name)
 {
@@ -37,10 +53,10 @@ list_members (const DvmdAgentJob *job, const char *const *names, const char *nam
       if (strcmp (names[i], name) != 0)
         continue;
       n += app->size;
-      for (guint32 k = 0; k < app->size && n <= DVMD_PMIX_MOST_MEMBERS; k++)
+      for (guint32 k = 0; k < app->size && n <= MOST_TOLD; k++)
         g_variant_builder_add (&builder, "(su)", job->local->nspace, app->first_rank + k);
     }
-  return n <= DVMD_PMIX_MOST_MEMBERS ? g_variant_builder_end (&builder) : NULL;
+  return n <= MOST_TOLD ? g_variant_builder_end (&builder) : NULL;
 }
 
 static void
@@ -53,10 +69,10 @@ define (DvmdAgentJob *job, const char *const *names, const char *name)
   g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_PSET_NAME, g_variant_new_string (name));
   if (members != NULL)
     g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_PSET_MEMBERS, members);
-  dvmd_agent_tell_node (job->agent, DVMD_PMIX_PROCESS_SET_DEFINE, g_variant_builder_end (&details));
+  dvmd_agent_tell_node (job, DVMD_PMIX_PROCESS_SET_DEFINE, g_variant_builder_end (&details));
 }
 
-/* Whether another job of this node has a set of that name. */
+/* Whether a job of this node, whose sets are not being deleted, has one of that name. */
 static gboolean
 is_shared (DvmdAgentJob *job, const char *name)
 {
@@ -64,9 +80,10 @@ is_shared (DvmdAgentJob *job, const char *name)
 
   for (GList *l = jobs; l != NULL; l = l->next)
     {
-      g_autofree const char **names = l->data != job ? get_names (l->data) : NULL;
+      gboolean has_sets = g_hash_table_contains (get_defined (job->agent), get_key (l->data));
+      g_autofree const char **names = has_sets ? get_names (l->data) : NULL;
 
-      if (names != NULL && ((DvmdAgentJob *)l->data)->registered && g_strv_contains (names, name))
+      if (names != NULL && g_strv_contains (names, name))
         return TRUE;
     }
   return FALSE;
@@ -81,7 +98,7 @@ static void delete (DvmdAgentJob *job, const char *const *names, const char *nam
     return;
   g_variant_builder_init (&details, G_VARIANT_TYPE_VARDICT);
   g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_PSET_NAME, g_variant_new_string (name));
-  dvmd_agent_tell_node (job->agent, DVMD_PMIX_PROCESS_SET_DELETE, g_variant_builder_end (&details));
+  dvmd_agent_tell_node (job, DVMD_PMIX_PROCESS_SET_DELETE, g_variant_builder_end (&details));
 }
 
 /* Applications that name the same set are in it together. */
@@ -99,11 +116,31 @@ for_each_set (DvmdAgentJob *job, void (*func) (DvmdAgentJob *job, const char *co
 void
 dvmd_agent_define_psets (DvmdAgentJob *job)
 {
-  for_each_set (job, define);
+  if (job->options.psets != NULL && g_hash_table_add (get_defined (job->agent), get_key (job)))
+    for_each_set (job, define);
 }
 
 void
 dvmd_agent_delete_psets (DvmdAgentJob *job)
 {
-  for_each_set (job, delete);
+  if (g_hash_table_remove (get_defined (job->agent), get_key (job)))
+    for_each_set (job, delete);
 }
+
+static gpointer
+create (DvmdAgent *agent, const DvmdAgentSettings *settings)
+{
+  return g_hash_table_new (NULL, NULL);
+}
+
+static void
+psets_free (gpointer service)
+{
+  g_hash_table_unref (service);
+}
+
+const DvmdAgentService dvmd_agent_psets_service = {
+  .name = "psets",
+  .create = create,
+  .free = psets_free,
+};

@@ -49,6 +49,7 @@ extern const DvmdAgentService dvmd_agent_launch_service;
 extern const DvmdAgentService dvmd_agent_pmi_service;
 extern const DvmdAgentService dvmd_agent_pmix_service;
 extern const DvmdAgentService dvmd_agent_procs_service;
+extern const DvmdAgentService dvmd_agent_psets_service;
 extern const DvmdAgentService dvmd_agent_size_service;
 extern const DvmdAgentService dvmd_agent_spawn_service;
 extern const DvmdAgentService dvmd_agent_stage_service;

@@ -41,7 +41,7 @@ measurement_free (gpointer data)
   Measurement *self = data;
 
   g_array_unref (self->samples);
-  g_object_unref (self->agent);
+  g_clear_object (&self->agent);
   g_free (self->node);
   g_free (self->nspace);
   g_free (self);
@@ -128,6 +128,8 @@ on_measured (GObject *source, GAsyncResult *result, gpointer user_data)
         g_variant_builder_add_value (&rows, sample->usage);
     }
   dvmd_agent_send (self->agent, DVMD_MSG_USAGE, g_variant_new ("(taa{sv})", self->token, &rows));
+  /* The thread may be the last to let go of the measurement, and an agent is not to end there. */
+  g_clear_object (&self->agent);
 }
 
 static void

@@ -30,7 +30,6 @@ typedef struct
   guint agent; /* of the node where it is asked */
   const char *nspace;
   const char *node_name;
-  guint32 node_id;
   const char *alloc_id;
   const char *group;
   const char *pset;
@@ -377,7 +376,7 @@ list_measured_nodes (Query *query, int *status)
 {
   g_autoptr (GArray) nodes = NULL;
 
-  if (query->node == NULL && query->job != NULL)
+  if (query->job != NULL)
     return list_nodes_of_ranks (query, status);
   nodes = g_array_new (FALSE, FALSE, sizeof (guint));
   for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (get_pool (query), node)) != NULL;)
@@ -428,7 +427,7 @@ get_group_members (Query *query, int *status)
 
 /* ---- process sets ---- */
 
-/* Those that live and have been placed: of the job that is asked for, or of all. */
+/* Jobs that live and have been placed: the one that is asked for, or all. */
 static GPtrArray *
 list_jobs_with_procs (Query *query)
 {
@@ -480,6 +479,15 @@ get_num_psets (Query *query, int *status)
   return g_variant_new ("(t)", (guint64)names->len);
 }
 
+static gboolean
+has_pset (DvmJobSpec *spec, const char *name)
+{
+  for (guint i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
+    if (g_strcmp0 (dvm_app_spec_get_pset (dvm_job_spec_get_app (spec, i)), name) == 0)
+      return TRUE;
+  return FALSE;
+}
+
 /* Returns: how many the job has in that set */
 static guint
 add_members (Query *query, DvmdJob *job, GVariantBuilder *builder)
@@ -489,6 +497,8 @@ add_members (Query *query, DvmdJob *job, GVariantBuilder *builder)
   const char *nspace = dvm_job_get_nspace (dvmd_job_get_record (job));
   guint n = 0;
 
+  if (!has_pset (spec, query->pset))
+    return 0;
   for (guint rank = 0; rank < procs->n_rows; rank++)
     {
       DvmAppSpec *app = dvm_job_spec_get_app (spec, dvmd_proc_table_row (procs, rank)->app);
@@ -560,9 +570,6 @@ read_qualifiers (Query *query, GVariant *dict)
   if (query->nspace != NULL && (query->job = dvmd_core_find_job (query->core, query->nspace)) == NULL)
     return DVMD_PMIX_ERR_NOT_FOUND;
   if (query->node_name != NULL && (query->node = dvmd_node_pool_find (get_pool (query), query->node_name)) == NULL)
-    return DVMD_PMIX_ERR_NOT_FOUND;
-  if (g_variant_lookup (dict, "node-id", "u", &query->node_id)
-      && (query->node = dvmd_node_pool_get (get_pool (query), query->node_id)) == NULL)
     return DVMD_PMIX_ERR_NOT_FOUND;
   return DVMD_PMIX_SUCCESS;
 }

@@ -26,6 +26,7 @@ typedef struct
   DvmdController *controller; /* unowned */
   GHashTable *spawns;         /* job id -> Spawn: jobs that processes and tools have wanted */
   GHashTable *spawners;       /* namespace -> Spawner */
+  GHashTable *started;        /* ids of jobs whose start has been told, and whose end has not */
   guint timer;
 } Spawns;
 
@@ -598,16 +599,23 @@ find_term_status (DvmdJob *job)
     }
 }
 
+static gboolean
+wants_event (const Spawn *spawn, int event)
+{
+  return !spawn->not_told && (!spawn->not_told_end || event != DVMD_PMIX_EVENT_JOB_END);
+}
+
 /* spawn (nullable): no process and no tool has wanted the job */
 static void
 tell_agent (Spawns *self, guint agent, const Spawn *spawn, DvmdJob *job, int event)
 {
   DvmJob *record = dvmd_job_get_record (job);
   gboolean has_spawner = spawn != NULL && spawn->call->agent == agent;
+  guint32 rank = has_spawner && wants_event (spawn, event) ? spawn->call->rank : DVMD_PMIX_RANK_UNDEF;
 
   dvmd_controller_send (self->controller, agent, DVMD_MSG_JOB_EVENT,
-                        g_variant_new ("(suisii)", has_spawner ? spawn->call->nspace : "",
-                                       has_spawner ? spawn->call->rank : 0, event, dvm_job_get_nspace (record),
+                        g_variant_new ("(suisii)", has_spawner ? spawn->call->nspace : "", rank, event,
+                                       dvm_job_get_nspace (record),
                                        event == DVMD_PMIX_EVENT_JOB_END ? find_term_status (job) : DVMD_PMIX_SUCCESS,
                                        dvm_job_get_exit_code (record)));
 }
@@ -620,10 +628,12 @@ tell (Spawns *self, const Spawn *spawn, DvmdJob *job, int event)
   GHashTableIter iter;
   gpointer agent;
 
-  if (spawn != NULL && (spawn->not_told || (spawn->not_told_end && event == DVMD_PMIX_EVENT_JOB_END)))
-    spawn = NULL;
+  if (event == DVMD_PMIX_EVENT_JOB_START)
+    g_hash_table_add (self->started, GUINT_TO_POINTER (dvmd_job_get_id (job)));
+  else
+    g_hash_table_remove (self->started, GUINT_TO_POINTER (dvmd_job_get_id (job)));
   dvmd_controller_add_agents_of_tools (self->controller, agents);
-  if (spawn != NULL)
+  if (spawn != NULL && wants_event (spawn, event))
     g_hash_table_add (agents, GUINT_TO_POINTER (spawn->call->agent));
   g_hash_table_iter_init (&iter, agents);
   while (g_hash_table_iter_next (&iter, &agent, NULL))
@@ -655,7 +665,8 @@ job_changed (gpointer service, DvmdJob *job, DvmJobState state)
   Spawns *self = service;
   Spawn *spawn = g_hash_table_lookup (self->spawns, GUINT_TO_POINTER (dvmd_job_get_id (job)));
 
-  if (spawn == NULL && state == DVM_JOB_STATE_RUNNING)
+  if (spawn == NULL && state == DVM_JOB_STATE_RUNNING
+      && !g_hash_table_contains (self->started, GUINT_TO_POINTER (dvmd_job_get_id (job))))
     tell (self, NULL, job, DVMD_PMIX_EVENT_JOB_START);
   if (spawn != NULL && !spawn->answered && state == DVM_JOB_STATE_RUNNING)
     answer (spawn, job, DVMD_PMIX_SUCCESS);
@@ -683,15 +694,15 @@ has_run (DvmdJob *job)
     }
 }
 
-/* Of a job that has not run nothing is told, as nobody has been told of its start. */
+/* Of a job that has not run nothing is told. */
 static void
 tell_end_of_other (Spawns *self, DvmdJob *job)
 {
-  gboolean started = dvm_job_get_started_at (dvmd_job_get_record (job)) != 0;
+  gboolean told = g_hash_table_contains (self->started, GUINT_TO_POINTER (dvmd_job_get_id (job)));
 
-  if (!started && !has_run (job))
+  if (!told && (dvmd_job_is_mapped_only (job) || !has_run (job)))
     return;
-  if (!started)
+  if (!told)
     tell (self, NULL, job, DVMD_PMIX_EVENT_JOB_START);
   tell (self, NULL, job, DVMD_PMIX_EVENT_JOB_END);
 }
@@ -776,6 +787,7 @@ create (DvmdController *controller, const DvmdControllerSettings *settings)
   self->controller = controller;
   self->spawners = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, spawner_free);
   self->spawns = g_hash_table_new_full (NULL, NULL, NULL, spawn_free);
+  self->started = g_hash_table_new (NULL, NULL);
   return self;
 }
 
@@ -787,6 +799,7 @@ spawns_free (gpointer service)
   dvmd_clock_remove_timer (dvmd_controller_get_parts (self->controller)->clock, self->timer);
   g_hash_table_unref (self->spawns);
   g_hash_table_unref (self->spawners);
+  g_hash_table_unref (self->started);
   g_free (self);
 }
 

@@ -153,7 +153,7 @@ handle_usage (gpointer service, guint source, GVariant *body)
     end_ask (ask, DVMD_PMIX_SUCCESS);
 }
 
-/* Those that wait for this node, or with DVMD_NO_NODE for any. */
+/* Asks that wait for this node, or with DVMD_NO_NODE for any, fail. */
 static void
 give_up (Usage *self, guint node)
 {

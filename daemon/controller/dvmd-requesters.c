@@ -19,7 +19,7 @@
 typedef struct
 {
   DvmdController *controller; /* unowned */
-  GHashTable *tools;          /* namespace -> rank of the agent, of tools that have asked for something */
+  GHashTable *tools;          /* namespace -> rank of the agent, of tools that are connected */
   GHashTable *open;           /* id -> DvmdCall */
   guint64 last_id;
 } Requesters;

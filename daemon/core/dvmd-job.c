@@ -258,6 +258,12 @@ dvmd_job_get_ended (DvmdJob *self)
 }
 
 gboolean
+dvmd_job_is_mapped_only (DvmdJob *self)
+{
+  return self->do_not_launch;
+}
+
+gboolean
 dvmd_job_is_launched (DvmdJob *self)
 {
   return self->launch != DVMD_LAUNCH_NOT_SENT;

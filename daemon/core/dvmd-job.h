@@ -62,6 +62,8 @@ DvmJobSpec *dvmd_job_get_spec (DvmdJob *self);
 const DvmdRequester *dvmd_job_get_requester (DvmdJob *self);
 DvmJobState dvmd_job_get_state (DvmdJob *self);
 gboolean dvmd_job_get_ended (DvmdJob *self);
+/* Its processes are placed, and not launched (donotlaunch). */
+gboolean dvmd_job_is_mapped_only (DvmdJob *self);
 /* The job that has spawned it, 0: none */
 guint dvmd_job_get_parent_id (DvmdJob *self);
 /* The number of processes of the job's ancestors: its own begin there when all of the family are counted (L15). */

@@ -77,10 +77,11 @@ list_credential_keys (GPtrArray *keys)
   g_ptr_array_add (keys, (char *)PMIX_TIMEOUT);
 }
 
-/* Those with few attributes first: pattrs reads as many of each function as the first one has. */
+/* Functions with few attributes come first: pattrs reads as many of each function as the first one has. */
 static const Function functions[] = {
   { "PMIx_Connect", list_waiting_keys },
   { "PMIx_Disconnect", list_waiting_keys },
+  { "PMIx_Group_destruct", list_waiting_keys },
   { "PMIx_Get", list_waiting_keys },
   { "PMIx_IOF_push", list_input_keys },
   { "PMIx_Fence", list_fence_keys },
@@ -121,7 +122,7 @@ register_function (const Function *function)
   rc = PMIx_Register_attributes ((char *)function->function, (char **)names->pdata);
   if (rc != PMIX_SUCCESS && rc != PMIX_ERR_REPEAT_ATTR_REGISTRATION)
     g_warning ("The library does not take the attributes of %s: %s", function->function, PMIx_Error_string (rc));
-  return rc == PMIX_SUCCESS;
+  return rc != PMIX_ERR_REPEAT_ATTR_REGISTRATION;
 }
 
 void

@@ -20,8 +20,8 @@ G_BEGIN_DECLS
  *              "resume", "separate". Without targets the job of the caller; of a tool: the DVM
  * DATA         (DvmdPmixDataOp, uid, gid, request): ([(nspace, rank, key, packed value)])
  * LOG          ([(DvmdLogChannel, syslog priority, text)]): ()
- * QUERY        ([(word, qualifiers)]): ([(status, value)]). Qualifiers are nspace, rank, node, node-id,
- *              alloc-id, group
+ * QUERY        ([(word, qualifiers)]): ([(status, value)]). Qualifiers are nspace, rank, node, alloc-id,
+ *              group, pset
  * INPUT        (namespace of the job, rank that reads, bytes, whether they are the last): (), when they have been taken
  * EVENT        (status, DvmdPmixRange, [(nspace, rank)] of a range of processes, details with packed values): ()
  * PULL         ([(nspace, rank)], streams): (); for all clients of a server that pull

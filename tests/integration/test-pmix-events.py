@@ -242,9 +242,12 @@ class Jobs(Case):
             ended = [dvm.run(['sh', '-c', f'exit {status}'], hosts=['node1:1']) for status in (0, 3)]
             failed = dvm.run(['/no/such/program'])
             self.assertEqual(failed.code, 127)
+            in_part = [{'argv': ['true'], 'np': 1, 'hosts': ['node1']}, {'argv': ['/no/such/program'], 'np': 1, 'hosts': ['node2']}]
+            self.assertEqual(dvm.run(None, apps=in_part).code, 127)
+            self.assert_success(dvm.run(['true'], runtime_options='donotlaunch'))
             spawner = self.listen_to_jobs(dvm, here + 'spawner', 'spawn', 'true', 'await', JOB_END, 'touch', self.path(here + 'spawned'))
             self.wait_for(here + 'spawned')
-            spawned = dvm.job(4).nspace
+            spawned = dvm.job(6).nspace
             self.touch(here + 'over')
             self.wait_for(here + 'late')
             teller, heard = self.until_last(dvm, *tools, late, spawner)
@@ -256,9 +259,8 @@ class Jobs(Case):
             self.assertEqual(heard[4], self.heard_of((spawned, 0)) + last)
             self.finish(dvm)
 
-
     def test_not_wanted(self):
-        """Who spawns a job is told of start and end, unless it says that it does not want to be."""
+        """A process that spawns a job is told of start and end, unless it says that it does not want to be."""
         dvm = self.nodes(2)
         words = [word for how in (['no-events'], ['no-end'], []) for word in ('spawn', 'true', *how, 'file', self.path(f'ended{len(how and how[0])}'))]
         job = self.start(dvm, 'on', f'{JOB_START},{JOB_END},{LAST}', *words, 'await', JOB_END, 'tell', LAST, PROC_LOCAL, *UNTIL_LAST)

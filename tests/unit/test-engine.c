@@ -430,7 +430,7 @@ test_node_lost_recoverable (Fixture *self, gconstpointer data)
   g_assert_cmpint (dvmd_job_get_state (job), ==, DVM_JOB_STATE_KILLED_BY_CMD);
 }
 
-/* Those that start while another node is lost are told when they are there: the PMIx server keeps it for them. */
+/* Ranks that start while another node is lost are told when they are there: the PMIx server keeps it for them. */
 static void
 test_node_lost_while_registered (Fixture *self, gconstpointer data)
 {
