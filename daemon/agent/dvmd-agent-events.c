@@ -125,7 +125,7 @@ dvmd_agent_tell_early_events (DvmdAgentJob *job)
 
 /* ---- a node is lost ---- */
 
-/* details: floating */
+/* details: taken if floating */
 static void
 tell_job (DvmdAgentJob *job, int status, GVariant *details)
 {
@@ -197,7 +197,7 @@ mark_for_now (GVariant *details)
   return g_variant_ref_sink (g_variant_builder_end (&builder));
 }
 
-/* Those of other jobs are not to lose what the library keeps for them. */
+/* Processes of other jobs are not to lose what the library keeps for them. */
 static void
 tell_others (DvmdAgentJob *job, gint32 status, GVariant *details)
 {

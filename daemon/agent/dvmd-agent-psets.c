@@ -19,7 +19,7 @@
 /* The library keeps 260 bytes of each member of a set for each process that hears of the set later. */
 #define MOST_TOLD 1024
 
-/* Of a job without psets nothing is told, and of the others once each. */
+/* The ids of the jobs whose sets have been told, and have not been deleted. */
 static GHashTable *
 get_defined (DvmdAgent *self)
 {

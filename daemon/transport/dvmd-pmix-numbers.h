@@ -115,7 +115,7 @@ typedef enum
 #define DVMD_PMIX_KEY_SESSION_ID     "pmix.session.id"      /* u */
 #define DVMD_PMIX_KEY_TIME_REMAINING "pmix.time.remaining"  /* u, s */
 
-/* So many processes of a set are listed, 260 bytes each in the library; of a larger one only the name is told. */
+/* The most processes of a set that are listed, 260 bytes each in the library; of a larger one only the name is told. */
 #define DVMD_PMIX_MOST_MEMBERS 65536
 
 /* Information of jobs and nodes, likewise. */

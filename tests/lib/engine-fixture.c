@@ -6,6 +6,8 @@
 
 #include "engine-fixture.h"
 
+#include <unistd.h>
+
 #include "dvmd-remove-tree.h"
 #include "dvmd-services.h"
 #include "wait-until.h"
@@ -56,6 +58,25 @@ engine_fixture_start (EngineFixture *self, DvmdControllerSettings *settings)
   g_signal_connect (self->controller, "ended", G_CALLBACK (on_ended), self);
   dvmd_controller_start (self->controller);
   wait_until (self->ready);
+}
+
+DvmdJob *
+engine_fixture_run_job (EngineFixture *self)
+{
+  const char *argv[] = { "/bin/sleep", "1000", NULL };
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (argv);
+  g_autoptr (DvmdRequester) requester = dvmd_requester_new ("private:1", getuid (), getpid ());
+  g_autoptr (GError) error = NULL;
+  const int fds[3] = { -1, -1, -1 };
+  DvmdJob *job;
+
+  dvm_app_spec_set_np (dvm_job_spec_get_app (spec, 0), 2);
+  dvm_job_spec_set_map_by (spec, "node");
+  dvm_job_spec_set_recoverable (spec, TRUE);
+  job = dvmd_controller_submit (self->controller, spec, requester, fds, &error);
+  g_assert_no_error (error);
+  wait_until (dvmd_job_get_state (job) == DVM_JOB_STATE_RUNNING);
+  return job;
 }
 
 void

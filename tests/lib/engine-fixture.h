@@ -26,6 +26,8 @@ typedef struct
 
 /* settings: what differs from two nodes of two slots; it may be changed. Returns when the DVM is ready. */
 void engine_fixture_start (EngineFixture *self, DvmdControllerSettings *settings);
+/* A job that may lose ranks, one on each node: it sleeps, and runs when this returns. */
+DvmdJob *engine_fixture_run_job (EngineFixture *self);
 void engine_fixture_end (EngineFixture *self, gboolean force);
 /* It has ended. */
 void engine_fixture_clear (EngineFixture *self);

@@ -30,20 +30,10 @@ typedef struct
 static void
 set_up (Fixture *self, gconstpointer data)
 {
-  const char *argv[] = { "/bin/sleep", "1000", NULL };
-  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (argv);
-  g_autoptr (DvmdRequester) requester = dvmd_requester_new ("private:1", getuid (), getpid ());
-  g_autoptr (GError) error = NULL;
-  const int fds[3] = { -1, -1, -1 };
   DvmdControllerSettings settings = { .pmix_events = TRUE };
 
   engine_fixture_start (&self->engine, &settings);
-  dvm_app_spec_set_np (dvm_job_spec_get_app (spec, 0), 2);
-  dvm_job_spec_set_map_by (spec, "node");
-  dvm_job_spec_set_recoverable (spec, TRUE);
-  self->job = dvmd_controller_submit (self->engine.controller, spec, requester, fds, &error);
-  g_assert_no_error (error);
-  wait_until (dvmd_job_get_state (self->job) == DVM_JOB_STATE_RUNNING);
+  self->job = engine_fixture_run_job (&self->engine);
 }
 
 static void
