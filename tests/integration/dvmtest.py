@@ -34,8 +34,6 @@ LIMIT = 60  # seconds; a test that waits so long has failed
 MANAGER = ('/org/dvm/Manager', 'org.dvm.Manager')
 PROPERTIES = 'org.freedesktop.DBus.Properties'
 DVMD = os.environ.get('DVM_DVMD', 'dvmd')
-# Slow, and what is found there is found in few rounds.
-SANITIZED = 'LSAN_OPTIONS' in os.environ
 SCRIPTED = os.environ.get('DVM_DVMD_SCRIPTED', 'dvmd-scripted')
 SCRIPTED_PLUGINS = ('allocator-test', 'allocator-other', 'launcher-test', 'mapper-test')
 

@@ -55,8 +55,10 @@ def get_state(pid):
 
 
 def is_running(pid):
-    # Asked once: a zombie may be reaped at any moment.
-    return get_state(pid) not in ('', 'Z', 'X')
+    """A process whose first thread has ended while others have not is one that runs: its parent has not been told."""
+    # Asked once: a zombie may be reaped at any moment. See proc(5) for the fields.
+    fields = _read(f'/proc/{pid}/stat').rpartition(b') ')[2].split()
+    return len(fields) > 17 and fields[0] != b'X' and (fields[0] != b'Z' or int(fields[17]) > 1)
 
 
 def _get_program(pid):

@@ -139,7 +139,7 @@ class Uses:
     def test_killed_while_connecting(self):
         """One rank aborts while others are still in PMIx_Init: the next job finds PMIx servers that answer."""
         dvm = self.start(slots=4, settings=['kill-grace=0.5'])
-        for _ in range(2 if dvmtest.SANITIZED else 6):
+        for _ in range(6 if LONG else 2):
             self.assertEqual(dvm.run([CLIENT, 'abort'], np=32).result['state'], CALLED_ABORT)
             self.assert_works(dvm, 32)
 
@@ -509,7 +509,7 @@ class RandomLosses(Many):
     """Agents are killed at random moments of many short jobs: every job ends, and tells the truth."""
 
     radix = 2
-    rounds = 40 if LONG else 2 if dvmtest.SANITIZED else 4
+    rounds = 40 if LONG else 2
     KINDS = (
         ['true'],
         ['sh', '-c', 'for i in $(seq 100); do echo $DVM_RANK $i; done'],
@@ -568,7 +568,7 @@ class RandomLosses(Many):
 class Crowd(Many):
     def test_crowd(self):
         """As many as one machine takes."""
-        n = 64 if dvmtest.SANITIZED else 256
+        n = 256 if LONG else 64
         # So many on a machine that does something else may be slow; those that are killed are found by their links.
         dvm = self.start(nodes=n, slots=1, settings=['controller-grace=60', 'heartbeat-timeout=60'])
         done = dvm.run(['sh', '-c', 'echo $DVM_NODE'], np=n)

@@ -21,7 +21,7 @@ CLIENT = os.environ.get('DVM_TEST_PMIX_CLIENT', '')
 FINALIZE = os.environ.get('DVM_TEST_MPI_FINALIZE', '')
 COMM_FAILED = 56
 SEND_LAUNCH_MSG, REGISTERED = 13, 16
-ROUNDS = 200 if os.environ.get('DVM_TEST_SOAK') == '1' else 3 if dvmtest.SANITIZED else 6
+ROUNDS = 200 if os.environ.get('DVM_TEST_SOAK') == '1' else 3
 JOBS = 10000 if os.environ.get('DVM_TEST_SOAK') == '1' else 60
 # What a pattern of PMIx's tools asks for; the last two end some servers by SIGSEGV.
 QUESTIONS = [('pmix.client.attrs', 'all'), ('pmix.tool.attrs', 'all'), ('pmix.srvr.attrs', 'all'), ('pmix.host.attrs', 'all'),
@@ -136,7 +136,7 @@ class Servers(dvmtest.Case):
         place = self.place()
         for i in range(ROUNDS):
             go, out = os.path.join(place, f'go-{i}'), os.path.join(place, f'out-{i}')
-            verb = ('follow', 'fence-without 1')[i % 2]
+            verb = ('fence-without 1', 'follow')[i % 2]
             script = f'while ! test -e {go}; do sleep 0.02; done; exec {CLIENT} {verb} > {out}'
             job = dvm.submit(['sh', '-c', script], np=1)
             job.wait_running()
