@@ -10,7 +10,7 @@ G_BEGIN_DECLS
 
 /* The ranks of the job may speak PMI-1. */
 gboolean dvmd_agent_offers_pmi (const DvmdAgentJob *job);
-/* (transfer full): the descriptor that the process is to have, -1 with an error */
+/* (transfer none): the descriptor that the process is to have, -1 with an error */
 int dvmd_agent_open_pmi (DvmdAgentJob *job, const DvmdLocalProc *proc, GError **error);
 /* It has been reaped: what it has said until then is known. */
 void dvmd_agent_hear_pmi (DvmdAgentJob *job, const DvmdLocalProc *proc);

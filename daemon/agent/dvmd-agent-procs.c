@@ -532,8 +532,6 @@ spawn_proc (DvmdAgentJob *job, DvmdLocalProc *proc, DvmdSpawnRequest *request, i
   if (dvmd_agent_offers_pmi (job) && (request->extra_fd = dvmd_agent_open_pmi (job, proc, error)) < 0)
     return -1;
   pid = dvmd_container_spawn (job->container, request, on_rank_exit, job, exit_code, error);
-  if (request->extra_fd >= 0)
-    g_close (request->extra_fd, NULL);
   if (pid < 0)
     dvmd_agent_close_pmi (job, proc);
   return pid;

@@ -36,10 +36,14 @@
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
+/* What a child gets: its stdin, stdout and stderr, and one more. */
+#define N_GIVEN 4
+
 struct _DvmdSpawner
 {
   void *stack; /* of the child until it executes its program; the lowest page is a guard */
   int null_fd;
+  int given[N_GIVEN]; /* low numbers, at which a child finds them: it need not copy the descriptors above */
   gboolean raised;
   struct rlimit nofile; /* of the children, when raised */
   gboolean without_clone3;
@@ -67,7 +71,7 @@ typedef struct
   const DvmdSpawnRequest *request;
   char *const *candidates;
   gboolean searched; /* in PATH */
-  int null_fd;
+  const int *given;  /* descriptors */
   pid_t parent;
   int enter_cgroup; /* -1: born there already, or none */
   const struct rlimit *nofile;
@@ -103,16 +107,47 @@ child_enter_cgroup (Child *child)
     child_fail (child, STAGE_CGROUP, errno);
 }
 
+/*
+ * The parent's table has been shared until now, and is not copied beyond what the child gets: as it has descriptors for
+ * each process that it watches, that would cost more the more there are.
+ */
+IN_CHILD static void
+child_part_from_table (Child *child)
+{
+  int last = child->given[0];
+
+  for (int i = 1; i < N_GIVEN; i++)
+    last = MAX (last, child->given[i]);
+  if (syscall (SYS_close_range, last + 1, ~0U, CLOSE_RANGE_UNSHARE) != 0 && syscall (SYS_unshare, CLONE_FILES) != 0)
+    child_fail (child, STAGE_DESCRIPTORS, errno);
+}
+
+IN_CHILD static void
+child_close_others (Child *child)
+{
+  struct rlimit limit = { 1024, 1024 };
+
+  if (syscall (SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC) == 0)
+    return;
+  /* A kernel before 5.11. */
+  syscall (SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit);
+  for (rlim_t fd = 3; fd < limit.rlim_cur; fd++)
+    if ((int)fd != child->given[N_GIVEN - 1])
+      syscall (SYS_close, (int)fd);
+}
+
 /* After all others have been set to be closed. */
 IN_CHILD static void
 child_set_extra_descriptor (Child *child)
 {
-  int fd = child->request->extra_fd;
+  int fd = child->given[N_GIVEN - 1];
   long result = 0;
 
+  if (child->request->extra_fd < 0)
+    return;
   if (fd == DVMD_SPAWN_EXTRA_FD)
     result = syscall (SYS_fcntl, fd, F_SETFD, 0);
-  else if (fd >= 0)
+  else
     result = syscall (SYS_dup3, fd, DVMD_SPAWN_EXTRA_FD, 0);
   if (result < 0)
     child_fail (child, STAGE_DESCRIPTORS, errno);
@@ -121,33 +156,10 @@ child_set_extra_descriptor (Child *child)
 IN_CHILD static void
 child_set_descriptors (Child *child)
 {
-  const DvmdSpawnRequest *request = child->request;
-  int fds[3];
-
-  fds[0] = request->stdin_fd >= 0 ? request->stdin_fd : child->null_fd;
-  fds[1] = request->stdout_fd >= 0 ? request->stdout_fd : child->null_fd;
-  fds[2] = request->stderr_fd >= 0 ? request->stderr_fd : child->null_fd;
-  /* Out of the way first: one of them may stand where another one goes. */
   for (int i = 0; i < 3; i++)
-    if (fds[i] < 3)
-      {
-        fds[i] = (int)syscall (SYS_fcntl, fds[i], F_DUPFD, 3);
-        if (fds[i] < 0)
-          child_fail (child, STAGE_DESCRIPTORS, errno);
-      }
-  for (int i = 0; i < 3; i++)
-    if (syscall (SYS_dup3, fds[i], i, 0) < 0)
+    if (syscall (SYS_dup3, child->given[i], i, 0) < 0)
       child_fail (child, STAGE_DESCRIPTORS, errno);
-  if (syscall (SYS_close_range, 3, ~0U, CLOSE_RANGE_CLOEXEC) != 0)
-    {
-      struct rlimit limit = { 1024, 1024 };
-
-      /* A kernel before 5.11. */
-      syscall (SYS_prlimit64, 0, RLIMIT_NOFILE, NULL, &limit);
-      for (rlim_t fd = 3; fd < limit.rlim_cur; fd++)
-        if ((int)fd != child->request->extra_fd)
-          syscall (SYS_close, (int)fd);
-    }
+  child_close_others (child);
   child_set_extra_descriptor (child);
 }
 
@@ -158,7 +170,7 @@ child_set_session (Child *child)
     {
       if (syscall (SYS_setsid) < 0)
         child_fail (child, STAGE_SESSION, errno);
-      if (child->request->pty && syscall (SYS_ioctl, child->request->stdin_fd, TIOCSCTTY, 0) != 0)
+      if (child->request->pty && syscall (SYS_ioctl, child->given[0], TIOCSCTTY, 0) != 0)
         child_fail (child, STAGE_TERMINAL, errno);
     }
   else if (syscall (SYS_setpgid, 0, 0) != 0)
@@ -269,6 +281,7 @@ child_main (void *data)
   child_tie_to_parent (child);
   child_enter_cgroup (child);
   child_set_session (child);
+  child_part_from_table (child);
   child_set_descriptors (child);
   if (request->cwd != NULL && syscall (SYS_chdir, request->cwd) != 0)
     child_fail (child, STAGE_CHDIR, errno);
@@ -310,7 +323,7 @@ clone3_on_stack (struct clone_args *args, int (*func) (void *), void *data)
 static long
 start_child (DvmdSpawner *self, Child *child, int *pidfd)
 {
-  guint64 flags = CLONE_VM | CLONE_VFORK | (pidfd != NULL ? CLONE_PIDFD : 0);
+  guint64 flags = CLONE_VM | CLONE_VFORK | CLONE_FILES | (pidfd != NULL ? CLONE_PIDFD : 0);
   char *top = (char *)self->stack + STACK_SIZE;
   int pid;
 
@@ -551,14 +564,25 @@ set_stage_error (const DvmdSpawnRequest *request, const Child *child, GError **e
   return DVMD_EXIT_FAILED;
 }
 
+static gboolean
+reserve_given (DvmdSpawner *self)
+{
+  self->null_fd = open ("/dev/null", O_RDWR | O_CLOEXEC);
+  for (guint i = 0; i < N_GIVEN && self->null_fd >= 0; i++)
+    if ((self->given[i] = fcntl (self->null_fd, F_DUPFD_CLOEXEC, 3)) < 0)
+      return FALSE;
+  return self->null_fd >= 0;
+}
+
 DvmdSpawner *
 dvmd_spawner_new (GError **error)
 {
   g_autoptr (DvmdSpawner) self = g_new0 (DvmdSpawner, 1);
 
   self->stack = MAP_FAILED;
-  self->null_fd = open ("/dev/null", O_RDWR | O_CLOEXEC);
-  if (self->null_fd < 0)
+  for (guint i = 0; i < N_GIVEN; i++)
+    self->given[i] = -1;
+  if (!reserve_given (self))
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "cannot open /dev/null: %s", g_strerror (errno));
       return NULL;
@@ -578,6 +602,9 @@ dvmd_spawner_free (DvmdSpawner *self)
 {
   if (self->stack != MAP_FAILED)
     munmap (self->stack, STACK_SIZE);
+  for (guint i = 0; i < N_GIVEN; i++)
+    if (self->given[i] >= 0)
+      close (self->given[i]);
   if (self->null_fd >= 0)
     close (self->null_fd);
   g_free (self);
@@ -620,6 +647,26 @@ leave_stopped (pid_t pid)
     g_message ("process %d cannot be left stopped: %s", pid, g_strerror (errno));
 }
 
+/* FALSE: one is no descriptor. */
+static gboolean
+place_given (DvmdSpawner *self, const DvmdSpawnRequest *request)
+{
+  const int fds[N_GIVEN] = { request->stdin_fd, request->stdout_fd, request->stderr_fd, request->extra_fd };
+
+  for (guint i = 0; i < N_GIVEN; i++)
+    if (fds[i] >= 0 && dup3 (fds[i], self->given[i], O_CLOEXEC) < 0)
+      return FALSE;
+  return TRUE;
+}
+
+/* Readers of a pipe see its end when the process has closed it. */
+static void
+withdraw_given (DvmdSpawner *self)
+{
+  for (guint i = 0; i < N_GIVEN; i++)
+    dup3 (self->null_fd, self->given[i], O_CLOEXEC);
+}
+
 pid_t
 dvmd_spawner_spawn (DvmdSpawner *self, const DvmdSpawnRequest *request, int *pidfd, int *exit_code, GError **error)
 {
@@ -637,13 +684,14 @@ dvmd_spawner_spawn (DvmdSpawner *self, const DvmdSpawnRequest *request, int *pid
   candidates = list_candidates (request);
   child.request = request;
   child.candidates = candidates;
-  child.null_fd = self->null_fd;
+  child.given = self->given;
   child.parent = getpid ();
   child.searched = strchr (get_program (request), '/') == NULL;
   child.nofile = self->raised ? &self->nofile : NULL;
 
   syscall (SYS_rt_sigprocmask, SIG_SETMASK, &all_blocked, &old_mask, SIGSET_BYTES);
-  pid = start_child (self, &child, pidfd != NULL ? &fd : NULL);
+  pid = place_given (self, request) ? start_child (self, &child, pidfd != NULL ? &fd : NULL) : -errno;
+  withdraw_given (self);
   syscall (SYS_rt_sigprocmask, SIG_SETMASK, &old_mask, NULL, SIGSET_BYTES);
 
   if (pid > 0 && child.stage == STAGE_NONE)

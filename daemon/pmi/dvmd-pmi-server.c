@@ -50,7 +50,9 @@ typedef struct
   ClientState state;
   guint32 rank;
   guint32 app;
-  int fd;           /* -1: none */
+  int fd;     /* -1: none */
+  int theirs; /* the end of the rank, until it has spoken: the end of one that does not speak PMI wakes nobody here; -1
+               */
   GSource *source;  /* (nullable) */
   GString *input;   /* (nullable): what is not a whole line yet */
   guint timer;      /* of one that is broken; 0: none */
@@ -80,14 +82,21 @@ struct _DvmdPmiServer
 static void set_state (Client *client, ClientState state);
 
 static void
+close_end (int *fd)
+{
+  if (*fd >= 0)
+    g_close (*fd, NULL);
+  *fd = -1;
+}
+
+static void
 client_close (Client *self)
 {
   if (self->source != NULL)
     g_source_destroy (self->source);
   g_clear_pointer (&self->source, g_source_unref);
-  if (self->fd >= 0)
-    g_close (self->fd, NULL);
-  self->fd = -1;
+  close_end (&self->fd);
+  close_end (&self->theirs);
   dvmd_clock_remove_timer (self->server->clock, self->timer);
   self->timer = 0;
   if (self->input != NULL)
@@ -518,6 +527,7 @@ client_read (Client *self)
       client_leave (self);
       return FALSE;
     }
+  close_end (&self->theirs);
   g_string_append_len (self->input, buffer, n);
   handle_lines (self);
   return self->fd >= 0;
@@ -551,7 +561,7 @@ dvmd_pmi_server_new (const DvmdPmiSettings *settings, const DvmdPmiFuncs *funcs,
   for (guint i = 0; i < self->n_clients; i++)
     {
       self->clients[i].server = self;
-      self->clients[i].fd = -1;
+      self->clients[i].fd = self->clients[i].theirs = -1;
     }
   return self;
 }
@@ -586,6 +596,7 @@ dvmd_pmi_server_open (DvmdPmiServer *self, guint index, guint32 rank, guint32 ap
   client->app = app;
   client->aborted = FALSE;
   client->fd = fds[0];
+  client->theirs = fds[1];
   client->input = g_string_new (NULL);
   client->source = g_unix_fd_source_new (client->fd, G_IO_IN | G_IO_HUP | G_IO_ERR);
   g_source_set_callback (client->source, G_SOURCE_FUNC (on_readable), client, NULL);

@@ -42,7 +42,7 @@ typedef struct
 DvmdPmiServer *dvmd_pmi_server_new (const DvmdPmiSettings *settings, const DvmdPmiFuncs *funcs, gpointer user_data);
 void dvmd_pmi_server_free (DvmdPmiServer *self);
 /*
- * For a rank that is about to be started, or started again: (transfer full) the descriptor that it inherits, or -1.
+ * For a rank that is about to be started, or started again: (transfer none) the descriptor that it inherits, or -1.
  * index: of the ranks here.
  */
 int dvmd_pmi_server_open (DvmdPmiServer *self, guint index, guint32 rank, guint32 app, GError **error);

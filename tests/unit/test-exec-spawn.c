@@ -301,8 +301,11 @@ test_descriptors (Fixture *fixture, gconstpointer data)
   g_autofree char *text = NULL;
   int inherited[3];
 
-  /* Without close-on-exec, as careless libraries open them. */
-  for (guint i = 0; i < G_N_ELEMENTS (inherited); i++)
+  /* Without close-on-exec, as careless libraries open them: before the spawner has its own, and after. */
+  inherited[0] = open ("/dev/null", O_RDONLY);
+  teardown (fixture, data);
+  setup (fixture, data);
+  for (guint i = 1; i < G_N_ELEMENTS (inherited); i++)
     inherited[i] = open ("/dev/null", O_RDONLY);
   inherited[2] = fcntl (inherited[2], F_DUPFD, 500);
   text = run_shell (fixture, "ls /proc/$$/fd; true");
@@ -328,6 +331,30 @@ test_extra_descriptor (Fixture *fixture, gconstpointer data)
       close (fixture->request.extra_fd);
       close (fd);
     }
+  fixture->request.extra_fd = -1;
+}
+
+/* Wherever the spawner has its own, also where the child is to have one. */
+static void
+test_places_of_descriptors (Fixture *fixture, gconstpointer data)
+{
+  int fds[DVMD_SPAWN_EXTRA_FD + 2];
+  guint n = 0;
+
+  do
+    {
+      g_autofree char *text = NULL;
+
+      fds[n] = open ("/dev/null", O_RDONLY | O_CLOEXEC);
+      teardown (fixture, data);
+      setup (fixture, data);
+      fixture->request.extra_fd = fds[n];
+      text = run_shell (fixture, "ls /proc/$$/fd; readlink /proc/$$/fd/20");
+      g_assert_cmpstr (text, ==, "0\n1\n2\n20\n/dev/null\n");
+    }
+  while (fds[n++] < DVMD_SPAWN_EXTRA_FD);
+  while (n > 0)
+    close (fds[--n]);
   fixture->request.extra_fd = -1;
 }
 
@@ -650,6 +677,7 @@ main (int argc, char **argv)
   add ("many-arguments", test_many_arguments);
   add ("descriptors", test_descriptors);
   add ("extra-descriptor", test_extra_descriptor);
+  add ("places-of-descriptors", test_places_of_descriptors);
   add ("crossed-descriptors", test_crossed_descriptors);
   add ("signals", test_signals);
   add ("group", test_group);

@@ -210,7 +210,7 @@ set_up (World *world, gconstpointer data)
   world->server = dvmd_pmi_server_new (&settings, &funcs, world);
   for (guint i = 0; i < N_RANKS; i++)
     {
-      world->fds[i] = dvmd_pmi_server_open (world->server, i, i, 0, NULL);
+      world->fds[i] = dup (dvmd_pmi_server_open (world->server, i, i, 0, NULL));
       g_assert_cmpint (world->fds[i], >=, 0);
     }
 }
@@ -418,7 +418,7 @@ test_again (World *world, gconstpointer data)
   dvmd_pmi_server_rank_ended (world->server, 0);
   assert_events (world, "");
   g_close (world->fds[0], NULL);
-  world->fds[0] = dvmd_pmi_server_open (world->server, 0, 0, 0, NULL);
+  world->fds[0] = dup (dvmd_pmi_server_open (world->server, 0, 0, 0, NULL));
   say_init (world);
   for (guint i = 0; i < N_RANKS; i++)
     say (world, i, "cmd=barrier_in\n");
