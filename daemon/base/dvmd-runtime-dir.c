@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -177,24 +178,30 @@ typedef enum
   LOCK_FAILED,
 } LockResult;
 
-/* The lock is there already: its holder lives, or has crashed and the file can go. */
+/*
+ * The lock is there already: its holder lives, or has crashed and our file takes its place. By one rename(): what the
+ * other one left is never without a lock, by which it is found when we are killed now.
+ */
 static LockResult
-look_at_holder (int dir_fd, const char *name, const char *path, GError **error)
+replace_lock (DvmdRuntimeDir *self, const char *own, const char *name, GError **error)
 {
-  int fd = openat (dir_fd, LOCK, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+  int fd = openat (self->dir_fd, LOCK, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
   LockResult result = LOCK_AGAIN;
 
   if (fd < 0)
     {
       if (errno == ENOENT)
         return LOCK_AGAIN;
-      g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "cannot open %s/" LOCK ": %s", path, g_strerror (errno));
+      g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "cannot open %s/" LOCK ": %s", self->path, g_strerror (errno));
       return LOCK_FAILED;
     }
   if (flock (fd, LOCK_EX | LOCK_NB) == 0)
     {
-      if (is_file_of_name (dir_fd, LOCK, fd) && unlinkat (dir_fd, LOCK, 0) == 0)
-        g_message ("taking over %s, which the DVM with pid %d left behind", path, read_pid (fd));
+      if (is_file_of_name (self->dir_fd, LOCK, fd) && renameat (self->dir_fd, own, self->dir_fd, LOCK) == 0)
+        {
+          g_message ("taking over %s, which the DVM with pid %d left behind", self->path, read_pid (fd));
+          result = LOCK_TAKEN;
+        }
     }
   else
     {
@@ -226,20 +233,20 @@ try_lock (DvmdRuntimeDir *self, const char *name, GError **error)
 
   if (fd < 0)
     {
-      if (errno == ENOENT)
+      /* One who sweeps has removed the directory, or looks at the file at this moment. */
+      if (errno == ENOENT || errno == EWOULDBLOCK)
         return LOCK_AGAIN;
       g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "cannot make a lock file in %s: %s", self->path,
                    g_strerror (errno));
       remove_if_empty (self);
       return LOCK_FAILED;
     }
-  if (linkat (self->dir_fd, own, self->dir_fd, LOCK, 0) == 0)
+  if (linkat (self->dir_fd, own, self->dir_fd, LOCK, 0) != 0)
+    result = errno == EEXIST ? replace_lock (self, own, name, error) : LOCK_AGAIN;
+  if (result == LOCK_TAKEN)
     self->lock_fd = fd;
   else
-    {
-      result = errno == EEXIST ? look_at_holder (self->dir_fd, name, self->path, error) : LOCK_AGAIN;
-      close (fd);
-    }
+    close (fd);
   unlinkat (self->dir_fd, own, 0);
   return result;
 }
@@ -360,29 +367,15 @@ dvmd_runtime_dir_release (DvmdRuntimeDir *self)
   g_autoptr (GError) error = NULL;
   g_autofree char *parent = g_path_get_dirname (self->path);
 
+  /* By the lock what is left is found later. */
   if (!remove_all_but_lock (self, &error))
     g_message ("something is left in %s: %s", self->path, error->message);
-  /* From here on the name is free: another DVM may already be making itself at home in the same directory. */
-  if (is_file_of_name (self->dir_fd, LOCK, self->lock_fd))
+  else if (is_file_of_name (self->dir_fd, LOCK, self->lock_fd))
     unlinkat (self->dir_fd, LOCK, 0);
+  /* From here on the name is free: another DVM may already be making itself at home in the same directory. */
   rmdir (self->path);
   rmdir (parent);
   runtime_dir_free (self);
-}
-
-/* A directory was left if it has a lock file that is not locked: one that is being made has no lock file yet. */
-static gboolean
-was_left (const char *path)
-{
-  g_autofree char *lock = g_build_filename (path, LOCK, NULL);
-  int fd = open (lock, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  gboolean left;
-
-  if (fd < 0)
-    return FALSE;
-  left = flock (fd, LOCK_EX | LOCK_NB) == 0;
-  close (fd);
-  return left;
 }
 
 /* As libpmix looks for it, but for the variables of PMIx itself: they may be those of a server above us. */
@@ -425,6 +418,59 @@ is_private (const char *path)
   return answer;
 }
 
+/* Open, and locked by us. -1 and EWOULDBLOCK: somebody else has it. */
+static int
+lock_file (const char *path)
+{
+  int fd = open (path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+  if (fd < 0 || flock (fd, LOCK_EX | LOCK_NB) == 0)
+    return fd;
+  close (fd);
+  errno = EWOULDBLOCK;
+  return -1;
+}
+
+/*
+ * A directory has no lock, and nothing in it, before its owner has made one and after it has removed it; it stays so
+ * if that is killed then. An owner who lives makes it anew when it goes, and the file that is to be its lock.
+ */
+static void
+remove_unlocked (const char *path)
+{
+  g_autoptr (GDir) dir = NULL;
+  const char *name;
+
+  if (rmdir (path) == 0 || !is_private (path))
+    return;
+  dir = g_dir_open (path, 0, NULL);
+  while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *file = g_build_filename (path, name, NULL);
+      int fd = g_str_has_prefix (name, LOCK ".") ? lock_file (file) : -1;
+
+      if (fd < 0)
+        continue;
+      unlink (file);
+      close (fd);
+    }
+  rmdir (path);
+}
+
+/* A directory was left with what is in it if it has a lock file that is not locked. */
+static gboolean
+was_left (const char *path)
+{
+  g_autofree char *lock = g_build_filename (path, LOCK, NULL);
+  int fd = lock_file (lock);
+
+  if (fd < 0 && errno == ENOENT)
+    remove_unlocked (path);
+  if (fd >= 0)
+    close (fd);
+  return fd >= 0;
+}
+
 void
 dvmd_runtime_dir_sweep_place (const char *parent, const char *prefix)
 {
@@ -445,6 +491,8 @@ dvmd_runtime_dir_sweep_place (const char *parent, const char *prefix)
       else
         g_message ("%s stays: %s", path, error->message);
     }
+  if (dir != NULL)
+    rmdir (parent);
 }
 
 const char *

@@ -172,7 +172,8 @@ test_sweep_of_others (Fixture *fixture, gconstpointer data)
   g_assert_false (g_file_test (crashed, G_FILE_TEST_EXISTS));
 }
 
-/* Directories of crashed agents go with the next one; those in use, or only being made, or of another name, stay. */
+/* Directories of crashed agents go with the next one, and those that have nothing in them; those in use, or of another
+ * name, stay. */
 static void
 test_sweep (Fixture *fixture, gconstpointer data)
 {
@@ -190,7 +191,7 @@ test_sweep (Fixture *fixture, gconstpointer data)
   dir = dvmd_runtime_dir_acquire (NULL, own, NULL);
   dvmd_runtime_dir_sweep (dir, "agent-");
   g_assert_false (g_file_test (crashed, G_FILE_TEST_EXISTS));
-  g_assert_true (g_file_test (unlocked, G_FILE_TEST_IS_DIR));
+  g_assert_false (g_file_test (unlocked, G_FILE_TEST_EXISTS));
   g_assert_true (g_file_test (dvmd_runtime_dir_get_sessions_path (other), G_FILE_TEST_IS_DIR));
   g_assert_true (g_file_test (dvmd_runtime_dir_get_sessions_path (dir), G_FILE_TEST_IS_DIR));
   g_assert_true (g_file_test (usual, G_FILE_TEST_IS_DIR));
