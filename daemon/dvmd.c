@@ -18,6 +18,7 @@
 
 #include <glib-unix.h>
 
+#include "dvmd-agent-rendezvous.h"
 #include "dvmd-agent.h"
 #include "dvmd-bus-server.h"
 #include "dvmd-config.h"
@@ -27,6 +28,7 @@
 #include "dvmd-log.h"
 #include "dvmd-node-options.h"
 #include "dvmd-operator.h"
+#include "dvmd-pmix-dirs.h"
 #include "dvmd-programs.h"
 #include "dvmd-runtime-dir.h"
 
@@ -34,6 +36,8 @@
 #define PREDECESSOR_LIMIT (10 * G_USEC_PER_SEC)
 #define PREDECESSOR_PAUSE (10 * 1000)
 #define HEAP_RETAINED     (1024 * 1024)
+/* The names of DVMs that are for one job begin so. */
+#define PRIVATE_PREFIX "run-"
 
 typedef struct
 {
@@ -479,8 +483,11 @@ make_runtime_dir (Daemon *self, GError **error)
     return FALSE;
   /* One-shot DVMs have nothing to do with each other: each has a place of its own. */
   if (self->one_shot && self->name == NULL)
-    name = g_strdup_printf ("run-%d", getpid ());
+    name = g_strdup_printf (PRIVATE_PREFIX "%d", getpid ());
   self->dir = acquire_dir (self, name != NULL ? name : self->name, error);
+  /* No other one takes over what such a DVM has left that was killed. */
+  if (self->dir != NULL)
+    dvmd_runtime_dir_sweep (self->dir, PRIVATE_PREFIX);
   return self->dir != NULL;
 }
 
@@ -699,13 +706,15 @@ print_machines (void)
 static void
 finish_daemon (Daemon *self)
 {
-  g_autofree char *tools_place = dvmd_runtime_dir_build_tools_place (NULL);
-
   g_clear_pointer (&self->idle, dvmd_idle_free);
   g_clear_object (&self->bus);
   g_clear_object (&self->controller);
   /* Of agents that were killed. */
-  dvmd_runtime_dir_sweep_place (tools_place, "agent-");
+  if (self->dir != NULL)
+    {
+      dvmd_agent_rendezvous_clear ();
+      dvmd_pmix_dirs_sweep (NULL);
+    }
   g_clear_pointer (&self->dir, dvmd_runtime_dir_release);
   g_clear_pointer (&self->config, dvmd_config_unref);
   g_clear_pointer (&self->loop, g_main_loop_unref);

@@ -479,7 +479,9 @@ make_directory (DvmdAgentProgram *self, const char *parent, GError **error)
       g_autofree char *sessions = g_build_filename (parent, name, "sessions", NULL);
 
       self->directory = g_build_filename (parent, name, NULL);
-      if (g_mkdir_with_parents (sessions, 0700) == 0)
+      /* Not that of the controller: if that has gone the DVM has, and nobody removes what would be left. */
+      if ((g_mkdir (self->directory, 0700) == 0 || errno == EEXIST)
+          && (g_mkdir (sessions, 0700) == 0 || errno == EEXIST))
         return TRUE;
       g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "Could not make the directory %s: %s", sessions,
                    g_strerror (errno));

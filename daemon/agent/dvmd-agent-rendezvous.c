@@ -50,7 +50,8 @@ static void
 acquire_dir (DvmdAgentRendezvous *self)
 {
   const DvmdAgentParts *parts = dvmd_agent_get_parts (self->agent);
-  g_autofree char *name = g_path_get_basename (parts->runtime_dir);
+  /* The runtime directory of an agent inside of dvmd has the name of a DVM, or of a node, which others have, too. */
+  g_autofree char *name = dvmd_runtime_dir_build_agent_name (parts->nspace, parts->rank);
   g_autofree char *path = dvmd_runtime_dir_build_tools_place (name);
   g_autoptr (GError) error = NULL;
 
@@ -199,27 +200,39 @@ remove_system_file (DvmdAgentRendezvous *self)
   g_clear_pointer (&self->system_text, g_free);
 }
 
+static char *
+build_system_path (const char *host)
+{
+  g_autofree char *name = g_strdup_printf ("pmix.sys.%s", host);
+
+  return g_build_filename (dvmd_runtime_dir_get_tmp (), name, NULL);
+}
+
+static gboolean
+server_lives (const char *address)
+{
+  int pid = read_server_pid (address);
+
+  return pid > 0 && (kill (pid, 0) == 0 || errno != ESRCH);
+}
+
 /* Another server that lives has said that it is the one of the machine. */
 static gboolean
 is_taken (DvmdAgentRendezvous *self, const char *path)
 {
   g_autofree char *text = read_system_file (path);
-  int pid;
 
-  if (text == NULL || g_strcmp0 (text, self->system_text) == 0)
+  if (text == NULL || g_strcmp0 (text, self->system_text) == 0 || !server_lives (text))
     return FALSE;
-  pid = read_server_pid (text);
-  if (pid <= 0 || (kill (pid, 0) != 0 && errno == ESRCH))
-    return FALSE;
-  g_message ("This DVM is not the system-level PMIx server of the machine: by %s that is process %d", path, pid);
+  g_message ("This DVM is not the system-level PMIx server of the machine: by %s that is process %d", path,
+             read_server_pid (text));
   return TRUE;
 }
 
 static void
 write_system_file (DvmdAgentRendezvous *self, const char *host, const char *address)
 {
-  g_autofree char *name = g_strdup_printf ("pmix.sys.%s", host);
-  g_autofree char *path = g_build_filename (dvmd_runtime_dir_get_tmp (), name, NULL);
+  g_autofree char *path = build_system_path (host);
   g_autoptr (GError) error = NULL;
 
   if (is_taken (self, path))
@@ -267,6 +280,19 @@ dvmd_agent_rendezvous_sweep (DvmdAgentRendezvous *self)
 {
   if (self->dir != NULL)
     dvmd_runtime_dir_sweep (self->dir, "agent-");
+}
+
+void
+dvmd_agent_rendezvous_clear (void)
+{
+  g_autofree char *place = dvmd_runtime_dir_build_tools_place (NULL);
+  g_autofree char *machine = dup_machine_name ();
+  g_autofree char *path = build_system_path (machine);
+  g_autofree char *text = read_system_file (path);
+
+  dvmd_runtime_dir_sweep_place (place, "agent-");
+  if (text != NULL && g_str_has_prefix (text, "dvm-") && !server_lives (text))
+    g_unlink (path);
 }
 
 DvmdAgentRendezvous *

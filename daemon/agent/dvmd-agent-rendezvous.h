@@ -34,6 +34,8 @@ void dvmd_agent_rendezvous_show (DvmdAgentRendezvous *self, const char *address,
 
 /* Removes the files of agents of this machine that were killed: tools would take them for a second server. */
 void dvmd_agent_rendezvous_sweep (DvmdAgentRendezvous *self);
+/* The same for a program that is no agent, with the file of a system-level server that was killed. */
+void dvmd_agent_rendezvous_clear (void);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdAgentRendezvous, dvmd_agent_rendezvous_free)
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The daemon itself: its end by signals, its death, its names, buses, sockets and clients."""
 
+import glob
 import json
 import os
 import pty
@@ -13,6 +14,8 @@ import time
 import dvmtest
 import leftovers
 from dvmtest import FORCED_EXIT, KILLED_BY_CMD, NOTIFIED, Gio, GLib
+
+CLIENT = os.environ.get('DVM_TEST_PMIX_CLIENT', '')
 
 DEAF = ['sh', '-c', "trap '' TERM; echo deaf; while :; do sleep 1000; done"]
 
@@ -607,6 +610,24 @@ class OneShot(dvmtest.Case):
         dvm.connection.close()
         self.assertEqual(dvm.wait_exit(), 0)
         dvm.check_clean()
+
+    def test_killed(self):
+        """What it has left goes with the next DVM, though that has another name; and two of a name do not meet."""
+        place = self.place()
+        dvms = [self.start(slots=1, place=place, name=name, settings=['pmix-tools=session']) for name in (None, 'blue')]
+        for dvm in dvms:
+            dvm.start([CLIENT, 'fence-without', '1'], np=1)
+        tools = os.path.join(place, f'dvm-pmix-{os.geteuid()}')
+        dvmtest.wait_until(lambda: len(glob.glob(os.path.join(tools, 'agent-*', 'pmix.*.tool'))) == 2, 'both are found by tools')
+        for dvm in dvms:
+            dvm.stop(signal.SIGKILL)
+        own = os.path.join(dvms[0].runtime, 'dvm', f'run-{dvms[0].pid}')
+        self.assertTrue(os.path.exists(own))
+        other = self.dvm(slots=1, place=place, name='blue', settings=['pmix-tools=none'])
+        self.assertFalse(os.path.exists(own))
+        other.stop()
+        other.check_clean()
+        self.assertFalse(os.path.exists(tools))
 
 
 if __name__ == '__main__':

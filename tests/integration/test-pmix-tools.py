@@ -109,6 +109,23 @@ class Ways(Tools):
         wait_until(lambda: not os.path.exists(dead) and self.files(again), 'what was left has gone')
         self.assertTrue(self.finds(again))
 
+    def test_end_of_killed(self):
+        """Nor of one whose agents were killed, at whatever moment of their start or end: it goes with the DVM."""
+        dvm = self.dvm(slots=1, settings=['pmix-tools=system', 'heal=false'])
+        system = os.path.join(dvm.place, f'pmix.sys.{MACHINE}')
+        wait_until(lambda: os.path.exists(system), 'the system-level file')
+        os.kill(dvm.agent, signal.SIGKILL)
+        wait_until(lambda: dvm.get_nodes()[-1]['StateName'] == 'DOWN', 'the node is down')
+        place = os.path.dirname(os.path.dirname(self.files(dvm)[0]))
+        os.mkdir(os.path.join(place, 'agent-12345678-1'), 0o700)
+        os.mkdir(os.path.join(place, 'agent-12345678-2'), 0o700)
+        with open(os.path.join(place, 'agent-12345678-2', 'lock.1.1'), 'w', encoding='utf-8'):
+            pass
+        shared = f'/dev/shm/dvm-{os.geteuid()}-{os.path.basename(dvm.place)[-6:]}'
+        os.mkdir(shared, 0o700)
+        dvm.stop()
+        self.assertEqual([path for path in (place, system, shared) if os.path.exists(path)], [])
+
     def test_two(self):
         """With two DVMs of a user a tool has to be told which, as with the reference."""
         dvms = [self.dvm(slots=1, place=self.place())]
