@@ -722,11 +722,18 @@ handle_query (gpointer service, DvmdCall *call, GVariant *request)
 {
   DvmdController *controller = service;
   g_autoptr (GVariant) questions = g_variant_get_child_value (request, 0);
-  Answers *answers = g_new0 (Answers, 1);
+  Answers *answers;
   GVariantIter iter;
   const char *word;
   GVariant *dict;
 
+  /* One of them may go through all jobs, or ask all nodes. */
+  if (g_variant_n_children (questions) > DVMD_PMIX_MOST_QUESTIONS)
+    {
+      dvmd_controller_answer (controller, call->id, DVMD_PMIX_ERR_OUT_OF_RESOURCE, NULL);
+      return;
+    }
+  answers = g_new0 (Answers, 1);
   g_ref_count_init (&answers->ref_count);
   answers->controller = controller;
   answers->call = call->id;

@@ -40,6 +40,10 @@
 #define PMIX_QUERY_RESOLVE_PEERS "pmix.qry.peers"
 #endif
 
+/* Of what is known here and of what is asked for, in bytes: one message, and the library copies values several times.
+ */
+#define MAX_BYTES (16 * 1024 * 1024)
+
 typedef struct
 {
   const char *key;
@@ -61,6 +65,7 @@ typedef struct
 typedef struct
 {
   GArray *items; /* Item */
+  gsize size;    /* of questions, and of values that are known here */
   pmix_info_cbfunc_t callback;
   void *callback_data;
   DvmdPmixInfo info; /* the library reads it until it says so */
@@ -318,6 +323,18 @@ answer_query (const DvmdPmixCall *call, int status, GVariant *answer)
 /* ---- the call ---- */
 
 static void
+take_known (DvmdPmixServer *self, Asked *asked, const QueryKey *key, Item *item)
+{
+  GVariant *value = key->get (self);
+
+  item->value = value != NULL ? g_variant_ref_sink (value) : NULL;
+  if (value == NULL)
+    item->status = PMIX_ERR_NOT_FOUND;
+  else if ((asked->size += g_variant_get_size (value)) > MAX_BYTES)
+    item->status = PMIX_ERR_OUT_OF_RESOURCE;
+}
+
+static void
 add_item (DvmdPmixServer *self, Asked *asked, const char *name, GVariant *qualifiers, int fault,
           GVariantBuilder *questions)
 {
@@ -326,13 +343,13 @@ add_item (DvmdPmixServer *self, Asked *asked, const char *name, GVariant *qualif
 
   if (key == NULL)
     item.status = PMIX_ERR_NOT_SUPPORTED;
+  else if (asked->size > MAX_BYTES)
+    item.status = PMIX_ERR_OUT_OF_RESOURCE;
   else if (fault == PMIX_SUCCESS && key->get != NULL)
-    {
-      GVariant *value = key->get (self);
-
-      item.value = value != NULL ? g_variant_ref_sink (value) : NULL;
-      item.status = value != NULL ? PMIX_SUCCESS : PMIX_ERR_NOT_FOUND;
-    }
+    take_known (self, asked, key, &item);
+  /* Those of one query have the same qualifiers, and each brings them along. */
+  else if (fault == PMIX_SUCCESS && (asked->size += g_variant_get_size (qualifiers)) > MAX_BYTES)
+    item.status = PMIX_ERR_OUT_OF_RESOURCE;
   else if (fault == PMIX_SUCCESS)
     {
       item.is_asked = TRUE;
@@ -355,6 +372,33 @@ add_query (DvmdPmixServer *self, Asked *asked, const pmix_query_t *query, GVaria
               error != NULL ? dvmd_pmix_status_from_error (error) : PMIX_SUCCESS, questions);
 }
 
+static gboolean
+are_too_many (const pmix_query_t *queries, gsize n_queries)
+{
+  gsize n = 0;
+
+  for (gsize i = 0; i < n_queries && n <= DVMD_PMIX_MOST_QUESTIONS; i++)
+    for (gsize k = 0; queries[i].keys != NULL && queries[i].keys[k] != NULL; k++)
+      n++;
+  return n > DVMD_PMIX_MOST_QUESTIONS;
+}
+
+static void
+add_queries (DvmdPmixServer *self, Asked *asked, const pmix_query_t *queries, gsize n_queries,
+             GVariantBuilder *questions)
+{
+  const Item refused = { .status = PMIX_ERR_OUT_OF_RESOURCE };
+
+  if (are_too_many (queries, n_queries))
+    {
+      g_message ("A query asks for more than %d values", DVMD_PMIX_MOST_QUESTIONS);
+      g_array_append_val (asked->items, refused);
+      return;
+    }
+  for (gsize i = 0; i < n_queries; i++)
+    add_query (self, asked, &queries[i], questions);
+}
+
 void
 dvmd_pmix_server_query (DvmdPmixServer *self, const pmix_query_t *queries, gsize n_queries, pmix_info_cbfunc_t callback,
                         void *callback_data)
@@ -371,8 +415,7 @@ dvmd_pmix_server_query (DvmdPmixServer *self, const pmix_query_t *queries, gsize
   asked->callback_data = callback_data;
   dvmd_pmix_server_get_proc (self, &server);
   g_variant_builder_init (&builder, G_VARIANT_TYPE ("a(sa{sv})"));
-  for (gsize i = 0; i < n_queries; i++)
-    add_query (self, asked, &queries[i], &builder);
+  add_queries (self, asked, queries, n_queries, &builder);
   questions = g_variant_ref_sink (g_variant_builder_end (&builder));
   if (dvmd_pmix_server_refuse_stranger (self, &server, &call))
     return;

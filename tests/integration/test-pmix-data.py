@@ -307,6 +307,16 @@ class Peers(Case):
             job.cancel()
             job.wait()
 
+    def test_many_questions(self):
+        """A query has 512 keys, also of what the node's server knows, and 16 MiB of qualifiers: each key has its own."""
+        dvm = self.nodes(1)
+        for key in ('pmix.num.slots', 'pmix.qry.debug'):
+            enough, too_many = self.say(dvm, 'query', ','.join([key] * 512), 'query', ','.join([key] * 513), 'fresh=1')
+            self.assertEqual((enough.split()[1], enough.count(f'[{key} ')), ('SUCCESS', 512))
+            self.assertEqual(too_many, 'query OUT-OF-RESOURCE')
+        long, = self.say(dvm, 'query', ','.join(['pmix.num.slots'] * 512), f'pset={"x" * 100000}')
+        self.assertEqual(long.split()[1], 'PARTIAL-SUCCESS')
+
     def test_data_of_another_job(self):
         """Of the job as a whole, and of its ranks, without a connect."""
         dvm = self.nodes()

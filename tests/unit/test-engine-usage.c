@@ -187,6 +187,26 @@ test_end (Fixture *self, gconstpointer data)
   ask_the_deaf (self, 2, "[('node-usage', @a{sv} {})]");
 }
 
+/* A query has so many questions at most. */
+static void
+test_many_questions (Fixture *self, gconstpointer data)
+{
+  for (guint n = DVMD_PMIX_MOST_QUESTIONS; n <= DVMD_PMIX_MOST_QUESTIONS + 1; n++)
+    {
+      g_autoptr (GString) questions = g_string_new ("[('slots', @a{sv} {})");
+      GVariant *answer = NULL;
+      int status = 0;
+      guint64 token;
+
+      for (guint i = 1; i < n; i++)
+        g_string_append (questions, ", ('slots', {})");
+      g_string_append_c (questions, ']');
+      token = ask (self, questions->str);
+      wait_until (pmix_fake_get_allocation (self->engine.fakes[0], token, &status, &answer));
+      g_assert_cmpint (status, ==, n > DVMD_PMIX_MOST_QUESTIONS ? DVMD_PMIX_ERR_OUT_OF_RESOURCE : DVMD_PMIX_SUCCESS);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -199,6 +219,7 @@ main (int argc, char **argv)
   ADD ("lost-node", test_lost_node);
   ADD ("asker-gone", test_asker_gone);
   ADD ("end", test_end);
+  ADD ("many-questions", test_many_questions);
 #undef ADD
   return g_test_run ();
 }
