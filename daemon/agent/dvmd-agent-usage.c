@@ -22,12 +22,22 @@ typedef struct
 /* Memory of large processes takes the kernel its time: it is measured on a thread. */
 typedef struct
 {
-  DvmdAgent *agent;
+  DvmdAgent *agent; /* (nullable): it waits for another one */
   guint64 token;
+  gint64 end; /* monotonic: nobody waits for it any more */
   char *node;
-  char *nspace;    /* (nullable): the node is measured */
+  char *nspace; /* (nullable): the node is measured */
+  guint32 rank;
   GArray *samples; /* Sample */
 } Measurement;
+
+/* The kernel may never answer of a process: one thread at most waits for that. */
+typedef struct
+{
+  DvmdAgent *agent; /* unowned */
+  gboolean busy;
+  GQueue waiting; /* Measurement */
+} Usage;
 
 static void
 sample_clear (gpointer data)
@@ -53,15 +63,21 @@ runs (const DvmdLocalProc *proc)
   return proc->pid > 0 && proc->reaped_at == 0 && !(proc->flags & DVMD_PROC_EXITED);
 }
 
+/* Those that run now. */
 static void
-add_samples (Measurement *self, DvmdLocalJob *job, guint32 rank)
+add_samples (Measurement *self)
 {
-  for (guint i = 0; i < job->procs->len; i++)
+  DvmdAgentJob *job = self->nspace != NULL ? dvmd_agent_find_job_named (self->agent, self->nspace) : NULL;
+  const Sample of_node = { 0 };
+
+  if (self->nspace == NULL)
+    g_array_append_val (self->samples, of_node);
+  for (guint i = 0; job != NULL && i < job->local->procs->len; i++)
     {
-      const DvmdLocalProc *proc = g_ptr_array_index (job->procs, i);
+      const DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
       const Sample sample = { .rank = proc->rank, .pid = proc->pid };
 
-      if (runs (proc) && (rank == DVMD_ALL_RANKS || rank == proc->rank))
+      if (runs (proc) && (self->rank == DVMD_ALL_RANKS || self->rank == proc->rank))
         g_array_append_val (self->samples, sample);
     }
 }
@@ -114,9 +130,8 @@ is_of_process (Measurement *self, const Sample *sample)
 }
 
 static void
-on_measured (GObject *source, GAsyncResult *result, gpointer user_data)
+send_rows (Measurement *self)
 {
-  Measurement *self = g_task_get_task_data (G_TASK (result));
   GVariantBuilder rows;
 
   g_variant_builder_init (&rows, G_VARIANT_TYPE ("aa{sv}"));
@@ -128,35 +143,89 @@ on_measured (GObject *source, GAsyncResult *result, gpointer user_data)
         g_variant_builder_add_value (&rows, sample->usage);
     }
   dvmd_agent_send (self->agent, DVMD_MSG_USAGE, g_variant_new ("(taa{sv})", self->token, &rows));
+}
+
+static void start_next (Usage *self);
+
+static void
+on_measured (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  Usage *usage = user_data;
+  Measurement *self = g_task_get_task_data (G_TASK (result));
+  g_autoptr (DvmdAgent) agent = NULL;
+
+  send_rows (self);
   /* The thread may be the last to let go of the measurement, and an agent is not to end there. */
-  g_clear_object (&self->agent);
+  agent = g_steal_pointer (&self->agent);
+  usage->busy = FALSE;
+  start_next (usage);
+}
+
+/* ---- one after another ---- */
+
+static void
+drop_late (Usage *self)
+{
+  gint64 now = dvmd_clock_monotonic (dvmd_agent_get_parts (self->agent)->clock);
+  Measurement *first;
+
+  while ((first = g_queue_peek_head (&self->waiting)) != NULL && first->end <= now)
+    measurement_free (g_queue_pop_head (&self->waiting));
+}
+
+static void
+start_next (Usage *self)
+{
+  g_autoptr (GTask) task = NULL;
+  Measurement *next;
+
+  drop_late (self);
+  if (self->busy || g_queue_is_empty (&self->waiting))
+    return;
+  self->busy = TRUE;
+  next = g_queue_pop_head (&self->waiting);
+  next->agent = g_object_ref (self->agent);
+  add_samples (next);
+  task = g_task_new (NULL, NULL, on_measured, self);
+  g_task_set_source_tag (task, start_next);
+  g_task_set_task_data (task, next, measurement_free);
+  g_task_run_in_thread (task, work);
 }
 
 static void
 handle_usage_ask (gpointer service, guint source, GVariant *body)
 {
-  DvmdAgent *agent = service;
-  g_autoptr (GTask) task = g_task_new (NULL, NULL, on_measured, NULL);
-  Measurement *self = g_new0 (Measurement, 1);
-  const Sample of_node = { 0 };
-  DvmdAgentJob *job;
+  Usage *self = service;
+  const DvmdAgentParts *parts = dvmd_agent_get_parts (self->agent);
+  Measurement *measurement = g_new0 (Measurement, 1);
   const char *nspace;
-  guint32 rank;
 
-  g_variant_get (body, "(t&su)", &self->token, &nspace, &rank);
-  self->agent = g_object_ref (agent);
-  self->node = g_strdup (dvmd_agent_get_parts (agent)->name);
-  self->nspace = nspace[0] != '\0' ? g_strdup (nspace) : NULL;
-  self->samples = g_array_new (FALSE, FALSE, sizeof (Sample));
-  g_array_set_clear_func (self->samples, sample_clear);
-  job = self->nspace != NULL ? dvmd_agent_find_job_named (agent, nspace) : NULL;
-  if (job != NULL)
-    add_samples (self, job->local, rank);
-  else if (self->nspace == NULL)
-    g_array_append_val (self->samples, of_node);
-  g_task_set_source_tag (task, handle_usage_ask);
-  g_task_set_task_data (task, self, measurement_free);
-  g_task_run_in_thread (task, work);
+  g_variant_get (body, "(t&su)", &measurement->token, &nspace, &measurement->rank);
+  measurement->end = dvmd_clock_monotonic (parts->clock) + DVMD_USAGE_WAIT;
+  measurement->node = g_strdup (parts->name);
+  measurement->nspace = nspace[0] != '\0' ? g_strdup (nspace) : NULL;
+  measurement->samples = g_array_new (FALSE, FALSE, sizeof (Sample));
+  g_array_set_clear_func (measurement->samples, sample_clear);
+  g_queue_push_tail (&self->waiting, measurement);
+  start_next (self);
+}
+
+static gpointer
+create (DvmdAgent *agent, const DvmdAgentSettings *settings)
+{
+  Usage *self = g_new0 (Usage, 1);
+
+  self->agent = agent;
+  return self;
+}
+
+static void
+usage_free (gpointer service)
+{
+  Usage *self = service;
+
+  g_queue_clear_full (&self->waiting, measurement_free);
+  g_free (self);
 }
 
 static const DvmdHandler handlers[] = {
@@ -166,5 +235,7 @@ static const DvmdHandler handlers[] = {
 
 const DvmdAgentService dvmd_agent_usage_service = {
   .name = "usage",
+  .create = create,
+  .free = usage_free,
   .handlers = handlers,
 };

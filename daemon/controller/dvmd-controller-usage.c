@@ -12,8 +12,6 @@
 
 #include "dvmd-services.h"
 
-/* The kernel answers at once unless a process has hundreds of GiB (µs). */
-#define TIMEOUT (10 * G_TIME_SPAN_SECOND)
 /* All answers together, in bytes: as for any query. */
 #define MAX_BYTES (16 * 1024 * 1024)
 
@@ -113,7 +111,7 @@ dvmd_controller_measure (DvmdController *self, const GArray *nodes, const char *
       ask->status = DVMD_PMIX_ERR_LOST_CONNECTION;
   g_hash_table_insert (usage->asks, &ask->token, ask);
   ask->timer = dvmd_clock_add_timer (dvmd_controller_get_parts (self)->clock,
-                                     ask->status == DVMD_PMIX_ERR_TIMEOUT ? TIMEOUT : 0, on_timer, ask);
+                                     ask->status == DVMD_PMIX_ERR_TIMEOUT ? DVMD_USAGE_TIMEOUT : 0, on_timer, ask);
   for (guint i = 0; ask->status == DVMD_PMIX_ERR_TIMEOUT && i < nodes->len; i++)
     dvmd_controller_send (self, g_array_index (nodes, guint, i), DVMD_MSG_USAGE_ASK,
                           g_variant_new ("(tsu)", ask->token, nspace != NULL ? nspace : "", rank));

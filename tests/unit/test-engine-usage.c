@@ -187,6 +187,87 @@ test_end (Fixture *self, gconstpointer data)
   ask_the_deaf (self, 2, "[('node-usage', @a{sv} {})]");
 }
 
+/* ---- the kernel that does not answer ---- */
+
+static GMutex gate;
+static GCond moved;
+static guint allowed = G_MAXUINT; /* measurements of nodes that may come to their end */
+static guint n_begun;
+static guint n_ended;
+
+void __real_dvmd_usage_add_node (GVariantBuilder *fields, const char *proc);
+void __wrap_dvmd_usage_add_node (GVariantBuilder *fields, const char *proc);
+
+void
+__wrap_dvmd_usage_add_node (GVariantBuilder *fields, const char *proc)
+{
+  g_mutex_lock (&gate);
+  n_begun++;
+  g_main_context_wakeup (NULL);
+  while (n_ended >= allowed)
+    g_cond_wait (&moved, &gate);
+  n_ended++;
+  g_mutex_unlock (&gate);
+  __real_dvmd_usage_add_node (fields, proc);
+}
+
+static void
+allow (guint n)
+{
+  g_mutex_lock (&gate);
+  if (n == 0)
+    n_begun = n_ended = 0;
+  allowed = n;
+  g_cond_broadcast (&moved);
+  g_mutex_unlock (&gate);
+}
+
+static guint
+count_begun (void)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&gate);
+
+  return n_begun;
+}
+
+/* An agent measures one after another. */
+static void
+test_one_at_a_time (Fixture *self, gconstpointer data)
+{
+  guint64 tokens[5];
+
+  allow (0);
+  for (guint i = 0; i < G_N_ELEMENTS (tokens); i++)
+    tokens[i] = ask (self, "[('node-usage', {'node': <'two'>})]");
+  for (guint i = 0; i < G_N_ELEMENTS (tokens); i++)
+    {
+      wait_until (count_begun () > i);
+      g_assert_cmpuint (count_begun (), ==, i + 1);
+      allow (i + 1);
+      g_assert_cmpint (get_only_status (self, tokens[i]), ==, DVMD_PMIX_SUCCESS);
+    }
+  allow (G_MAXUINT);
+}
+
+/* Requests that have waited for their time are not measured any more; later ones are, when the kernel has answered. */
+static void
+test_late (Fixture *self, gconstpointer data)
+{
+  guint64 tokens[3];
+  guint64 last;
+
+  allow (0);
+  for (guint i = 0; i < G_N_ELEMENTS (tokens); i++)
+    tokens[i] = ask (self, "[('node-usage', {'node': <'two'>})]");
+  for (guint i = 0; i < G_N_ELEMENTS (tokens); i++)
+    g_assert_cmpint (get_only_status (self, tokens[i]), ==, DVMD_PMIX_ERR_TIMEOUT);
+  last = ask (self, "[('node-usage', {'node': <'two'>})]");
+  wait_until (engine_count (self->engine.controller, "calls-open") == 1);
+  allow (G_MAXUINT);
+  g_assert_cmpint (get_only_status (self, last), ==, DVMD_PMIX_SUCCESS);
+  g_assert_cmpuint (count_begun (), ==, 2);
+}
+
 /* A query has so many questions at most. */
 static void
 test_many_questions (Fixture *self, gconstpointer data)
@@ -219,6 +300,8 @@ main (int argc, char **argv)
   ADD ("lost-node", test_lost_node);
   ADD ("asker-gone", test_asker_gone);
   ADD ("end", test_end);
+  ADD ("one-at-a-time", test_one_at_a_time);
+  ADD ("late", test_late);
   ADD ("many-questions", test_many_questions);
 #undef ADD
   return g_test_run ();
