@@ -72,6 +72,7 @@ dvmd_agent_describe_nodes (DvmdAgent *self, const char *nspace, DvmdMap *map)
   g_autoptr (GArray) ranks = dvmd_map_get_nodes (map);
   g_autofree const char **names = g_new0 (const char *, ranks->len + 1);
   guint my_node = G_MAXUINT32;
+  DvmdPmixJob *description;
 
   for (guint i = 0; i < ranks->len; i++)
     {
@@ -79,7 +80,9 @@ dvmd_agent_describe_nodes (DvmdAgent *self, const char *nspace, DvmdMap *map)
       if (g_array_index (ranks, guint, i) == dvmd_agent_get_parts (self)->rank)
         my_node = i;
     }
-  return dvmd_pmix_job_new (nspace, names, my_node);
+  description = dvmd_pmix_job_new (nspace, names, my_node);
+  dvmd_pmix_job_set_node_ids (description, (const guint32 *)ranks->data);
+  return description;
 }
 
 static gboolean

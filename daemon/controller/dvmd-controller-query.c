@@ -558,9 +558,24 @@ static const struct
 
 /* ---- the call ---- */
 
+/* Rank 0 is the controller, which is no node. */
+static int
+choose_node (Query *query, guint32 id)
+{
+  DvmdNode *node = id > 0 ? dvmd_node_pool_get (get_pool (query), id) : NULL;
+
+  /* A name beside it, of another node, is a contradiction that no node meets. */
+  if (node == NULL || (query->node != NULL && query->node != node))
+    return DVMD_PMIX_ERR_NOT_FOUND;
+  query->node = node;
+  return DVMD_PMIX_SUCCESS;
+}
+
 static int
 read_qualifiers (Query *query, GVariant *dict)
 {
+  guint32 id;
+
   query->has_rank = g_variant_lookup (dict, "rank", "u", &query->rank);
   g_variant_lookup (dict, "nspace", "&s", &query->nspace);
   g_variant_lookup (dict, "node", "&s", &query->node_name);
@@ -571,7 +586,7 @@ read_qualifiers (Query *query, GVariant *dict)
     return DVMD_PMIX_ERR_NOT_FOUND;
   if (query->node_name != NULL && (query->node = dvmd_node_pool_find (get_pool (query), query->node_name)) == NULL)
     return DVMD_PMIX_ERR_NOT_FOUND;
-  return DVMD_PMIX_SUCCESS;
+  return g_variant_lookup (dict, "node-id", "u", &id) ? choose_node (query, id) : DVMD_PMIX_SUCCESS;
 }
 
 /* The questions of one query are answered together. */

@@ -52,6 +52,9 @@ dvmd_pmix_job_new (const char *nspace, const char *const *nodes, guint32 my_node
   self->nodes = g_strdupv ((char **)nodes);
   self->n_nodes = g_strv_length (self->nodes);
   self->my_node = my_node;
+  self->ids = g_new (guint32, self->n_nodes);
+  for (guint32 i = 0; i < self->n_nodes; i++)
+    self->ids[i] = i;
   self->apps = g_ptr_array_new_with_free_func (app_free);
   self->ranks = g_array_new (FALSE, TRUE, sizeof (DvmdPmixRank));
   g_array_set_clear_func (self->ranks, rank_clear);
@@ -74,12 +77,20 @@ dvmd_pmix_job_unref (DvmdPmixJob *self)
     return;
   g_free (self->nspace);
   g_strfreev (self->nodes);
+  g_free (self->ids);
   g_ptr_array_unref (self->apps);
   g_array_unref (self->ranks);
   g_free (self->parent_nspace);
   g_free (self->alloc_id);
   g_clear_pointer (&self->info, g_variant_unref);
   g_free (self);
+}
+
+void
+dvmd_pmix_job_set_node_ids (DvmdPmixJob *self, const guint32 *ids)
+{
+  for (guint32 i = 0; i < self->n_nodes; i++)
+    self->ids[i] = ids[i];
 }
 
 void

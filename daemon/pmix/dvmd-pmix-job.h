@@ -53,6 +53,7 @@ typedef struct
   GPtrArray *apps; /* DvmdPmixApp */
   GArray *ranks;   /* DvmdPmixRank, by rank */
   char **nodes;    /* names of the nodes that host ranks */
+  guint32 *ids;    /* of each: its number in the DVM */
   guint32 n_nodes;
   guint32 my_node;       /* index of this server's node; G_MAXUINT32: it hosts no rank of the job */
   guint32 universe_size; /* slots that the job could use; 0: its own size */
@@ -77,6 +78,9 @@ GType dvmd_pmix_job_get_type (void);
 DvmdPmixJob *dvmd_pmix_job_new (const char *nspace, const char *const *nodes, guint32 my_node);
 DvmdPmixJob *dvmd_pmix_job_ref (DvmdPmixJob *self);
 void dvmd_pmix_job_unref (DvmdPmixJob *self);
+
+/* ids: of the nodes, one for each; until then they are numbered from 0 */
+void dvmd_pmix_job_set_node_ids (DvmdPmixJob *self, const guint32 *ids);
 
 /* Adds the next application. argv must not be empty. */
 void dvmd_pmix_job_add_app (DvmdPmixJob *self, const char *const *argv, const char *cwd, guint32 n_procs);

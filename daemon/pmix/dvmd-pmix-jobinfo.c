@@ -302,7 +302,7 @@ add_own_node (Builder *b)
   dvmd_pmix_info_add_string (b->info, PMIX_LOCAL_CPUSETS, cpusets);
   dvmd_pmix_info_add_string (b->info, PMIX_HOSTNAME, b->view->node_name);
   node = &b->nodes[job->my_node];
-  dvmd_pmix_info_add_uint32 (b->info, PMIX_NODEID, job->my_node);
+  dvmd_pmix_info_add_uint32 (b->info, PMIX_NODEID, job->ids[job->my_node]);
   dvmd_pmix_info_add_uint32 (b->info, PMIX_LOCAL_SIZE, node->size);
   dvmd_pmix_info_add_uint32 (b->info, PMIX_NODE_SIZE, MAX (job->node_size, node->size));
   dvmd_pmix_info_add_string (b->info, PMIX_LOCAL_PEERS, node->peers->str);
@@ -319,7 +319,7 @@ add_nodes (Builder *b)
       DvmdPmixInfo array = DVMD_PMIX_INFO_INIT;
 
       dvmd_pmix_info_add_string (&array, PMIX_HOSTNAME, b->job->nodes[i]);
-      dvmd_pmix_info_add_uint32 (&array, PMIX_NODEID, i);
+      dvmd_pmix_info_add_uint32 (&array, PMIX_NODEID, b->job->ids[i]);
       dvmd_pmix_info_add_uint32 (&array, PMIX_LOCAL_SIZE, b->nodes[i].size);
       dvmd_pmix_info_add_string (&array, PMIX_LOCAL_PEERS, b->nodes[i].peers->str);
       dvmd_pmix_info_add_rank (&array, PMIX_LOCALLDR, b->nodes[i].leader);
@@ -482,7 +482,7 @@ add_ranks (Builder *b)
       dvmd_pmix_info_add_rank (&array, PMIX_APP_RANK, row->app_rank);
       dvmd_pmix_info_add_uint16 (&array, PMIX_LOCAL_RANK, row->local_rank);
       dvmd_pmix_info_add_uint16 (&array, PMIX_NODE_RANK, row->node_rank);
-      dvmd_pmix_info_add_uint32 (&array, PMIX_NODEID, row->node);
+      dvmd_pmix_info_add_uint32 (&array, PMIX_NODEID, b->job->ids[row->node]);
       dvmd_pmix_info_add_string (&array, PMIX_HOSTNAME, b->job->nodes[row->node]);
       /* The library looks for that of a rank here, and not at its application. */
       dvmd_pmix_info_add_string (&array, PMIX_PSET_NAME, find_pset (b, row));

@@ -19,12 +19,12 @@
 #define DONE  "(tis"
 
 /*
- * (nspace, applications, nodes, our node, ranks, cpusets of those that are bound, devices of those that have some,
- * universe size, most processes, session, node size, parent, its rank, offset, stop, whether processes may be started
- * again, uid, gid, its allocation, told besides) of an application: (argv, directory, processes, mapped by, ranked by,
- * bound to); of a rank: (node, local rank, node rank)
+ * (nspace, applications, nodes, their numbers, our node, ranks, cpusets of those that are bound, devices of those that
+ * have some, universe size, most processes, session, node size, parent, its rank, offset, stop, whether processes may
+ * be started again, uid, gid, its allocation, told besides) of an application: (argv, directory, processes, mapped by,
+ * ranked by, bound to); of a rank: (node, local rank, node rank)
  */
-#define JOB "(sa" APP "asua(uqq)a{us}a{us}uuuusuuubuusa(usay))"
+#define JOB "(sa" APP "asauua(uqq)a{us}a{us}uuuusuuubuusa(usay))"
 #define APP "(aayayussss)"
 
 typedef struct
@@ -232,12 +232,13 @@ ranks_to_variant (DvmdPmixJob *job)
 GVariant *
 dvmd_pmix_job_to_variant (DvmdPmixJob *job, gboolean guest)
 {
-  return g_variant_new ("(s@a" APP "^asu@a(uqq)@a{us}@a{us}uuuusuuubuus@a(usay))", job->nspace, apps_to_variant (job),
-                        job->nodes, guest ? G_MAXUINT32 : job->my_node, ranks_to_variant (job),
-                        cpusets_to_variant (job), devices_to_variant (job), job->universe_size, job->max_procs,
-                        job->session_id, job->node_size, text_or_nothing (job->parent_nspace), job->parent_rank,
-                        job->offset, (guint32)job->stop, job->may_restart, job->uid, job->gid,
-                        text_or_nothing (job->alloc_id),
+  return g_variant_new ("(s@a" APP "^as@auu@a(uqq)@a{us}@a{us}uuuusuuubuus@a(usay))", job->nspace,
+                        apps_to_variant (job), job->nodes,
+                        g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, job->ids, job->n_nodes, sizeof *job->ids),
+                        guest ? G_MAXUINT32 : job->my_node, ranks_to_variant (job), cpusets_to_variant (job),
+                        devices_to_variant (job), job->universe_size, job->max_procs, job->session_id, job->node_size,
+                        text_or_nothing (job->parent_nspace), job->parent_rank, job->offset, (guint32)job->stop,
+                        job->may_restart, job->uid, job->gid, text_or_nothing (job->alloc_id),
                         job->info != NULL ? job->info : g_variant_new_array (G_VARIANT_TYPE ("(usay)"), NULL, 0));
 }
 
@@ -296,10 +297,21 @@ read_ranks (DvmdPmixJob *job, GVariant *ranks, GVariant *cpusets, GVariant *devi
       dvmd_pmix_job_set_devices (job, rank, text);
 }
 
+static void
+read_ids (DvmdPmixJob *job, GVariant *variant)
+{
+  gsize n;
+  const guint32 *ids = g_variant_get_fixed_array (variant, &n, sizeof *ids);
+
+  if (n == job->n_nodes)
+    dvmd_pmix_job_set_node_ids (job, ids);
+}
+
 DvmdPmixJob *
 dvmd_pmix_job_new_from_variant (GVariant *variant)
 {
   g_autoptr (GVariant) apps = NULL;
+  g_autoptr (GVariant) ids = NULL;
   g_autoptr (GVariant) ranks = NULL;
   g_autoptr (GVariant) cpusets = NULL;
   g_autoptr (GVariant) devices = NULL;
@@ -315,10 +327,11 @@ dvmd_pmix_job_new_from_variant (GVariant *variant)
   GVariant *job_info;
   DvmdPmixJob *job;
 
-  g_variant_get (variant, "(&s@a" APP "^a&su@a(uqq)@a{us}@a{us}uuuu&suuubuu&s@a(usay))", &nspace, &apps, &nodes,
-                 &my_node, &ranks, &cpusets, &devices, &numbers[0], &numbers[1], &numbers[2], &numbers[3], &parent,
-                 &rest[0], &rest[1], &stop, &may_restart, &rest[2], &rest[3], &alloc_id, &job_info);
+  g_variant_get (variant, "(&s@a" APP "^a&s@auu@a(uqq)@a{us}@a{us}uuuu&suuubuu&s@a(usay))", &nspace, &apps, &nodes,
+                 &ids, &my_node, &ranks, &cpusets, &devices, &numbers[0], &numbers[1], &numbers[2], &numbers[3],
+                 &parent, &rest[0], &rest[1], &stop, &may_restart, &rest[2], &rest[3], &alloc_id, &job_info);
   job = dvmd_pmix_job_new (nspace, nodes, my_node);
+  read_ids (job, ids);
   job->universe_size = numbers[0];
   job->max_procs = numbers[1];
   job->session_id = numbers[2];

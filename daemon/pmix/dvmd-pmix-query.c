@@ -223,6 +223,13 @@ take_qualifier (GVariantDict *dict, const pmix_info_t *info, GError **error)
       take_rank (dict, number);
       return TRUE;
     }
+  if (PMIX_CHECK_KEY (info, PMIX_NODEID))
+    {
+      if (!dvmd_pmix_read_number (info, &number, error))
+        return FALSE;
+      g_variant_dict_insert (dict, "node-id", "u", number);
+      return TRUE;
+    }
   /* Nothing is kept here that could be out of date. */
   if (PMIX_CHECK_KEY (info, PMIX_QUERY_REFRESH_CACHE))
     return TRUE;

@@ -307,6 +307,26 @@ class Peers(Case):
             job.cancel()
             job.wait()
 
+    def ask_first(self, dvm, *words, **options):
+        """What rank 0 says while the others are there."""
+        job, out = self.begin(dvm, 'fence', '.', 'rank', '0', *words, 'all', 'fence', '.', **options)
+        return [line for line in self.end(job, out) if not line.startswith('fence')]
+
+    def test_node_ids(self):
+        """A node has one number, for its processes, its server and queries, whatever nodes a job has; and its own ranks, as before."""
+        dvm = self.nodes()
+        peers = ['query', 'pmix.qry.peers', 'nspace=.', 'fresh=1']
+        asks = ['get', '.', '0', 'pmix.nodeid', 'get', '.', 'job', 'pmix.nodeid', 'get', '.', 'job', 'pmix.srv.rank', *peers, 'node=2']
+        self.assertEqual(self.ask_first(dvm, *asks, host='node2:2', np=2), ['get SUCCESS 2'] * 3 + ['query SUCCESS [pmix.qry.peers 0 1]'])
+        asks = ['get', '.', '0', 'pmix.nodeid']
+        for node in (1, 2):
+            asks += ['get', '.', 'job', 'pmix.lpeers', f'node=node{node}']
+        for which in (['node=1'], ['node=2', 'host=node2'], ['node=2', 'host=node1'], ['node=0'], ['node=3']):
+            asks += [*peers, *which]
+        self.assertEqual(self.ask_first(dvm, *asks, host='node1:1,node2:2', np=3),
+                         ['get SUCCESS 1', 'get SUCCESS 0', 'get SUCCESS 1,2', 'query SUCCESS [pmix.qry.peers 0]',
+                          'query SUCCESS [pmix.qry.peers 1 2]', 'query NOT-FOUND', 'query NOT-FOUND', 'query NOT-FOUND'])
+
     def test_many_questions(self):
         """A query has 512 keys, also of what the node's server knows, and 16 MiB of qualifiers: each key has its own."""
         dvm = self.nodes(1)

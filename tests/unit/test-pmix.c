@@ -176,6 +176,7 @@ test_keys (gconstpointer data)
                           "pmix.dev.id",      NULL };
   const char *second[] = { get_client (), "nothing", NULL };
   const char *nodes[] = { g_get_host_name (), NULL };
+  const guint32 node_ids[] = { 7 };
   g_autoptr (DvmdPmixJob) job = dvmd_pmix_job_new ("keys-1", nodes, 0);
   g_autoptr (PmixRun) run = NULL;
   g_autofree char *expected = NULL;
@@ -188,13 +189,14 @@ test_keys (gconstpointer data)
   for (guint16 i = 0; i < 3; i++)
     dvmd_pmix_job_add_rank (job, 0, i, i + 10, i == 1 ? NULL : "0");
   dvmd_pmix_job_set_devices (job, 2, "nvml0,nvml1");
+  dvmd_pmix_job_set_node_ids (job, node_ids);
   job->universe_size = 17;
   g_assert_true (pmix_fixture_register (fixture, job, NULL));
   run = pmix_fixture_start (fixture, job);
   pmix_run_wait (run);
   expected = g_strdup_printf ("pmix.job.size=3\npmix.univ.size=17\npmix.max.size=3\npmix.num.nodes=1\n"
                               "pmix.job.napps=2\npmix.lrank=2\npmix.nrank=12\npmix.apprank=1\npmix.appnum=1\n"
-                              "pmix.hname=%s\npmix.nodeid=0\npmix.lpeers=0,1,2\npmix.local.size=3\n"
+                              "pmix.hname=%s\npmix.nodeid=7\npmix.lpeers=0,1,2\npmix.local.size=3\n"
                               "pmix.pdir=%s/sessions/keys-1/2\npmix.nsdir=%s/sessions/keys-1\npmix.cpuset=hwloc:0\n"
                               "pmix.pkgrank=%u\npmix.lcpus=0:%s:0\npmix.dev.id=nvml0,nvml1\n",
                               g_get_host_name (), fixture->runtime_dir, fixture->runtime_dir, package_rank, all);
