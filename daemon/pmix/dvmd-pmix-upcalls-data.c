@@ -16,7 +16,6 @@
 #include "dvmd-pmix-calls.h"
 #include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-read.h"
-#include "dvmd-pmix-supported.h"
 #include "dvmd-pmix-upcall.h"
 
 #include <string.h>
@@ -109,7 +108,7 @@ take_number (GVariantDict *request, const char *name, const pmix_info_t *info, G
 
 /* Of nothing, or a bool: all of them. */
 static gboolean
-take_wait (GVariantDict *request, const pmix_info_t *info, GError **error)
+take_wait (GVariantDict *request, const char *name, const pmix_info_t *info, GError **error)
 {
   gint64 number = 0;
 
@@ -117,7 +116,7 @@ take_wait (GVariantDict *request, const pmix_info_t *info, GError **error)
     return TRUE;
   if (info->value.type != PMIX_UNDEF && !read_number (info, &number))
     return bad_value (info, error);
-  g_variant_dict_insert (request, "wait", "i", (gint32)CLAMP (number, 0, G_MAXINT32));
+  g_variant_dict_insert (request, name, "i", (gint32)CLAMP (number, 0, G_MAXINT32));
   return TRUE;
 }
 
@@ -134,7 +133,7 @@ take_ids (GVariantDict *request, const char *name, const pmix_info_t *info, GErr
 }
 
 static gboolean
-take_accessors (GVariantDict *request, const pmix_info_t *info, GError **error)
+take_accessors (GVariantDict *request, const char *name, const pmix_info_t *info, GError **error)
 {
   const pmix_data_array_t *array = info->value.type == PMIX_DATA_ARRAY ? info->value.data.darray : NULL;
   GVariantBuilder procs;
@@ -149,14 +148,62 @@ take_accessors (GVariantDict *request, const pmix_info_t *info, GError **error)
       if (g_utf8_validate (proc->nspace, -1, NULL))
         g_variant_builder_add (&procs, "(su)", proc->nspace, proc->rank);
     }
-  g_variant_dict_insert_value (request, "accessors", g_variant_builder_end (&procs));
+  g_variant_dict_insert_value (request, name, g_variant_builder_end (&procs));
   return TRUE;
 }
 
-static gboolean take_directive (GVariantDict *request, const pmix_info_t *info, GError **error);
+static gboolean take_permissions (GVariantDict *request, const char *name, const pmix_info_t *info, GError **error);
+
+/* Operations as bits. */
+#define PUBLISHES   (1 << DVMD_PMIX_DATA_PUBLISH)
+#define LOOKS_UP    (1 << DVMD_PMIX_DATA_LOOKUP)
+#define UNPUBLISHES (1 << DVMD_PMIX_DATA_UNPUBLISH)
+
+typedef struct
+{
+  const char *key;
+  guint operations; /* that heed it */
+  const char *name; /* of the request */
+  gboolean (*take) (GVariantDict *request, const char *name, const pmix_info_t *info, GError **error);
+} Directive;
+
+/* Users and groups are those of the node's server: what a client says of itself is not asked for. */
+static const Directive directives[] = {
+  { PMIX_RANGE, PUBLISHES | LOOKS_UP | UNPUBLISHES, "range", take_number },
+  { PMIX_PERSISTENCE, PUBLISHES, "persistence", take_number },
+  { PMIX_ACCESS_USERIDS, PUBLISHES, "uids", take_ids },
+  { PMIX_ACCESS_GRPIDS, PUBLISHES, "gids", take_ids },
+  { PMIX_EVENT_CUSTOM_RANGE, PUBLISHES, "accessors", take_accessors },
+  { PMIX_ACCESS_PERMISSIONS, PUBLISHES, NULL, take_permissions },
+  { PMIX_WAIT, LOOKS_UP, "wait", take_wait },
+  { PMIX_TIMEOUT, LOOKS_UP, "timeout", take_number },
+};
+
+/* (nullable) */
+static const Directive *
+find_directive (DvmdPmixDataOp op, const char *key)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (directives); i++)
+    if ((directives[i].operations & (1U << op)) != 0 && strcmp (directives[i].key, key) == 0)
+      return &directives[i];
+  return NULL;
+}
 
 static gboolean
-take_permissions (GVariantDict *request, const pmix_info_t *info, GError **error)
+take_directive (GVariantDict *request, DvmdPmixDataOp op, const pmix_info_t *info, GError **error)
+{
+  const Directive *directive = find_directive (op, info->key);
+
+  if (directive != NULL)
+    return directive->take (request, directive->name, info, error);
+  if ((info->flags & PMIX_INFO_REQD) == 0)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "%s is not heeded here", info->key);
+  return FALSE;
+}
+
+static gboolean
+take_permissions (GVariantDict *request, const char *name, const pmix_info_t *info, GError **error)
 {
   const pmix_data_array_t *array = info->value.type == PMIX_DATA_ARRAY ? info->value.data.darray : NULL;
 
@@ -168,49 +215,36 @@ take_permissions (GVariantDict *request, const pmix_info_t *info, GError **error
 
       if (g_str_equal (one->key, PMIX_ACCESS_PERMISSIONS))
         return bad_value (info, error);
-      if (!take_directive (request, one, error))
+      if (!take_directive (request, DVMD_PMIX_DATA_PUBLISH, one, error))
         return FALSE;
     }
   return TRUE;
 }
 
-void
-dvmd_pmix_list_data_keys (GPtrArray *keys)
+static void
+list_directives (GPtrArray *keys, DvmdPmixDataOp op)
 {
-  static const char *const directives[] = {
-    PMIX_RANGE,         PMIX_PERSISTENCE,        PMIX_TIMEOUT,           PMIX_WAIT, PMIX_ACCESS_USERIDS,
-    PMIX_ACCESS_GRPIDS, PMIX_EVENT_CUSTOM_RANGE, PMIX_ACCESS_PERMISSIONS
-  };
-
-  dvmd_pmix_add_keys (keys, directives, G_N_ELEMENTS (directives), sizeof directives[0]);
+  for (gsize i = 0; i < G_N_ELEMENTS (directives); i++)
+    if ((directives[i].operations & (1U << op)) != 0)
+      g_ptr_array_add (keys, (char *)directives[i].key);
 }
 
-/* Users and groups are those of the node's server: what a client says of itself is not asked for. */
-static gboolean
-take_directive (GVariantDict *request, const pmix_info_t *info, GError **error)
+void
+dvmd_pmix_list_publish_keys (GPtrArray *keys)
 {
-  if (g_str_equal (info->key, PMIX_RANGE))
-    return take_number (request, "range", info, error);
-  if (g_str_equal (info->key, PMIX_PERSISTENCE))
-    return take_number (request, "persistence", info, error);
-  if (g_str_equal (info->key, PMIX_TIMEOUT))
-    return take_number (request, "timeout", info, error);
-  if (g_str_equal (info->key, PMIX_WAIT))
-    return take_wait (request, info, error);
-  if (g_str_equal (info->key, PMIX_ACCESS_USERIDS))
-    return take_ids (request, "uids", info, error);
-  if (g_str_equal (info->key, PMIX_ACCESS_GRPIDS))
-    return take_ids (request, "gids", info, error);
-  if (g_str_equal (info->key, PMIX_EVENT_CUSTOM_RANGE))
-    return take_accessors (request, info, error);
-  if (g_str_equal (info->key, PMIX_ACCESS_PERMISSIONS))
-    return take_permissions (request, info, error);
-  if ((info->flags & PMIX_INFO_REQD) != 0)
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "%s is not known here", info->key);
-      return FALSE;
-    }
-  return TRUE;
+  list_directives (keys, DVMD_PMIX_DATA_PUBLISH);
+}
+
+void
+dvmd_pmix_list_lookup_keys (GPtrArray *keys)
+{
+  list_directives (keys, DVMD_PMIX_DATA_LOOKUP);
+}
+
+void
+dvmd_pmix_list_unpublish_keys (GPtrArray *keys)
+{
+  list_directives (keys, DVMD_PMIX_DATA_UNPUBLISH);
 }
 
 static gboolean
@@ -257,7 +291,7 @@ dvmd_pmix_read_data (DvmdPmixDataOp op, char **keys, const pmix_info_t *info, gs
     {
       gboolean is_item = op == DVMD_PMIX_DATA_PUBLISH && !g_str_has_prefix (info[i].key, DIRECTIVE_PREFIX);
 
-      if (is_item ? !take_item (&items, &info[i], error) : !take_directive (&request, &info[i], error))
+      if (is_item ? !take_item (&items, &info[i], error) : !take_directive (&request, op, &info[i], error))
         return NULL;
     }
   if (op == DVMD_PMIX_DATA_PUBLISH)
@@ -319,16 +353,15 @@ static void
 hand_over_data (DvmdPmixServer *self, Upcall *upcall)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (GVariant)
-      directives = dvmd_pmix_read_data (upcall->op, upcall->keys, upcall->info, upcall->n_info, &error);
+  g_autoptr (GVariant) body = dvmd_pmix_read_data (upcall->op, upcall->keys, upcall->info, upcall->n_info, &error);
   GVariant *request = NULL;
 
   upcall->call.nspace = upcall->proc.nspace;
   dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, upcall->proc.nspace, upcall->proc.rank, "publish or look up (%u)",
                  (guint)upcall->op);
   /* Everybody whom the server lets in belongs to its own user. */
-  if (directives != NULL)
-    request = g_variant_new ("(uuu@a{sv})", (guint)upcall->op, (guint)geteuid (), (guint)getegid (), directives);
+  if (body != NULL)
+    request = g_variant_new ("(uuu@a{sv})", (guint)upcall->op, (guint)geteuid (), (guint)getegid (), body);
   dvmd_pmix_server_call (self, &upcall->call, DVMD_CALL_DATA, &upcall->proc, request, error);
 }
 

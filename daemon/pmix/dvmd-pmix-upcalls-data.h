@@ -22,7 +22,9 @@ pmix_status_t dvmd_pmix_upcall_disconnect (const pmix_proc_t procs[], size_t n_p
 /* (transfer full) (nullable): a{sv} as in dvmd_data_store_handle(); keys (nullable): of all but publishing */
 GVariant *dvmd_pmix_read_data (DvmdPmixDataOp op, char **keys, const pmix_info_t *info, gsize n, GError **error);
 
-/* Adds the attributes of published data that are heeded. */
-void dvmd_pmix_list_data_keys (GPtrArray *keys);
+/* Add the attributes that are heeded. */
+void dvmd_pmix_list_publish_keys (GPtrArray *keys);
+void dvmd_pmix_list_lookup_keys (GPtrArray *keys);
+void dvmd_pmix_list_unpublish_keys (GPtrArray *keys);
 
 G_END_DECLS

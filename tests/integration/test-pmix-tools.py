@@ -301,6 +301,12 @@ class Stock(Tools):
         self.assertLessEqual(listed, heeded)
         self.assertLessEqual({'pmix.mapby', 'pmix.wdir', 'pmix.host'}, listed)
         self.assertGreater(len(listed), len(heeded) / 2, 'older libraries do not know all')
+        # Each has those that it heeds, and not those of all three.
+        for function, keys in (('PMIx_Publish', {'range', 'persist', 'aperms', 'auids', 'agids', 'evrange'}),
+                               ('PMIx_Lookup', {'range', 'wait', 'timeout'}), ('PMIx_Unpublish', {'range'})):
+            text, _ = self.stock(dvm, 'pattrs', '--pid', str(dvm.pid), '--host', function)
+            listed = set(re.findall(r'^PMIX_\S+ +pmix\.(\S+)', text, re.MULTILINE))
+            self.assertEqual(listed, keys, function)
         for _ in range(2):
             text, _ = self.stock(dvm, 'pattrs', '--pid', str(dvm.pid), '--host', 'all')
             functions = re.findall(r'^(PMIx_\w+):', text, re.MULTILINE)
