@@ -22,19 +22,32 @@ dvmd_facts_count_slots (DvmdNodePool *pool, DvmdNode *node)
   return node != NULL ? node->slots : dvmd_node_pool_count_slots (pool);
 }
 
+/* Slots of a node that a campaign takes away are not free. */
+static guint
+count_free (DvmdNode *node)
+{
+  return dvmd_facts_is_up (node) && !node->barred ? node->slots - MIN (node->slots, node->slots_in_use) : 0;
+}
+
 guint
 dvmd_facts_count_free_slots (DvmdNodePool *pool, DvmdNode *node)
 {
   guint sum = 0;
 
+  if (node != NULL)
+    return count_free (node);
   for (guint rank = 1; rank <= dvmd_node_pool_get_max_rank (pool); rank++)
-    {
-      DvmdNode *one = dvmd_node_pool_get (pool, rank);
+    sum += count_free (dvmd_node_pool_get (pool, rank));
+  return sum;
+}
 
-      /* Slots of a node that a campaign takes away are not free. */
-      if (dvmd_facts_is_up (one) && !one->barred && (node == NULL || node == one))
-        sum += one->slots - MIN (one->slots, one->slots_in_use);
-    }
+guint
+dvmd_facts_count_free_slots_of (DvmdNodePool *pool, const char *const *names)
+{
+  guint sum = 0;
+
+  for (guint i = 0; names[i] != NULL; i++)
+    sum += count_free (dvmd_node_pool_find (pool, names[i]));
   return sum;
 }
 

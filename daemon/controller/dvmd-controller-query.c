@@ -13,7 +13,7 @@
 #include "dvmd-controller-facts.h"
 #include "dvmd-controller-groups.h"
 #include "dvmd-controller-usage.h"
-#include "dvmd-core-elastic.h"
+#include "dvmd-core-sessions.h"
 
 #include <string.h>
 
@@ -31,6 +31,8 @@ typedef struct
   const char *nspace;
   const char *node_name;
   const char *alloc_id;
+  const char *request_id; /* of the request that the allocation came of */
+  const char *property;
   const char *group;
   const char *pset;
   guint32 rank;
@@ -248,37 +250,113 @@ get_nodes (Query *query, int *status)
   return join (names);
 }
 
-static GVariant *
-get_slots (Query *query, int *status)
-{
-  return g_variant_new_uint32 (dvmd_facts_count_slots (get_pool (query), query->node));
-}
-
-static GVariant *
-get_free_slots (Query *query, int *status)
-{
-  return g_variant_new_uint32 (dvmd_facts_count_free_slots (get_pool (query), query->node));
-}
-
-static GVariant *
-get_alloc_ids (Query *query, int *status)
-{
-  g_autoptr (GPtrArray) ids = dvmd_facts_list_allocations (query->core);
-
-  return join (ids);
-}
-
-/* (nullable): the one that is named */
+/* (nullable): the one that is named, by its id or by that of its request */
 static DvmdSession *
 find_session (Query *query, int *status)
 {
   DvmdSession *session = NULL;
 
-  if (query->alloc_id == NULL)
-    fail (status, DVMD_PMIX_ERR_BAD_PARAM);
-  else if ((session = dvmd_core_find_session (query->core, query->alloc_id)) == NULL)
-    fail (status, DVMD_PMIX_ERR_NOT_FOUND);
+  if (query->alloc_id != NULL)
+    session = dvmd_core_find_session (query->core, query->alloc_id);
+  else if (query->request_id != NULL)
+    session = dvmd_core_find_session_by_request (query->core, query->request_id);
+  if (session == NULL)
+    fail (status,
+          query->alloc_id == NULL && query->request_id == NULL ? DVMD_PMIX_ERR_BAD_PARAM : DVMD_PMIX_ERR_NOT_FOUND);
   return session;
+}
+
+/* (nullable): of the allocation that is named */
+static const char *const *
+list_session_nodes (Query *query, int *status)
+{
+  DvmdSession *session = find_session (query, status);
+
+  if (session == NULL)
+    return NULL;
+  dvmd_session_publish_nodes (session);
+  return dvm_session_get_nodes (dvmd_session_get_record (session));
+}
+
+/* Of a node, an allocation, or all. */
+static GVariant *
+count_slots (Query *query, guint (*of_node) (DvmdNodePool *pool, DvmdNode *node),
+             guint (*of_nodes) (DvmdNodePool *pool, const char *const *names), int *status)
+{
+  const char *const *names;
+
+  if (query->alloc_id == NULL)
+    return g_variant_new_uint32 (of_node (get_pool (query), query->node));
+  if (query->node != NULL)
+    return fail (status, DVMD_PMIX_ERR_NOT_SUPPORTED);
+  names = list_session_nodes (query, status);
+  return names != NULL ? g_variant_new_uint32 (of_nodes (get_pool (query), names)) : NULL;
+}
+
+static GVariant *
+get_slots (Query *query, int *status)
+{
+  return count_slots (query, dvmd_facts_count_slots, dvmd_facts_count_slots_of, status);
+}
+
+static GVariant *
+get_free_slots (Query *query, int *status)
+{
+  return count_slots (query, dvmd_facts_count_free_slots, dvmd_facts_count_free_slots_of, status);
+}
+
+/* The default session is no allocation. */
+static GVariant *
+get_alloc_ids (Query *query, int *status)
+{
+  GVariantBuilder builder;
+
+  g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
+  for (DvmdSession *session = NULL; (session = dvmd_core_next_session (query->core, session)) != NULL;)
+    if (dvmd_session_get_id (session) != 0)
+      g_variant_builder_add (&builder, "{sv}", DVMD_PMIX_KEY_ALLOC_ID,
+                             g_variant_new_string (dvmd_session_get_alloc_id (session)));
+  return g_variant_builder_end (&builder);
+}
+
+/* value: floating */
+static void
+add_property (Query *query, GVariantBuilder *builder, const char *key, GVariant *value, guint *n)
+{
+  g_autoptr (GVariant) owned = g_variant_ref_sink (value);
+
+  if (query->property != NULL && strcmp (query->property, key) != 0)
+    return;
+  g_variant_builder_add (builder, "{sv}", key, owned);
+  (*n)++;
+}
+
+static GVariant *
+get_alloc_properties (Query *query, int *status)
+{
+  DvmdSession *session = find_session (query, status);
+  DvmSession *record = session != NULL ? dvmd_session_get_record (session) : NULL;
+  g_auto (GVariantBuilder) builder = G_VARIANT_BUILDER_INIT (G_VARIANT_TYPE_VARDICT);
+  const char *const *names = session != NULL ? list_session_nodes (query, status) : NULL;
+  guint n = 0;
+
+  if (names == NULL)
+    return NULL;
+  add_property (query, &builder, DVMD_PMIX_KEY_ALLOC_RELEASABLE,
+                g_variant_new_boolean (dvmd_session_get_id (session) != 0 && dvmd_core_get_elastic (query->core)
+                                       && !dvmd_session_is_ending (session)),
+                &n);
+  add_property (query, &builder, DVMD_PMIX_KEY_SESSION_ID, g_variant_new_uint32 (dvmd_session_get_id (session)), &n);
+  if (dvm_session_get_request_id (record)[0] != '\0')
+    add_property (query, &builder, DVMD_PMIX_KEY_ALLOC_REQ_ID,
+                  g_variant_new_string (dvm_session_get_request_id (record)), &n);
+  add_property (query, &builder, DVMD_PMIX_KEY_ALLOC_NODES,
+                g_variant_new_take_string (g_strjoinv (",", (char **)names)), &n);
+  add_property (query, &builder, DVMD_PMIX_KEY_ALLOC_NUM_NODES, g_variant_new_uint64 (g_strv_length ((char **)names)),
+                &n);
+  add_property (query, &builder, DVMD_PMIX_KEY_ALLOC_SHARE, g_variant_new_boolean (dvm_session_get_shared (record)),
+                &n);
+  return n > 0 ? g_variant_builder_end (&builder) : fail (status, DVMD_PMIX_ERR_NOT_FOUND);
 }
 
 static GVariant *
@@ -291,10 +369,25 @@ get_alloc_status (Query *query, int *status)
                          : NULL;
 }
 
+/* (nullable): the one that its job is in */
+static DvmdSession *
+find_session_of_job (Query *query, int *status)
+{
+  GArray *ids = dvmd_job_get_sessions (query->job);
+  guint id = ids != NULL && ids->len > 0 ? g_array_index (ids, guint, 0) : 0;
+  DvmdSession *session = NULL;
+
+  if (query->alloc_id != NULL)
+    fail (status, DVMD_PMIX_ERR_NOT_SUPPORTED);
+  else if (id == 0 || !dvmd_core_select_session (query->core, id, NULL, NULL, &session, NULL))
+    fail (status, DVMD_PMIX_ERR_NOT_FOUND);
+  return session;
+}
+
 static GVariant *
 get_time_remaining (Query *query, int *status)
 {
-  DvmdSession *session = find_session (query, status);
+  DvmdSession *session = query->job != NULL ? find_session_of_job (query, status) : find_session (query, status);
   gint64 end = session != NULL ? dvm_session_get_expires_at (dvmd_session_get_record (session)) : 0;
   gint64 now = dvmd_clock_now (query->clock);
 
@@ -324,19 +417,13 @@ add_node (GVariantBuilder *builder, DvmdNode *node)
 static GVariant *
 get_allocation (Query *query, int *status)
 {
-  DvmdSession *session = query->alloc_id != NULL ? find_session (query, status) : NULL;
+  const char *const *names = query->alloc_id != NULL ? list_session_nodes (query, status) : NULL;
   g_autoptr (GPtrArray) all = NULL;
-  const char *const *names;
   GVariantBuilder builder;
 
-  if (query->alloc_id != NULL && session == NULL)
+  if (query->alloc_id != NULL && names == NULL)
     return NULL;
-  if (session != NULL)
-    {
-      dvmd_session_publish_nodes (session);
-      names = dvm_session_get_nodes (dvmd_session_get_record (session));
-    }
-  else
+  if (names == NULL)
     {
       all = dvmd_facts_list_nodes (get_pool (query));
       g_ptr_array_add (all, NULL);
@@ -527,33 +614,57 @@ get_pset_members (Query *query, int *status)
   return n <= MAX_ROWS ? g_variant_builder_end (&builder) : fail (status, DVMD_PMIX_ERR_OUT_OF_RESOURCE);
 }
 
+enum
+{
+  OF_JOB = 1 << 0,
+  OF_RANK = 1 << 1,
+  OF_NODE = 1 << 2,
+  OF_ALLOC = 1 << 3,
+  OF_REQUEST = 1 << 4,
+  OF_PROPERTY = 1 << 5,
+  OF_GROUP = 1 << 6,
+  OF_PSET = 1 << 7,
+};
+
+static const struct
+{
+  const char *word; /* of the question */
+  guint bit;
+} qualifiers[] = {
+  { "nspace", OF_JOB },        { "rank", OF_RANK },      { "node", OF_NODE },
+  { "node-id", OF_NODE },      { "alloc-id", OF_ALLOC }, { "request-id", OF_REQUEST },
+  { "property", OF_PROPERTY }, { "group", OF_GROUP },    { "pset", OF_PSET },
+};
+
 static const struct
 {
   const char *word;
+  guint uses;         /* Qualifiers */
   GetFact get;        /* or: */
   ListMeasuring list; /* by the agents of these */
 } facts[] = {
-  { "alloc-ids", get_alloc_ids },
-  { "alloc-status", get_alloc_status },
-  { "allocations", get_allocation },
-  { "free-slots", get_free_slots },
-  { "group-members", get_group_members },
-  { "groups", get_groups },
-  { "job-size", get_job_size },
-  { "local-proc-table", get_local_proc_table },
-  { "namespace-info", get_namespace_info },
-  { "namespaces", get_namespaces },
-  { "node-usage", NULL, list_measured_nodes },
-  { "nodes", get_nodes },
-  { "num-groups", get_num_groups },
-  { "num-psets", get_num_psets },
-  { "peers", get_peers },
-  { "proc-table", get_proc_table },
-  { "proc-usage", NULL, list_nodes_of_ranks },
-  { "pset-members", get_pset_members },
-  { "psets", get_psets },
-  { "slots", get_slots },
-  { "time-remaining", get_time_remaining },
+  { "alloc-ids", 0, get_alloc_ids },
+  { "alloc-properties", OF_ALLOC | OF_PROPERTY, get_alloc_properties },
+  { "alloc-status", OF_ALLOC | OF_REQUEST, get_alloc_status },
+  { "allocations", OF_ALLOC, get_allocation },
+  { "free-slots", OF_NODE | OF_ALLOC, get_free_slots },
+  { "group-members", OF_GROUP, get_group_members },
+  { "groups", 0, get_groups },
+  { "job-size", OF_JOB, get_job_size },
+  { "local-proc-table", OF_JOB | OF_RANK | OF_NODE, get_local_proc_table },
+  { "namespace-info", OF_JOB, get_namespace_info },
+  { "namespaces", 0, get_namespaces },
+  { "node-usage", OF_JOB | OF_RANK | OF_NODE, NULL, list_measured_nodes },
+  { "nodes", OF_JOB, get_nodes },
+  { "num-groups", 0, get_num_groups },
+  { "num-psets", OF_JOB, get_num_psets },
+  { "peers", OF_JOB | OF_RANK | OF_NODE, get_peers },
+  { "proc-table", OF_JOB | OF_RANK | OF_NODE, get_proc_table },
+  { "proc-usage", OF_JOB | OF_RANK | OF_NODE, NULL, list_nodes_of_ranks },
+  { "pset-members", OF_PSET | OF_JOB, get_pset_members },
+  { "psets", OF_JOB, get_psets },
+  { "slots", OF_NODE | OF_ALLOC, get_slots },
+  { "time-remaining", OF_ALLOC | OF_JOB, get_time_remaining },
 };
 
 /* ---- the call ---- */
@@ -580,6 +691,8 @@ read_qualifiers (Query *query, GVariant *dict)
   g_variant_lookup (dict, "nspace", "&s", &query->nspace);
   g_variant_lookup (dict, "node", "&s", &query->node_name);
   g_variant_lookup (dict, "alloc-id", "&s", &query->alloc_id);
+  g_variant_lookup (dict, "request-id", "&s", &query->request_id);
+  g_variant_lookup (dict, "property", "&s", &query->property);
   g_variant_lookup (dict, "group", "&s", &query->group);
   g_variant_lookup (dict, "pset", "&s", &query->pset);
   if (query->nspace != NULL && (query->job = dvmd_core_find_job (query->core, query->nspace)) == NULL)
@@ -700,6 +813,22 @@ measure (Query *query, ListMeasuring list, Answers *answers)
                            query->has_rank ? query->rank : DVMD_ALL_RANKS, on_measured, measured, measured_free);
 }
 
+/* One that changes nothing would be taken for one that has been heeded. */
+static gboolean
+are_used (GVariant *dict, guint uses)
+{
+  gsize n = g_variant_n_children (dict);
+  GVariant *value;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (qualifiers); i++)
+    if ((uses & qualifiers[i].bit) != 0 && (value = g_variant_lookup_value (dict, qualifiers[i].word, NULL)) != NULL)
+      {
+        g_variant_unref (value);
+        n--;
+      }
+  return n == 0;
+}
+
 static void
 add_answer (Answers *answers, Query *query, const char *word, GVariant *dict)
 {
@@ -711,7 +840,7 @@ add_answer (Answers *answers, Query *query, const char *word, GVariant *dict)
   answer->status = read_qualifiers (query, dict);
   while (i < G_N_ELEMENTS (facts) && strcmp (facts[i].word, word) != 0)
     i++;
-  if (i == G_N_ELEMENTS (facts))
+  if (i == G_N_ELEMENTS (facts) || !are_used (dict, facts[i].uses))
     answer->status = DVMD_PMIX_ERR_NOT_SUPPORTED;
   if (answer->status != DVMD_PMIX_SUCCESS || !has_room (query, 0, &answer->status))
     return;

@@ -220,6 +220,15 @@ dvmd_pmix_info_add_dict (DvmdPmixInfo *self, GVariant *dict)
       g_message ("“%s” has a value of type %s, which PMIx cannot be given", key, g_variant_get_type_string (value));
 }
 
+static void
+add_array (DvmdPmixInfo *self, const char *key, GVariant *dict)
+{
+  DvmdPmixInfo array = DVMD_PMIX_INFO_INIT;
+
+  dvmd_pmix_info_add_dict (&array, dict);
+  dvmd_pmix_info_add_array (self, key, &array);
+}
+
 gboolean
 dvmd_pmix_info_add_variant (DvmdPmixInfo *self, const char *key, GVariant *value)
 {
@@ -258,6 +267,8 @@ dvmd_pmix_info_add_variant (DvmdPmixInfo *self, const char *key, GVariant *value
     add_proc_table (self, key, value);
   else if (g_variant_is_of_type (value, G_VARIANT_TYPE ("a(sa{sv})")))
     add_arrays (self, key, value);
+  else if (g_variant_is_of_type (value, G_VARIANT_TYPE_VARDICT))
+    add_array (self, key, value);
   else if (g_variant_is_of_type (value, G_VARIANT_TYPE_BYTESTRING))
     return add_unpacked (self, key, value);
   else

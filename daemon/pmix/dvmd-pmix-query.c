@@ -35,6 +35,10 @@
 #ifndef PMIX_QUERY_ALLOC_IDS
 #define PMIX_QUERY_ALLOC_IDS "pmix.query.alloc.ids"
 #endif
+#ifndef PMIX_QUERY_ALLOC_PROPERTIES
+#define PMIX_QUERY_ALLOC_PROPERTIES "pmix.query.alloc.prop"
+#define PMIX_ALLOC_PROPERTY         "pmix.alloc.property"
+#endif
 #ifndef PMIX_QUERY_RESOLVE_NODE
 #define PMIX_QUERY_RESOLVE_NODE  "pmix.qry.node"
 #define PMIX_QUERY_RESOLVE_PEERS "pmix.qry.peers"
@@ -111,6 +115,7 @@ static const QueryKey keys[] = {
   { PMIX_NUM_SLOTS, "slots", NULL },
   { PMIX_QUERY_ALLOCATION, "allocations", NULL },
   { PMIX_QUERY_ALLOC_IDS, "alloc-ids", NULL },
+  { PMIX_QUERY_ALLOC_PROPERTIES, "alloc-properties", NULL },
   { PMIX_QUERY_ALLOC_STATUS, "alloc-status", NULL },
   { PMIX_QUERY_AVAILABLE_SLOTS, "free-slots", NULL },
   { PMIX_QUERY_DEBUG_SUPPORT, NULL, get_debug_keys },
@@ -208,6 +213,10 @@ take_qualifier (GVariantDict *dict, const pmix_info_t *info, GError **error)
     return take_text (dict, "node", info, error);
   if (PMIX_CHECK_KEY (info, PMIX_ALLOC_ID))
     return take_text (dict, "alloc-id", info, error);
+  if (PMIX_CHECK_KEY (info, PMIX_ALLOC_REQ_ID))
+    return take_text (dict, "request-id", info, error);
+  if (PMIX_CHECK_KEY (info, PMIX_ALLOC_PROPERTY))
+    return take_text (dict, "property", info, error);
   if (PMIX_CHECK_KEY (info, PMIX_GROUP_ID))
     return take_text (dict, "group", info, error);
   if (PMIX_CHECK_KEY (info, PMIX_PSET_NAME))
@@ -352,6 +361,9 @@ add_item (DvmdPmixServer *self, Asked *asked, const char *name, GVariant *qualif
     item.status = PMIX_ERR_NOT_SUPPORTED;
   else if (asked->size > MAX_BYTES)
     item.status = PMIX_ERR_OUT_OF_RESOURCE;
+  /* It is of this node, and of nothing else. */
+  else if (fault == PMIX_SUCCESS && key->get != NULL && g_variant_n_children (qualifiers) > 0)
+    item.status = PMIX_ERR_NOT_SUPPORTED;
   else if (fault == PMIX_SUCCESS && key->get != NULL)
     take_known (self, asked, key, &item);
   /* Those of one query have the same qualifiers, and each brings them along. */

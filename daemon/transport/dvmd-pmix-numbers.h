@@ -129,6 +129,12 @@ typedef enum
 #define DVMD_PMIX_KEY_NODEID    "pmix.nodeid"    /* u */
 #define DVMD_PMIX_KEY_NUM_SLOTS "pmix.num.slots" /* u */
 
+/* Properties of allocations, likewise. */
+#define DVMD_PMIX_KEY_ALLOC_RELEASABLE "pmix.alloc.releasable" /* b */
+#define DVMD_PMIX_KEY_ALLOC_NODES      "pmix.alloc.nlist"      /* s */
+#define DVMD_PMIX_KEY_ALLOC_NUM_NODES  "pmix.alloc.nnodes"     /* t */
+#define DVMD_PMIX_KEY_ALLOC_SHARE      "pmix.alloc.share"      /* b */
+
 /* Processes: namespace, rank, node, program, pid, exit code, PMIx's state */
 #define DVMD_PMIX_PROC_TABLE "a(sussiii)"
 

@@ -9,6 +9,7 @@ import dvmtest
 from dvmtest import NOTIFIED, wait_until
 
 ALLOC = os.environ.get('DVM_TEST_PMIX_ALLOC', '')
+QUERY = os.environ.get('DVM_TEST_PMIX_DATA', '')
 READY, MOD, OFFLINE, JOB_END = -195, -196, -232, -145
 
 
@@ -216,6 +217,42 @@ class Inert(Elastic):
         done = dvm.run([ALLOC, 'new', 'list=n9'])
         self.assertEqual(done.lines, ['0 new -158'], done)
         self.assertEqual(self.lines_of(self.tool(dvm, 'node2', 'new', 'list=n9'))[1:], ['0 new -158'])
+
+
+class Queries(Elastic):
+    def test_queries(self):
+        """An allocation is found by its id and by that of its request; its properties and slots are its own; the time is also that of its job."""
+        dvm = self.elastic(nodes=1)
+        go = os.path.join(dvm.place, 'go')
+        job, out, _ = dvm.start([ALLOC, 'register', 'new', 'list=n9:3,n10:2', 'req=mine', 'share=1', 'time=1000', 'wait', '1', 'spawn', 'target=@',
+                                 'host=n9', '--', 'sleep', '1000', ';', 'file', go], np=1)
+        wait_until(lambda: b'spawn 0' in out.data, 'the job in the allocation')
+        said = out.data.decode()
+        alloc, session = re.search(r'new 0 id=(\S+) req=mine session=(\d+)', said).groups()
+        inner = re.search(r'spawn 0 nspace=(\S+)', said)[1]
+
+        def ask(*words):
+            return dvm.run([QUERY, 'query', *words], np=1, hosts=['node1']).lines[-1]
+
+        self.assertEqual(ask('pmix.query.alloc.ids'), f'query SUCCESS [pmix.query.alloc.ids [pmix.alloc.id {alloc}]]')
+        for name in (f'id={alloc}', 'req=mine'):
+            self.assertEqual(ask('pmix.query.alloc', name), 'query SUCCESS [pmix.query.alloc active]')
+        self.assertEqual(ask('pmix.query.alloc.prop', f'id={alloc}'),
+                         f'query SUCCESS [pmix.query.alloc.prop [pmix.alloc.releasable true] [pmix.session.id {session}] [pmix.alloc.reqid mine]'
+                         ' [pmix.alloc.nlist n9,n10] [pmix.alloc.nnodes 2] [pmix.alloc.share true]]')
+        self.assertEqual(ask('pmix.query.alloc.prop', f'id={alloc}', 'prop=pmix.alloc.releasable'),
+                         'query SUCCESS [pmix.query.alloc.prop [pmix.alloc.releasable true]]')
+        self.assertEqual(ask('pmix.num.slots,pmix.qry.aslots', f'id={alloc}'), 'query SUCCESS [pmix.num.slots 5] [pmix.qry.aslots 4]')
+        for name in (f'id={alloc}', f'nspace={inner}'):
+            self.assertRegex(ask('pmix.time.remaining', name), r'^query SUCCESS \[pmix.time.remaining 9\d\d\]$')
+        for status, *words in (('NOT-FOUND', 'pmix.query.alloc', 'req=others'), ('BAD-PARAM', 'pmix.query.alloc.prop'),
+                               ('NOT-FOUND', 'pmix.query.alloc.prop', f'id={alloc}', 'prop=pmix.odd'), ('NOT-FOUND', 'pmix.num.slots', 'id=others'),
+                               ('NOT-SUPPORTED', 'pmix.num.slots', f'id={alloc}', 'host=n9'), ('NOT-FOUND', 'pmix.time.remaining', 'nspace=.')):
+            with self.subTest(words=words):
+                self.assertEqual(ask(*words), f'query {status}')
+        with open(go, 'w', encoding='utf-8'):
+            pass
+        self.assertEqual(job.wait()['state'], NOTIFIED, dvm.log())
 
 
 class AtRadix2(Processes, Tools, Warnings, Elastic):

@@ -84,7 +84,7 @@ class Queries(Case):
 
     def test_faults(self):
         dvm = self.nodes(1)
-        words = ['query', MEMBERSHIP, 'query', MEMBERSHIP, 'pset=', 'query', NAMES, 'nspace=nobody', 'query', f'{NUMBER},{MEMBERSHIP}', 'pset=x']
+        words = ['query', MEMBERSHIP, 'query', MEMBERSHIP, 'pset=', 'query', NAMES, 'nspace=nobody', 'query', f'{NUMBER},{MEMBERSHIP}', 'nspace=.']
         self.assertEqual([' '.join(line.split()[:2]) for line in self.ask(dvm, *words)],
                          ['query BAD-PARAM', 'query NOT-FOUND', 'query NOT-FOUND', 'query PARTIAL-SUCCESS'])
 

@@ -15,8 +15,8 @@
  *   fence NSPACE                  of both jobs; of its own alone for "."
  *   get NSPACE RANK|job|all KEY [timeout=S] [node=NAME] [app=N]   what that has put, or what is known of that job
  *   put KEY VALUE                 and commits
- *   query KEY[,KEY] [nspace=NAME] [host=NAME] [node=ID] [id=ALLOCATION] [rank=N] [pset=NAME]
- *                                 [fresh=1]   PMIx_Query_info()
+ *   query KEY[,KEY] [nspace=NAME] [host=NAME] [node=ID] [id=ALLOCATION] [rank=N] [pset=NAME] [req=REQUEST]
+ *                                 [prop=KEY] [fresh=1]   PMIx_Query_info()
  *   log CHANNEL TEXT [DIRECTIVE]...  CHANNEL: stdout, stderr, syslog, gsys, email; DIRECTIVE: once, tag, time, xml,
  *                                 pri=N, then=CHANNEL (the same text)
  *   credential PATH [types=LIST] [timeout=S]   of this process's user, is written there
@@ -337,6 +337,10 @@ read_qualifiers (char **words, pmix_info_t *info, size_t *n)
         PMIX_INFO_LOAD (&info[*n], PMIX_QUERY_REFRESH_CACHE, NULL, PMIX_BOOL);
       else if (strncmp (*words, "id=", 3) == 0)
         PMIX_INFO_LOAD (&info[*n], PMIX_ALLOC_ID, *words + 3, PMIX_STRING);
+      else if (strncmp (*words, "req=", 4) == 0)
+        PMIX_INFO_LOAD (&info[*n], PMIX_ALLOC_REQ_ID, *words + 4, PMIX_STRING);
+      else if (strncmp (*words, "prop=", 5) == 0)
+        PMIX_INFO_LOAD (&info[*n], "pmix.alloc.property", *words + 5, PMIX_STRING);
       else if (strncmp (*words, "pset=", 5) == 0)
         PMIX_INFO_LOAD (&info[*n], PMIX_PSET_NAME, *words + 5, PMIX_STRING);
       else if (strncmp (*words, "rank=", 5) == 0)
