@@ -222,7 +222,7 @@ class Inert(Elastic):
 class Queries(Elastic):
     def test_queries(self):
         """An allocation is found by its id and by that of its request; its properties and slots are its own; the time is also that of its job."""
-        dvm = self.elastic(nodes=1)
+        dvm = self.elastic(nodes=1, slots=4)
         go = os.path.join(dvm.place, 'go')
         job, out, _ = dvm.start([ALLOC, 'register', 'new', 'list=n9:3,n10:2', 'req=mine', 'share=1', 'time=1000', 'wait', '1', 'spawn', 'target=@',
                                  'host=n9', '--', 'sleep', '1000', ';', 'file', go], np=1)
