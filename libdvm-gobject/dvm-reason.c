@@ -35,9 +35,9 @@ static const Sentence sentences[DVM_REASON_N_CODES] = {
                                      N_ ("Rank %s on %s ended without calling PMIx_Init, but others of its job have "
                                          "called it and would wait for it") },
   [DVM_REASON_RANK_STATUS] = { "rank-status", "usi", N_ ("Rank %s on %s ended with status %s") },
-  [DVM_REASON_RANK_ABORT] = { "rank-abort", "usi", N_ ("Rank %s on %s called PMIx_Abort with status %s") },
+  [DVM_REASON_RANK_ABORT] = { "rank-abort", "usi", N_ ("Rank %s on %s called PMIx_Abort or MPI_Abort with status %s") },
   [DVM_REASON_RANK_ABORT_MESSAGE] = { "rank-abort-message", "usis",
-                                      N_ ("Rank %s on %s called PMIx_Abort with status %s: %s") },
+                                      N_ ("Rank %s on %s called PMIx_Abort or MPI_Abort with status %s: %s") },
   [DVM_REASON_RANK_STATE] = { "rank-state", "uss", N_ ("Rank %s on %s: %s") },
   [DVM_REASON_RANK_NOT_STARTED] = { "rank-not-started", "uss", N_ ("Rank %s on %s could not be started: %s") },
   [DVM_REASON_ABORTED_BY] = { "aborted-by", "si", N_ ("%s called PMIx_Abort with status %s") },

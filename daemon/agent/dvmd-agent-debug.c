@@ -10,6 +10,7 @@
 
 #include <signal.h>
 
+#include "dvmd-agent-pmi.h"
 #include "dvmd-agent-ranks.h"
 
 static gboolean
@@ -61,6 +62,7 @@ handle_continue (gpointer service, guint source, GVariant *body)
 
       if (proc->state == DVM_PROC_STATE_READY_FOR_DEBUG && job->options.stop != DVM_STOP_ON_EXEC)
         release (job, proc);
+      dvmd_agent_let_pmi_go_on (job, proc);
       if (job->options.stop != DVM_STOP_NONE && waits (proc))
         dvmd_local_proc_continued (proc);
     }

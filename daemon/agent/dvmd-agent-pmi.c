@@ -10,7 +10,12 @@
 
 #include "dvmd-agent-pmi.h"
 
+#include <signal.h>
+#include <sys/wait.h>
+
 #include "dvmd-agent-host.h"
+#include "dvmd-fence.h"
+#include "dvmd-log.h"
 #include "dvmd-pmi-mapping.h"
 #include "dvmd-pmi-server.h"
 
@@ -21,12 +26,19 @@ get_servers (DvmdAgent *agent)
   return dvmd_agent_services_get (agent, &dvmd_agent_pmi_service);
 }
 
-static void
+/* A rank may run programs one after the other: one that was let go on does not wait in the next one, either. */
+static gboolean
 initialized (guint32 rank, gpointer user_data)
 {
   DvmdAgentJob *job = user_data;
+  DvmdLocalProc *proc = dvmd_local_job_find_proc (job->local, rank);
 
+  proc->flags &= ~DVMD_PROC_FINALIZED;
   dvmd_pmix_host_connected (DVMD_PMIX_HOST (job->agent), job->local->nspace, rank);
+  if (job->options.stop != DVM_STOP_IN_INIT || job->went_on || proc->continued)
+    return TRUE;
+  dvmd_pmix_host_ready_for_debug (DVMD_PMIX_HOST (job->agent), job->local->nspace, rank);
+  return FALSE;
 }
 
 static void
@@ -46,34 +58,50 @@ lost (guint32 rank, gpointer user_data)
 }
 
 static void
-aborted (guint32 rank, int status, gpointer user_data)
+aborted (guint32 rank, int status, const char *message, gpointer user_data)
 {
   DvmdAgentJob *job = user_data;
+  g_autofree char *words = message != NULL ? g_utf8_make_valid (message, -1) : NULL;
 
-  dvmd_pmix_host_abort (DVMD_PMIX_HOST (job->agent), job->local->nspace, rank, status, NULL, NULL, 0);
+  dvmd_pmix_host_abort (DVMD_PMIX_HOST (job->agent), job->local->nspace, rank, status, words, NULL, 0);
 }
 
 /*
- * There is one at a time of a job: its id is the token. A fence looks by itself for those that are lost. The ranks are
- * named one by one: a fence of the whole job is that of ranks that speak PMIx.
+ * There is one at a time of a job: its id is the token. The ranks are named one by one: a fence of the whole job is
+ * that of ranks that speak PMIx.
  */
+static void
+send_fence (DvmdAgentJob *job, GBytes *news, gboolean fails)
+{
+  const guint64 token = (guint64)DVMD_CALL_SERVER_PMI << DVMD_CALL_SERVER_SHIFT | job->local->id;
+  g_autoptr (GBytes) none = g_bytes_new_static ("", 0);
+  gint32 status = DVMD_PMIX_SUCCESS;
+  GVariantBuilder rows;
+
+  if (fails)
+    status = DVMD_PMIX_ERR_LOST_CONNECTION;
+  else if (g_bytes_get_size (news) > DVMD_FENCE_LIMIT)
+    status = DVMD_PMIX_ERROR;
+  g_variant_builder_init (&rows, G_VARIANT_TYPE ("a(su)"));
+  for (guint32 rank = 0; rank < job->map->num_procs; rank++)
+    g_variant_builder_add (&rows, "(su)", job->local->nspace, rank);
+  dvmd_agent_send (job->agent, DVMD_MSG_FENCE,
+                   g_variant_new ("(ta(su)b@ayui)", token, &rows, TRUE,
+                                  g_variant_new_from_bytes (G_VARIANT_TYPE_BYTESTRING,
+                                                            status == DVMD_PMIX_SUCCESS ? news : none, TRUE),
+                                  0, status));
+}
+
 static void
 exchange (GBytes *news, gboolean any_lost, gpointer user_data)
 {
   DvmdAgentJob *job = user_data;
   g_autoptr (GArray) nodes = dvmd_map_get_nodes (job->map);
-  const guint64 token = (guint64)DVMD_CALL_SERVER_PMI << DVMD_CALL_SERVER_SHIFT | job->local->id;
-  g_autofree DvmdPmixProc *ranks = NULL;
 
   if (nodes->len == 1)
-    {
-      dvmd_pmi_server_exchanged (g_hash_table_lookup (get_servers (job->agent), job), !any_lost, NULL);
-      return;
-    }
-  ranks = g_new (DvmdPmixProc, job->map->num_procs);
-  for (guint32 rank = 0; rank < job->map->num_procs; rank++)
-    ranks[rank] = (DvmdPmixProc){ job->local->nspace, rank };
-  dvmd_pmix_host_fence (DVMD_PMIX_HOST (job->agent), token, ranks, job->map->num_procs, news, TRUE, 0);
+    dvmd_pmi_server_exchanged (g_hash_table_lookup (get_servers (job->agent), job), !any_lost, NULL);
+  else
+    send_fence (job, news, any_lost);
 }
 
 void
@@ -133,13 +161,32 @@ dvmd_agent_open_pmi (DvmdAgentJob *job, const DvmdLocalProc *proc, GError **erro
   return dvmd_pmi_server_open (server, proc->local_rank, proc->rank, proc->app, error);
 }
 
+/* As the process itself, or as a shell says it of the program that it has run. */
+static gboolean
+has_ended_by (int status, int signum)
+{
+  return WIFSIGNALED (status) ? WTERMSIG (status) == signum : WEXITSTATUS (status) == 128 + signum;
+}
+
+/* MPICH shut the socket down in MPI_Finalize until 4.1: what the next program sends on it does not come here. */
 void
 dvmd_agent_hear_pmi (DvmdAgentJob *job, const DvmdLocalProc *proc)
 {
   DvmdPmiServer *server = g_hash_table_lookup (get_servers (job->agent), job);
 
+  if (server != NULL && dvmd_pmi_server_rank_reaped (server, proc->local_rank) && has_ended_by (proc->status, SIGPIPE))
+    dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, job->local->nspace, proc->rank,
+                   "it has ended by SIGPIPE after MPI_Finalize: a second MPI program in one rank needs a library that "
+                   "leaves the PMI connection to it");
+}
+
+void
+dvmd_agent_await_pmi (DvmdAgentJob *job, const DvmdLocalProc *proc)
+{
+  DvmdPmiServer *server = g_hash_table_lookup (get_servers (job->agent), job);
+
   if (server != NULL)
-    dvmd_pmi_server_rank_reaped (server, proc->local_rank);
+    dvmd_pmi_server_rank_comes_back (server, proc->local_rank);
 }
 
 void
@@ -149,6 +196,15 @@ dvmd_agent_close_pmi (DvmdAgentJob *job, const DvmdLocalProc *proc)
 
   if (server != NULL)
     dvmd_pmi_server_rank_ended (server, proc->local_rank);
+}
+
+void
+dvmd_agent_let_pmi_go_on (DvmdAgentJob *job, const DvmdLocalProc *proc)
+{
+  DvmdPmiServer *server = g_hash_table_lookup (get_servers (job->agent), job);
+
+  if (server != NULL)
+    dvmd_pmi_server_go_on (server, proc->local_rank);
 }
 
 void

@@ -171,6 +171,19 @@ flush_states (DvmdAgentJob *job)
   close_ended (job, states);
 }
 
+/* Likewise of those that were not started. */
+static void
+close_not_started (DvmdAgentJob *job)
+{
+  for (guint i = 0; i < job->local->procs->len; i++)
+    {
+      DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
+
+      if (!(proc->flags & DVMD_PROC_LAUNCHED))
+        dvmd_agent_close_pmi (job, proc);
+    }
+}
+
 static void
 launch_complete (DvmdLocalJob *local, gpointer user_data)
 {
@@ -190,6 +203,7 @@ launch_complete (DvmdLocalJob *local, gpointer user_data)
         g_variant_builder_add (&failed, "(uis)", proc->rank, proc->exit_code, proc->reason);
     }
   dvmd_agent_send (job->agent, DVMD_MSG_LAUNCHED, g_variant_new ("(ua(ui)a(uis))", local->id, &started, &failed));
+  close_not_started (job);
   job->run->launched = TRUE;
   flush_states (job);
 }
@@ -401,7 +415,10 @@ judge_exit (gpointer user_data)
   dvmd_agent_look_for_mpi (job, proc);
   dvmd_agent_find_cause (job, proc);
   if (comes_back)
-    dvmd_agent_begin_restart (job, proc);
+    {
+      dvmd_agent_await_pmi (job, proc);
+      dvmd_agent_begin_restart (job, proc);
+    }
   /*
    * The others are not ended before the PMIx server has seen this one go: libpmix 4.2.2 completes a fence twice, and
    * then hangs, when it sees two of its participants go in one turn of its thread.
@@ -527,14 +544,9 @@ dup_indexed_argv (DvmdAgentJob *job, const DvmdLocalProc *proc)
 static pid_t
 spawn_proc (DvmdAgentJob *job, DvmdLocalProc *proc, DvmdSpawnRequest *request, int *exit_code, GError **error)
 {
-  pid_t pid;
-
   if (dvmd_agent_offers_pmi (job) && (request->extra_fd = dvmd_agent_open_pmi (job, proc, error)) < 0)
     return -1;
-  pid = dvmd_container_spawn (job->container, request, on_rank_exit, job, exit_code, error);
-  if (pid < 0)
-    dvmd_agent_close_pmi (job, proc);
-  return pid;
+  return dvmd_container_spawn (job->container, request, on_rank_exit, job, exit_code, error);
 }
 
 static gboolean
@@ -607,6 +619,8 @@ dvmd_agent_start_again (DvmdAgentJob *job, DvmdLocalProc *proc)
   dvmd_agent_send (job->agent, DVMD_MSG_RELAUNCHED,
                    g_variant_new ("(uuuis)", job->local->id, proc->rank, error == NULL ? proc->pid : 0, exit_code,
                                   error == NULL ? "" : error->message));
+  if (error != NULL)
+    dvmd_agent_close_pmi (job, proc);
 }
 
 static void

@@ -265,8 +265,12 @@ handle_launched (gpointer service, guint source, GVariant *body)
     if (is_of_agent (job, rank, source))
       dvmd_core_proc_launched (dvmd_controller_get_core (self), job, rank, pid, 0, NULL);
   while (g_variant_iter_next (failed, "(ui&s)", &rank, &exit_code, &reason))
-    if (is_of_agent (job, rank, source))
+    {
+      if (!is_of_agent (job, rank, source))
+        continue;
       dvmd_core_proc_launched (dvmd_controller_get_core (self), job, rank, 0, exit_code, reason);
+      dvmd_services_proc_ended (self, job, rank);
+    }
   dvmd_core_local_launch_complete (dvmd_controller_get_core (self), job, source);
 }
 

@@ -26,11 +26,14 @@ dvmd_pmi_line_parse (const char *text, gsize length)
 {
   g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func (g_free);
   g_autofree char *copy = g_strndup (text, length);
+  char *message = strstr (copy, " message=");
   g_auto (GStrv) parts = NULL;
   DvmdPmiLine *self;
 
   if (strlen (copy) != length)
     return NULL;
+  if (message != NULL)
+    *message++ = '\0';
   parts = g_strsplit (copy, " ", -1);
   for (char **part = parts; *part != NULL; part++)
     if (is_word (*part))
@@ -39,6 +42,8 @@ dvmd_pmi_line_parse (const char *text, gsize length)
       return NULL;
   if (words->len == 0)
     return NULL;
+  if (message != NULL)
+    g_ptr_array_add (words, g_strdup (message));
   g_ptr_array_add (words, NULL);
   self = g_new0 (DvmdPmiLine, 1);
   self->words = (GStrv)g_ptr_array_free (g_steal_pointer (&words), FALSE);

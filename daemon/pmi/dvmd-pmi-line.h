@@ -8,7 +8,10 @@
 
 G_BEGIN_DECLS
 
-/* A line of PMI-1: "name=value" with spaces between them. A value has no space, and may have '=' in it. */
+/*
+ * A line of PMI-1: "name=value" with spaces between them. A value has no space, and may have '=' in it. That of
+ * "message", behind another word, goes to the end of the line: libraries write it as it is.
+ */
 typedef struct _DvmdPmiLine DvmdPmiLine;
 
 /* text: without its line feed. NULL: it makes no sense. */

@@ -56,10 +56,12 @@ typedef struct
   GSource *source;  /* (nullable) */
   GString *input;   /* (nullable): what is not a whole line yet */
   guint timer;      /* of one that is broken; 0: none */
+  guint program;    /* it is in, or was last: the first one of the rank is 1, and 0 none */
+  gboolean held;    /* it has no answer to its init yet */
   gboolean spawns;  /* the lines of a spawn are being read */
   int n_spawns;     /* such commands that are one request */
   int n_spawned;    /* of these, up to this one */
-  gboolean aborted; /* once is enough */
+  gboolean aborted; /* nothing that it says after that counts */
 } Client;
 
 struct _DvmdPmiServer
@@ -74,12 +76,12 @@ struct _DvmdPmiServer
   char *mapping; /* (nullable): nobody has asked */
   guint n_clients;
   Client *clients;
-  guint n_waiting; /* in the barrier */
-  guint n_left;    /* these come to none any more */
+  guint program; /* that the ranks are in, or come to: programs may run in them one after the other */
   gboolean exchanging;
 };
 
 static void set_state (Client *client, ClientState state);
+static void check_barrier (DvmdPmiServer *self);
 
 static void
 close_end (int *fd)
@@ -112,14 +114,20 @@ on_broken_limit (gpointer user_data)
   set_state (self, CLIENT_GONE);
 }
 
+/* Nothing is changed by a second call: the limit of one that is broken goes on. */
 static void
 client_leave (Client *self)
 {
   gboolean lost = self->state == CLIENT_INITIALIZED || self->state == CLIENT_IN_BARRIER;
 
+  if (self->state == CLIENT_BROKEN)
+    return;
   client_close (self);
   if (!lost && self->state != CLIENT_AWAITED)
-    return;
+    {
+      check_barrier (self->server);
+      return;
+    }
   set_state (self, CLIENT_BROKEN);
   self->timer = dvmd_clock_add_timer (self->server->clock, BROKEN_LIMIT, on_broken_limit, self);
   if (lost)
@@ -163,17 +171,25 @@ client_answer (Client *self, const char *format, ...)
 
 /* ---- the barrier ---- */
 
+/* One that has finalized an earlier program may come with the next one, as long as it has its connection. */
+static gboolean
+is_gone (const Client *client)
+{
+  return client->state == CLIENT_GONE
+         || (client->state == CLIENT_FINALIZED && client->program < client->server->program && client->fd < 0);
+}
+
 static gboolean
 has_left (const Client *client)
 {
-  return client->state == CLIENT_FINALIZED || client->state == CLIENT_GONE;
+  return is_gone (client) || (client->state == CLIENT_FINALIZED && client->program == client->server->program);
 }
 
 /* One that cannot be answered has left the next barrier, and not this one. */
 static void
 end_barrier (DvmdPmiServer *self, gboolean success)
 {
-  g_autoptr (GPtrArray) waiting = g_ptr_array_sized_new (self->n_waiting);
+  g_autoptr (GPtrArray) waiting = g_ptr_array_new ();
 
   for (guint i = 0; i < self->n_clients; i++)
     if (self->clients[i].state == CLIENT_IN_BARRIER)
@@ -181,7 +197,6 @@ end_barrier (DvmdPmiServer *self, gboolean success)
         self->clients[i].state = CLIENT_INITIALIZED;
         g_ptr_array_add (waiting, &self->clients[i]);
       }
-  self->n_waiting = 0;
   for (guint i = 0; i < waiting->len; i++)
     if (success)
       client_answer (g_ptr_array_index (waiting, i), "cmd=barrier_out rc=0\n");
@@ -193,18 +208,31 @@ static gboolean
 is_any_gone (DvmdPmiServer *self)
 {
   for (guint i = 0; i < self->n_clients; i++)
-    if (self->clients[i].state == CLIENT_GONE)
+    if (is_gone (&self->clients[i]))
       return TRUE;
   return FALSE;
 }
 
 /* Ranks that have left are not waited for. */
+static gboolean
+have_all_come (DvmdPmiServer *self)
+{
+  guint n_waiting = 0;
+
+  for (guint i = 0; i < self->n_clients; i++)
+    if (self->clients[i].state == CLIENT_IN_BARRIER)
+      n_waiting++;
+    else if (!has_left (&self->clients[i]))
+      return FALSE;
+  return n_waiting > 0;
+}
+
 static void
 check_barrier (DvmdPmiServer *self)
 {
   g_autoptr (GBytes) news = NULL;
 
-  if (self->n_waiting == 0 || self->exchanging || self->n_waiting + self->n_left < self->n_clients)
+  if (self->exchanging || !have_all_come (self))
     return;
   news = dvmd_pmi_table_take_news (self->table);
   self->exchanging = TRUE;
@@ -230,17 +258,28 @@ dvmd_pmi_server_exchanged (DvmdPmiServer *self, gboolean success, GBytes *news)
 static void
 set_state (Client *client, ClientState state)
 {
-  DvmdPmiServer *self = client->server;
-
-  self->n_waiting -= client->state == CLIENT_IN_BARRIER;
-  self->n_left -= has_left (client);
   client->state = state;
-  self->n_waiting += client->state == CLIENT_IN_BARRIER;
-  self->n_left += has_left (client);
-  check_barrier (self);
+  check_barrier (client->server);
 }
 
 /* ---- commands ---- */
+
+/* The first rank that comes with a program makes it the one that all of them are to come with. */
+static void
+begin_program (Client *client)
+{
+  DvmdPmiServer *self = client->server;
+
+  client->program++;
+  self->program = MAX (self->program, client->program);
+}
+
+static void
+accept_init (Client *client)
+{
+  client->held = FALSE;
+  client_answer (client, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n");
+}
 
 static void
 handle_init (Client *client, const DvmdPmiLine *line)
@@ -252,9 +291,11 @@ handle_init (Client *client, const DvmdPmiLine *line)
       client_answer (client, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1\n");
       return;
     }
+  begin_program (client);
   set_state (client, CLIENT_INITIALIZED);
-  client->server->funcs->initialized (client->rank, client->server->user_data);
-  client_answer (client, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n");
+  client->held = TRUE;
+  if (client->server->funcs->initialized (client->rank, client->server->user_data))
+    accept_init (client);
 }
 
 static void
@@ -363,11 +404,9 @@ handle_abort (Client *client, const DvmdPmiLine *line)
 {
   int status = 1;
 
-  if (client->aborted)
-    return;
   client->aborted = TRUE;
   dvmd_pmi_line_get_int (line, "exitcode", &status);
-  client->server->funcs->aborted (client->rank, status, client->server->user_data);
+  client->server->funcs->aborted (client->rank, status, dvmd_pmi_line_get (line, "message"), client->server->user_data);
 }
 
 static void
@@ -413,8 +452,8 @@ static gboolean
 is_in_order (const Client *client, const char *command)
 {
   if (g_str_equal (command, "init"))
-    return client->state == CLIENT_AWAITED;
-  return client->state == CLIENT_INITIALIZED || g_str_equal (command, "abort");
+    return client->state == CLIENT_AWAITED || client->state == CLIENT_FINALIZED;
+  return (client->state == CLIENT_INITIALIZED && !client->held) || g_str_equal (command, "abort");
 }
 
 static void
@@ -428,6 +467,8 @@ handle_command (Client *client, const DvmdPmiLine *line)
       {
         if (is_in_order (client, name))
           commands[i].handle (client, line);
+        else if (client->state == CLIENT_INITIALIZED && commands[i].handle == handle_init)
+          client_refuse (client, "a program of it came with init before the one before had finalized");
         else
           client_refuse (client, "the command %s came where it has no sense", name);
         return;
@@ -474,6 +515,9 @@ handle_line (Client *client, const char *text, gsize length)
   g_autofree char *copy = g_strndup (text, length);
   g_autoptr (DvmdPmiLine) line = NULL;
 
+  /* Libraries write the message of an abort as it is, and it may have several lines. */
+  if (client->aborted)
+    return;
   if (client->spawns)
     {
       read_spawn (client, copy);
@@ -594,7 +638,8 @@ dvmd_pmi_server_open (DvmdPmiServer *self, guint index, guint32 rank, guint32 ap
     }
   client->rank = rank;
   client->app = app;
-  client->aborted = FALSE;
+  client->program = 0;
+  client->held = client->aborted = FALSE;
   client->fd = fds[0];
   client->theirs = fds[1];
   client->input = g_string_new (NULL);
@@ -605,7 +650,7 @@ dvmd_pmi_server_open (DvmdPmiServer *self, guint index, guint32 rank, guint32 ap
   return fds[1];
 }
 
-void
+gboolean
 dvmd_pmi_server_rank_reaped (DvmdPmiServer *self, guint index)
 {
   Client *client = &self->clients[index];
@@ -614,6 +659,14 @@ dvmd_pmi_server_rank_reaped (DvmdPmiServer *self, guint index)
   for (guint i = 0; i < 64 && client->fd >= 0 && client_read (client); i++)
     ;
   client_leave (client);
+  return client->state == CLIENT_FINALIZED;
+}
+
+void
+dvmd_pmi_server_rank_comes_back (DvmdPmiServer *self, guint index)
+{
+  client_close (&self->clients[index]);
+  set_state (&self->clients[index], CLIENT_AWAITED);
 }
 
 void
@@ -622,6 +675,12 @@ dvmd_pmi_server_rank_ended (DvmdPmiServer *self, guint index)
   Client *client = &self->clients[index];
 
   client_close (client);
-  if (client->state != CLIENT_FINALIZED)
-    set_state (client, CLIENT_GONE);
+  set_state (client, client->state == CLIENT_FINALIZED ? CLIENT_FINALIZED : CLIENT_GONE);
+}
+
+void
+dvmd_pmi_server_go_on (DvmdPmiServer *self, guint index)
+{
+  if (self->clients[index].held)
+    accept_init (&self->clients[index]);
 }

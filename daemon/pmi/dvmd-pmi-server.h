@@ -24,12 +24,13 @@ typedef struct
 /* The server tells what ranks have done, and asks for what it needs of others. None of these frees it. */
 typedef struct
 {
-  void (*initialized) (guint32 rank, gpointer user_data);
+  /* FALSE: it waits in its init until dvmd_pmi_server_go_on(). */
+  gboolean (*initialized) (guint32 rank, gpointer user_data);
   void (*finalized) (guint32 rank, gpointer user_data);
   /* It comes no more, and has not finalized. */
   void (*lost) (guint32 rank, gpointer user_data);
-  /* The whole job is to end. */
-  void (*aborted) (guint32 rank, int status, gpointer user_data);
+  /* The whole job is to end. message (nullable): the program's words */
+  void (*aborted) (guint32 rank, int status, const char *message, gpointer user_data);
   /*
    * All ranks of this node that have not left are in a barrier: dvmd_pmi_server_exchanged() follows, once, also from
    * within. lost: some have left without finalizing, so that it fails.
@@ -46,10 +47,14 @@ void dvmd_pmi_server_free (DvmdPmiServer *self);
  * index: of the ranks here.
  */
 int dvmd_pmi_server_open (DvmdPmiServer *self, guint index, guint32 rank, guint32 app, GError **error);
-/* Its process has gone; what it said before is taken. */
-void dvmd_pmi_server_rank_reaped (DvmdPmiServer *self, guint index);
+/* Its process has gone; what it said before is taken. TRUE: it has finalized. */
+gboolean dvmd_pmi_server_rank_reaped (DvmdPmiServer *self, guint index);
+/* It has been reaped, and is started again: the others wait for it. */
+void dvmd_pmi_server_rank_comes_back (DvmdPmiServer *self, guint index);
 /* That is known to all who judge it, or the process was never started: the others may be told. */
 void dvmd_pmi_server_rank_ended (DvmdPmiServer *self, guint index);
+/* Nothing happens unless it waits in its init. */
+void dvmd_pmi_server_go_on (DvmdPmiServer *self, guint index);
 /* news (nullable): of all nodes that take part, in any order; FALSE: the barrier has failed */
 void dvmd_pmi_server_exchanged (DvmdPmiServer *self, gboolean success, GBytes *news);
 

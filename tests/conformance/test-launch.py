@@ -206,8 +206,11 @@ class Launch(dvmtest.Case):
         self.check_debug_stop(['sh', '-c', 'echo gone on'], 'stop-on-exec', ['RUNNING'], release)
 
     def test_L9_ready_for_debug_in_init(self):
-        """In PMIx_Init, of a PMIx client and of an MPI program that knows nothing of it."""
-        for argv in ([PMIX_CLIENT, 'data'], [os.environ['DVM_TEST_RING']]):
+        """In PMIx_Init, of a PMIx client and of an MPI program that knows nothing of it, and in MPI_Init of MPICH."""
+        programs = [[PMIX_CLIENT, 'data'], [os.environ['DVM_TEST_RING']]]
+        if 'DVM_TEST_MPICH_WORLD' in os.environ:
+            programs.append([os.environ['DVM_TEST_MPICH_WORLD']])
+        for argv in programs:
             self.check_debug_stop(argv, 'stop-in-init', ['RUNNING', 'REGISTERED'])
 
     def test_L9_ready_for_debug_in_app(self):

@@ -2,7 +2,8 @@
 """A rank that speaks PMI-1 as it is told: each argument is sent, with a line feed, and an answer to it printed.
 
 Of "N:TEXT" only rank N sends TEXT. "@wait" prints an answer, "@raw COUNT" sends so many bytes without an end, "@die" is the end
-by a signal, "@exit" one without anything, "@kvs" in a text is the name of the key space.
+by a signal, "@exit" one without anything, "@close" that of the connection, "@child" leaves a process behind that has all that
+this one has, and lives on, "@stay" does not end, "@kvs" in a text is the name of the key space.
 """
 
 import os
@@ -36,6 +37,14 @@ for text in sys.argv[1:]:
         sys.exit(0)
     elif text == '@wait':
         hear()
+    elif text == '@close':
+        stream.close()
+        pmi.close()
+    elif text == '@stay' or (text == '@child' and os.fork() == 0):
+        while True:
+            signal.pause()
+    elif text == '@child':
+        pass
     elif text.startswith('@raw '):
         try:
             pmi.sendall(b'x' * int(text.split()[1]))

@@ -2,12 +2,13 @@
 """Programs that speak PMI-1, those of MPICH and such as make mistakes, on one node and on several."""
 
 import os
+import resource
 import signal
 import sys
 import unittest
 
 import dvmtest
-from dvmtest import ABORTED_BY_SIG, ABORTED_WO_SYNC, CALLED_ABORT, NOTIFIED
+from dvmtest import ABORTED_BY_SIG, ABORTED_WO_SYNC, CALLED_ABORT, NON_ZERO_TERM, NOTIFIED
 
 # Nodes that are lost stay DOWN here.
 os.environ['DVM_HEAL'] = 'false'
@@ -42,11 +43,18 @@ class Mpich(dvmtest.Case):
             self.check_world(dvm.run([WORLD], np=4, map_by='node'), 4, 1, 8)
             self.check_world(dvm.run([], apps=[{'argv': [WORLD], 'np': 3}, {'argv': [WORLD], 'np': 5}]), 8, 2, 8)
 
+    def test_one_after_the_other(self):
+        """The library of Debian 12 shuts the socket down that the next program would use, as below its own launcher."""
+        dvm = self.dvm(slots=2)
+        done = dvm.run(['sh', '-c', f'{WORLD}; {WORLD}'], np=2)
+        self.assertEqual((done.state, done.code), (NON_ZERO_TERM, 128 + signal.SIGPIPE), done)
+        self.assertIn('a second MPI program in one rank needs a library that leaves the PMI connection to it', dvm.log())
+
     def test_abort(self):
         for shape in SHAPES:
             done = self.dvm(**shape).run([WORLD, 'abort', '7'], np=4)
             self.assertEqual((done.state, done.result['exit-code']), (CALLED_ABORT, 7), done)
-            self.assertRegex(done.result['reason'], '^Rank 1 ')
+            self.assertRegex(done.result['reason'], '^Rank 1 on .* called PMIx_Abort or MPI_Abort with status 7$')
 
     def test_killed(self):
         for shape in SHAPES:
@@ -140,6 +148,93 @@ class Talk(dvmtest.Case):
         done, lines = self.talk(self.dvm(slots=3), INIT, '1:@die', 'cmd=barrier_in', 'cmd=finalize', np=3, recoverable=True)
         for rank in (0, 2):
             self.assertIn(f'{rank}: cmd=barrier_failed rc=-1 msg=other_ranks_do_not_come', lines, done)
+
+    def check_told(self, dvm, ranks, texts, **options):
+        """These ranks are told that the barrier has failed, and the job ends by itself."""
+        apps = options.pop('apps', None)
+        argv = [*TALK, INIT, *texts, 'cmd=barrier_in', 'cmd=finalize']
+        job, out, _ = (dvm.start([], apps=[{'argv': argv, **apps[0]}, *apps[1:]], recoverable=True) if apps else
+                       dvm.start(argv, recoverable=True, **options))
+        failed = [f'{rank}: cmd=barrier_failed rc=-1 msg=other_ranks_do_not_come\n'.encode() for rank in ranks]
+        dvmtest.wait_until(lambda: all(line in out.data for line in failed), f'{failed} in the output')
+        job.wait()
+
+    def test_not_started(self):
+        """Ranks that wait for one that could not be started hear of it, on its node and on others."""
+        for settings in ([], ['nodes=3'], ['nodes=3', 'radix=2']):
+            dvm = self.dvm(slots=1 if settings else 3, settings=settings)
+            for bad in ({'argv': ['/no/such/program']}, {'argv': ['true'], 'cwd': '/no/such/folder'}):
+                self.check_told(dvm, (0, 1), (), apps=[{'np': 2}, {**bad, 'np': 1}])
+
+    def test_not_started_later(self):
+        """The others are in the barrier already when the node says so."""
+        for radix in ('2', '32'):
+            dvm = self.dvm(slots=1, settings=['nodes=3', f'radix={radix}'])
+            pid = next(row['Pid'] for row in dvm.get_nodes() if row['Name'] == 'node3')
+            os.kill(pid, signal.SIGSTOP)
+            try:
+                argv = [*TALK, INIT, 'cmd=barrier_in', 'cmd=finalize']
+                apps = [{'argv': argv, 'np': 2}, {'argv': ['/no/such/program'], 'np': 1}]
+                job, out, _ = dvm.start([], apps=apps, recoverable=True)
+                dvmtest.wait_until(lambda: dvm.get('Statistics')['collectives-open'] == 1, 'the others')  # pylint: disable=cell-var-from-loop
+            finally:
+                os.kill(pid, signal.SIGCONT)
+            job.wait()
+            self.assertEqual(out.finish().count(b'barrier_failed'), 2)
+
+    def test_no_descriptors(self):
+        """Some ranks are started and others are not: those that are hear of it."""
+        dvm = self.dvm(slots=4)
+        self.assert_success(dvm.run(['true']))
+        unlimited = resource.prlimit(dvm.agent, resource.RLIMIT_NOFILE)
+        started = []
+        while 4 not in started:
+            highest = max(int(name) for name in os.listdir(f'/proc/{dvm.agent}/fd'))
+            resource.prlimit(dvm.agent, resource.RLIMIT_NOFILE, (highest + 2 + 2 * len(started), unlimited[1]))
+            done, lines = self.talk(dvm, INIT, 'cmd=barrier_in', 'cmd=finalize', np=4, recoverable=True)
+            resource.prlimit(dvm.agent, resource.RLIMIT_NOFILE, unlimited)
+            started.append(sum(line.endswith('finalize_ack rc=0') for line in lines))
+            self.assertEqual(done.out.count(b'barrier_failed'), started[-1] % 4, done)
+        self.assertTrue(set(started) & {1, 2, 3}, started)
+
+    def test_leaves_child(self):
+        """A rank that ends is lost, also when a child of it has its connection and its output, or its output alone."""
+        for shape in SHAPES:
+            dvm = self.dvm(**shape)
+            for texts in (('1:@child', '1:@exit'), ('1:@close', '1:@child', '1:@exit')):
+                self.check_told(dvm, (0, 2, 3), texts, np=4)
+
+    def test_closes(self):
+        """A rank lives on, and its connection does not."""
+        for shape in SHAPES:
+            dvm = self.dvm(**shape)
+            argv = [*TALK, '1:@close', '1:@stay', INIT, 'cmd=barrier_in', 'cmd=finalize']
+            job, out, _ = dvm.start(argv, np=4, recoverable=True)
+            dvmtest.wait_until(lambda: out.data.count(b'barrier_failed') == 3, 'three that are told')  # pylint: disable=cell-var-from-loop
+            job.cancel()
+            job.wait()
+
+    def test_one_after_the_other(self):
+        """Programs, or sessions, in the same ranks; one that ends within the second is lost."""
+        for shape in SHAPES:
+            dvm = self.dvm(**shape)
+            texts = []
+            for turn in 'xy':
+                texts += [INIT, f'cmd=put kvsname=@kvs key=k@rank value={turn}@rank', 'cmd=barrier_in',
+                          'cmd=get kvsname=@kvs key=k3', 'cmd=finalize']
+            done, lines = self.talk(dvm, *texts, np=4)
+            self.assert_success(done)
+            for turn in 'xy':
+                self.assertEqual(sum(line.endswith(f'value={turn}3') for line in lines), 4, done)
+            done, _ = self.talk(dvm, INIT, 'cmd=finalize', INIT, '1:@exit', 'cmd=barrier_in', 'cmd=finalize', np=4)
+            self.assertEqual(done.state, ABORTED_WO_SYNC, done)
+            self.assertRegex(done.result['reason'], '^Rank 1 ')
+
+    def test_aborts(self):
+        """With words of its own, as newer libraries hand them on."""
+        done, _ = self.talk(self.dvm(slots=2), INIT, '1:cmd=abort exitcode=9 message=no more of it', '@wait', np=2)
+        self.assertEqual((done.state, done.result['exit-code']), (CALLED_ABORT, 9), done)
+        self.assertRegex(done.result['reason'], '^Rank 1 on .* called PMIx_Abort or MPI_Abort with status 9: no more of it$')
 
     def test_node_lost(self):
         """While its ranks are awaited in a barrier."""

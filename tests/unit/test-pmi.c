@@ -19,9 +19,11 @@
 static void
 test_line (void)
 {
-  static const char *const bad[] = { "", " ", "cmd", "=", "=a", "cmd=a b", "cmd=a =b" };
+  static const char *const bad[] = { "", " ", "cmd", "=", "=a", "cmd=a b", "cmd=a =b", " message=a", "a message=a" };
   static const char text[] = "cmd=put  a=b=c empty= a=2 n=-17 large=99999999999 text=7x ";
+  static const char words[] = "cmd=abort exitcode=7 message=no more of it, rank=1 ";
   g_autoptr (DvmdPmiLine) line = dvmd_pmi_line_parse (text, strlen (text));
+  g_autoptr (DvmdPmiLine) abort = dvmd_pmi_line_parse (words, strlen (words));
   int number;
 
   g_assert_nonnull (line);
@@ -36,6 +38,9 @@ test_line (void)
   g_assert_false (dvmd_pmi_line_get_int (line, "text", &number));
   g_assert_false (dvmd_pmi_line_get_int (line, "empty", &number));
   g_assert_false (dvmd_pmi_line_get_int (line, "none", &number));
+  g_assert_cmpstr (dvmd_pmi_line_get (abort, "message"), ==, "no more of it, rank=1 ");
+  g_assert_true (dvmd_pmi_line_get_int (abort, "exitcode", &number));
+  g_assert_null (dvmd_pmi_line_get (abort, "rank"));
   for (gsize i = 0; i < G_N_ELEMENTS (bad); i++)
     g_assert_null (dvmd_pmi_line_parse (bad[i], strlen (bad[i])));
   g_assert_null (dvmd_pmi_line_parse ("cmd=a\0b", 7));
@@ -147,6 +152,7 @@ typedef struct
   DvmdPmiServer *server;
   int fds[N_RANKS];
   GString *events;
+  gboolean holds; /* ranks wait in their init */
 } World;
 
 static void
@@ -155,10 +161,11 @@ note (World *world, const char *what, guint32 rank)
   g_string_append_printf (world->events, "%s %u\n", what, rank);
 }
 
-static void
+static gboolean
 initialized (guint32 rank, gpointer user_data)
 {
   note (user_data, "initialized", rank);
+  return !((World *)user_data)->holds;
 }
 
 static void
@@ -174,9 +181,9 @@ lost (guint32 rank, gpointer user_data)
 }
 
 static void
-aborted (guint32 rank, int status, gpointer user_data)
+aborted (guint32 rank, int status, const char *message, gpointer user_data)
 {
-  note (user_data, "aborted", rank * 1000 + (guint32)status);
+  note (user_data, message != NULL ? message : "aborted", rank * 1000 + (guint32)status);
 }
 
 static void
@@ -394,6 +401,8 @@ test_abort (World *world, gconstpointer data)
   assert_hears (world, 1, NULL);
   say (world, 2, "cmd=barrier_in\ncmd=abort exitcode=nonsense\n");
   assert_events (world, "aborted 2001\n");
+  say (world, 0, "cmd=abort exitcode=3 message=no more of it:\nthis call (x=1)\ncmd=abort exitcode=4\n");
+  assert_events (world, "no more of it: 3\n");
 }
 
 /* A command may come in pieces, and several at once. */
@@ -425,6 +434,101 @@ test_again (World *world, gconstpointer data)
   assert_events (world, "exchange 0\n");
 }
 
+/* The process of a rank whose connection has broken is reaped while a child of it lives: its end is told later. */
+static void
+test_breaks_and_is_reaped (World *world, gconstpointer data)
+{
+  say_init (world);
+  say (world, 0, "cmd=barrier_in\n");
+  say (world, 2, "cmd=barrier_in\n");
+  shutdown (world->fds[1], SHUT_RDWR);
+  while (g_main_context_iteration (NULL, FALSE))
+    ;
+  dvmd_pmi_server_rank_reaped (world->server, 1);
+  assert_events (world, "lost 1\n");
+  dvmd_clock_advance (world->clock, 2 * G_USEC_PER_SEC);
+  assert_events (world, "exchange-lost 0\n");
+}
+
+/* The others wait for one that is started again, however long that takes, unless it is not, after all. */
+static void
+test_comes_back (World *world, gconstpointer data)
+{
+  for (guint i = 0; i < N_RANKS; i += 2)
+    {
+      say (world, i, INIT);
+      say (world, i, "cmd=barrier_in\n");
+    }
+  assert_events (world, "initialized 0\ninitialized 2\n");
+  for (guint turn = 0; turn < 2; turn++)
+    {
+      dvmd_pmi_server_rank_reaped (world->server, 1);
+      dvmd_pmi_server_rank_comes_back (world->server, 1);
+      dvmd_clock_advance (world->clock, 10 * G_USEC_PER_SEC);
+      assert_events (world, "");
+      g_close (world->fds[1], NULL);
+      world->fds[1] = turn == 0 ? dup (dvmd_pmi_server_open (world->server, 1, 1, 0, NULL)) : -1;
+    }
+  dvmd_pmi_server_rank_ended (world->server, 1);
+  assert_events (world, "exchange-lost 0\n");
+}
+
+static void
+say_of_all (World *world, const char *text)
+{
+  for (guint i = 0; i < N_RANKS; i++)
+    say (world, i, text);
+}
+
+/* Two programs, one after the other: the barrier of the second one is not passed by ranks that are still in the first.
+ */
+static void
+test_next_program (World *world, gconstpointer data)
+{
+  say_of_all (world, INIT "cmd=finalize\n");
+  g_string_truncate (world->events, 0);
+  for (guint i = 0; i < N_RANKS; i++)
+    {
+      assert_events (world, "");
+      say (world, i, INIT "cmd=barrier_in\n");
+      g_string_truncate (world->events, 0);
+    }
+  dvmd_pmi_server_exchanged (world->server, TRUE, NULL);
+  say_of_all (world, "cmd=finalize\n");
+  g_string_truncate (world->events, 0);
+  /* Some do not have a third one. */
+  say (world, 0, INIT "cmd=barrier_in\n");
+  assert_events (world, "initialized 0\n");
+  shutdown (world->fds[1], SHUT_RDWR);
+  while (g_main_context_iteration (NULL, FALSE))
+    ;
+  assert_events (world, "");
+  dvmd_pmi_server_rank_reaped (world->server, 2);
+  assert_events (world, "exchange-lost 0\n");
+}
+
+static void
+test_held (World *world, gconstpointer data)
+{
+  static const char answer[] = "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n";
+
+  world->holds = TRUE;
+  dvmd_pmi_server_go_on (world->server, 0);
+  say_of_all (world, INIT);
+  assert_events (world, "initialized 0\ninitialized 1\ninitialized 2\n");
+  assert_hears (world, 0, NULL);
+  for (guint turn = 0; turn < 2; turn++)
+    dvmd_pmi_server_go_on (world->server, 0);
+  assert_hears (world, 0, answer);
+  assert_hears (world, 1, NULL);
+  /* It does not wait for what it needs. */
+  say (world, 1, "cmd=get_maxes\n");
+  assert_events (world, "lost 1\n");
+  dvmd_pmi_server_go_on (world->server, 1);
+  say (world, 2, "cmd=abort exitcode=1\n");
+  assert_events (world, "aborted 2001\n");
+}
+
 int
 main (int argc, char **argv)
 {
@@ -441,5 +545,9 @@ main (int argc, char **argv)
   g_test_add ("/pmi/abort", World, NULL, set_up, test_abort, tear_down);
   g_test_add ("/pmi/pieces", World, NULL, set_up, test_pieces, tear_down);
   g_test_add ("/pmi/again", World, NULL, set_up, test_again, tear_down);
+  g_test_add ("/pmi/breaks-and-is-reaped", World, NULL, set_up, test_breaks_and_is_reaped, tear_down);
+  g_test_add ("/pmi/comes-back", World, NULL, set_up, test_comes_back, tear_down);
+  g_test_add ("/pmi/next-program", World, NULL, set_up, test_next_program, tear_down);
+  g_test_add ("/pmi/held", World, NULL, set_up, test_held, tear_down);
   return g_test_run ();
 }
