@@ -26,6 +26,7 @@ const FuzzTarget fuzz_targets[] = {
   { "messages", fuzz_messages, FUZZ_CONFINED | FUZZ_WARNS },
   { "normal-form", fuzz_normal_form, 0 },
   { "placement", fuzz_placement, 0 },
+  { "pmi", fuzz_pmi, 0 },
   { "routes", fuzz_routes, 0 },
   { "session-request", fuzz_session_request, 0 },
   { "settings", fuzz_settings, 0 },

@@ -95,6 +95,9 @@ void fuzz_normal_form (const guint8 *data, gsize size);
 /* fuzz-tree.c */
 void fuzz_tree (const guint8 *data, gsize size);
 
+/* fuzz-pmi.c */
+void fuzz_pmi (const guint8 *data, gsize size);
+
 /* fuzz-messages.c */
 void fuzz_messages (const guint8 *data, gsize size);
 void fuzz_stage (const guint8 *data, gsize size);
