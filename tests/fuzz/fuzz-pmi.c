@@ -8,6 +8,7 @@
 
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <glib/gstdio.h>
 
@@ -97,7 +98,7 @@ open_rank (World *self, guint rank)
 {
   if (self->fds[rank] >= 0)
     g_close (self->fds[rank], NULL);
-  self->fds[rank] = dvmd_pmi_server_open (self->server, rank, rank, 0, NULL);
+  self->fds[rank] = dup (dvmd_pmi_server_open (self->server, rank, rank, 0, NULL));
   g_assert_cmpint (self->fds[rank], >=, 0);
 }
 
