@@ -205,10 +205,10 @@ class Talk(dvmtest.Case):
                 self.check_told(dvm, (0, 2, 3), texts, np=4)
 
     def test_closes(self):
-        """A rank lives on, and its connection does not."""
+        """A rank lives on, and its connection does not, by which it has spoken."""
         for shape in SHAPES:
             dvm = self.dvm(**shape)
-            argv = [*TALK, '1:@close', '1:@stay', INIT, 'cmd=barrier_in', 'cmd=finalize']
+            argv = [*TALK, INIT, '1:@close', '1:@stay', 'cmd=barrier_in', 'cmd=finalize']
             job, out, _ = dvm.start(argv, np=4, recoverable=True)
             dvmtest.wait_until(lambda: out.data.count(b'barrier_failed') == 3, 'three that are told')  # pylint: disable=cell-var-from-loop
             job.cancel()
