@@ -18,7 +18,6 @@
 
 #include <glib-unix.h>
 
-#include "dvmd-agent-rendezvous.h"
 #include "dvmd-agent.h"
 #include "dvmd-bus-server.h"
 #include "dvmd-config.h"
@@ -28,7 +27,6 @@
 #include "dvmd-log.h"
 #include "dvmd-node-options.h"
 #include "dvmd-operator.h"
-#include "dvmd-pmix-dirs.h"
 #include "dvmd-programs.h"
 #include "dvmd-runtime-dir.h"
 
@@ -709,12 +707,8 @@ finish_daemon (Daemon *self)
   g_clear_pointer (&self->idle, dvmd_idle_free);
   g_clear_object (&self->bus);
   g_clear_object (&self->controller);
-  /* Of agents that were killed. */
   if (self->dir != NULL)
-    {
-      dvmd_agent_rendezvous_clear ();
-      dvmd_pmix_dirs_sweep (NULL);
-    }
+    dvmd_agent_sweep_machine ();
   g_clear_pointer (&self->dir, dvmd_runtime_dir_release);
   g_clear_pointer (&self->config, dvmd_config_unref);
   g_clear_pointer (&self->loop, g_main_loop_unref);

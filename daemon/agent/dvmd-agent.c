@@ -11,7 +11,9 @@
 #include "dvmd-agent-private.h"
 #include "dvmd-agent-pmix.h"
 #include "dvmd-agent-procs.h"
+#include "dvmd-agent-rendezvous.h"
 #include "dvmd-agent-stage.h"
+#include "dvmd-cgroup.h"
 #include "dvmd-pmix-dirs.h"
 #include "dvmd-pmix-environment.h"
 
@@ -350,6 +352,18 @@ dvmd_agent_start (DvmdAgent *self, GError **error)
     return FALSE;
   report (self);
   return TRUE;
+}
+
+void
+dvmd_agent_sweep_machine (void)
+{
+  g_autoptr (DvmdClock) clock = dvmd_clock_new_real (NULL);
+  DvmdCgroups *cgroups = dvmd_cgroups_new (clock, NULL);
+
+  /* They are looked for at the start of those that are to be used. */
+  g_clear_pointer (&cgroups, dvmd_cgroups_free);
+  dvmd_pmix_dirs_sweep (NULL);
+  dvmd_agent_rendezvous_clear ();
 }
 
 char *

@@ -68,6 +68,9 @@ void dvmd_agent_leave (DvmdAgent *self, const char *reason, gint64 grace);
 /* As ordered, and over this uplink: all is done here. */
 void dvmd_agent_say_left (DvmdAgent *self, guint32 uplink);
 
+/* Removes what agents of this machine that were killed have left: files for tools, shared memory, cgroups. */
+void dvmd_agent_sweep_machine (void);
+
 /* (transfer full): the state machines of a node, its jobs and its ranks as text for Graphviz, one after another */
 char *dvmd_agent_draw_machines (void);
 

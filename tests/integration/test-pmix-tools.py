@@ -10,6 +10,7 @@ import socket
 import subprocess
 
 import dvmtest
+import leftovers
 from dvmtest import NOTIFIED, wait_until
 
 CLIENT = os.environ.get('DVM_TEST_PMIX_DATA', '')
@@ -123,8 +124,12 @@ class Ways(Tools):
             pass
         shared = f'/dev/shm/dvm-{os.geteuid()}-{os.path.basename(dvm.place)[-6:]}'
         os.mkdir(shared, 0o700)
+        # As when the guards are killed, too.
+        cgroup = os.path.join(leftovers.find_cgroup() or dvm.place, f'dvm-{dvm.agent}.1000')
+        if leftovers.uses_cgroups():
+            os.mkdir(cgroup)
         dvm.stop()
-        self.assertEqual([path for path in (place, system, shared) if os.path.exists(path)], [])
+        self.assertEqual([path for path in (place, system, shared, cgroup) if os.path.exists(path)], [])
 
     def test_two(self):
         """With two DVMs of a user a tool has to be told which, as with the reference."""
