@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * dvm-cli job: one job looked at: as a whole, by its processes, by its way through the states; or let go on from where
- * it waits for a debugger.
+ * dvm-cli job: one job looked at: as a whole, by its processes and their stacks, by its way through the states; or let
+ * go on from where it waits for a debugger.
  */
 
 #include "config.h"
@@ -21,7 +21,10 @@
 #include "dvm-cli-timing.h"
 
 static const DvmCliOption options[] = {
-  { "ranks", 'r', NULL, DVM_CLI_ARG_STRING, N_ ("RANKS"), NULL, N_ ("procs, map: these ranks alone, such as 0-3,7") },
+  { "ranks", 'r', NULL, DVM_CLI_ARG_STRING, N_ ("RANKS"), NULL,
+    N_ ("procs, map, stacks: these ranks alone, such as 0-3,7") },
+  { "timeout", 0, NULL, DVM_CLI_ARG_COUNT, N_ ("SECONDS"), NULL,
+    N_ ("stacks: how long reading them may take (default: 30)") },
   { "json-lines", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("as --json, but one object a line") },
   { NULL },
 };
@@ -53,6 +56,14 @@ static const DvmCliColumn proc_columns[] = {
   { "exit-signal", NULL, DVM_CLI_KIND_NUMBER },
   { "cpuset", N_ ("CPUS"), DVM_CLI_KIND_TEXT, 3 },
   { "devices", N_ ("DEVICES"), DVM_CLI_KIND_TEXT },
+  { NULL, NULL, 0 },
+};
+
+static const DvmCliColumn stack_columns[] = {
+  { "rank", NULL, DVM_CLI_KIND_NUMBER },
+  { "node", NULL, DVM_CLI_KIND_TEXT },
+  { "stack", NULL, DVM_CLI_KIND_TEXT },
+  { "problem", NULL, DVM_CLI_KIND_TEXT },
   { NULL, NULL, 0 },
 };
 
@@ -246,6 +257,70 @@ trace (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
   return dvm_cli_print_table (cli, table, error);
 }
 
+/* Names of functions are those of programs: they are escaped for a screen, line by line. */
+static void
+add_stack (GString *text, GVariant *row)
+{
+  g_auto (GStrv) lines = NULL;
+  const char *node;
+  const char *stack;
+  const char *problem;
+  guint32 rank;
+
+  g_variant_get (row, "(u&s&s&s)", &rank, &node, &stack, &problem);
+  g_string_append_printf (text, _ ("rank %u on %s:"), rank, node);
+  if (problem[0] != '\0')
+    g_string_append_printf (text, stack[0] != '\0' ? _ (" stack not complete: %s") : _ (" no stack: %s"), problem);
+  g_string_append_c (text, '\n');
+  lines = g_strsplit (stack, "\n", -1);
+  for (guint i = 0; lines[i] != NULL; i++)
+    {
+      g_autofree char *line = dvm_cli_escape (lines[i]);
+
+      if (line[0] != '\0')
+        g_string_append_printf (text, "  %s\n", line);
+    }
+}
+
+static gboolean
+print_stacks_json (DvmCli *cli, GVariant *rows, GError **error)
+{
+  g_autoptr (DvmCliTable) table = dvm_cli_table_new (stack_columns);
+
+  for (gsize i = 0; i < g_variant_n_children (rows); i++)
+    {
+      g_autoptr (GVariant) row = g_variant_get_child_value (rows, i);
+      GVariant *values[4];
+
+      for (gsize j = 0; j < G_N_ELEMENTS (values); j++)
+        values[j] = g_variant_get_child_value (row, j);
+      dvm_cli_table_add (table, values);
+      for (gsize j = 0; j < G_N_ELEMENTS (values); j++)
+        g_variant_unref (values[j]);
+    }
+  return dvm_cli_print_table (cli, table, error);
+}
+
+static gboolean
+stacks (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
+{
+  g_autoptr (GVariant) rows = dvm_client_collect_stacks (client, job, dvm_cli_args_get (cli->args, "ranks"),
+                                                         dvm_cli_args_get_uint (cli->args, "timeout", 0), NULL, error);
+  g_autoptr (GString) text = g_string_new (NULL);
+
+  if (rows == NULL)
+    return FALSE;
+  if (cli->json)
+    return print_stacks_json (cli, rows, error);
+  for (gsize i = 0; i < g_variant_n_children (rows); i++)
+    {
+      g_autoptr (GVariant) row = g_variant_get_child_value (rows, i);
+
+      add_stack (text, row);
+    }
+  return dvm_cli_print (text->str, error);
+}
+
 static gboolean
 continue_job (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
 {
@@ -266,8 +341,8 @@ timing (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
 static View
 find_view (const char *name, GError **error)
 {
-  static const char *const names[] = { "show", "procs", "map", "trace", "timing", "continue", NULL };
-  static const View views[] = { show_job, procs, map, trace, timing, continue_job };
+  static const char *const names[] = { "show", "procs", "map", "trace", "timing", "stacks", "continue", NULL };
+  static const View views[] = { show_job, procs, map, trace, timing, stacks, continue_job };
   const char *near = dvm_cli_suggest (name, names);
 
   for (gsize i = 0; names[i] != NULL; i++)
@@ -277,7 +352,8 @@ find_view (const char *name, GError **error)
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("unknown view '%s' of a job; did you mean '%s'?"), name, near);
   else
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
-                 _ ("unknown view '%s' of a job: there are show, procs, map, trace, timing and continue"), name);
+                 _ ("unknown view '%s' of a job: there are show, procs, map, trace, timing, stacks and continue"),
+                 name);
   return NULL;
 }
 
@@ -297,6 +373,8 @@ get_view_options (const char *name)
     return "ranks json-lines picture svg";
   if (view == procs)
     return "ranks json-lines";
+  if (view == stacks)
+    return "ranks timeout json-lines";
   return view != NULL ? "json-lines" : NULL;
 }
 
@@ -340,8 +418,9 @@ job_verb (DvmCli *cli, GError **error)
 const DvmCliVerb dvm_cli_verb_job = {
   .name = "job",
   .synopsis = "show [OPTION...] JOB\nprocs [OPTION...] JOB\nmap [OPTION...] JOB\ntrace [OPTION...] JOB\ntiming "
-              "[OPTION...] JOB...\ncontinue [OPTION...] JOB",
-  .summary = N_ ("look at a job: as a whole, its processes, its way through the states, its times; let it go on"),
+              "[OPTION...] JOB...\nstacks [OPTION...] JOB\ncontinue [OPTION...] JOB",
+  .summary = N_ (
+      "look at a job: as a whole, its processes, its way through the states, its times, its stacks; let it go on"),
   .options = { options, dvm_cli_picture_options },
   .min_words = 1,
   .max_words = G_MAXUINT,

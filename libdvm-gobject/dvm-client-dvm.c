@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The DVM itself, and the trace of a job: answers that are passed on as they are.
+ * The DVM itself, and the trace and the stacks of a job: answers that are passed on as they are.
  */
 
 #include "config.h"
@@ -81,6 +81,91 @@ dvm_client_get_trace (DvmClient *self, DvmJob *job, GCancellable *cancellable, G
 
   dvm_client_get_trace_async (self, job, cancellable, _dvm_sync_done, &sync);
   return dvm_client_get_trace_finish (self, _dvm_sync_wait (&sync), error);
+}
+
+/**
+ * dvm_client_collect_stacks_async:
+ * @self: a client that is connected
+ * @job: a job of its DVM
+ * @ranks: (nullable): which processes, such as "0-3,7"; %NULL for all
+ * @timeout: how many seconds it may take, 0 for the 30 that are usual
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @callback: (scope async): called when it is done
+ * @user_data: for @callback
+ *
+ * Asks where the processes of a job are in their programs: their stacks are read, which has each of them stand still
+ * for some milliseconds.
+ *
+ * Since: 0.1
+ */
+void
+dvm_client_collect_stacks_async (DvmClient *self, DvmJob *job, const char *ranks, guint timeout,
+                                 GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data)
+{
+  DvmCall call = { NULL, DVM_JOB_INTERFACE, "CollectStacks", NULL, "(a(usss))", G_MAXINT, NULL };
+  GVariantBuilder options;
+
+  g_return_if_fail (DVM_IS_CLIENT (self));
+  g_return_if_fail (DVM_IS_JOB (job));
+
+  g_variant_builder_init (&options, G_VARIANT_TYPE_VARDICT);
+  if (timeout > 0)
+    g_variant_builder_add (&options, "{sv}", "timeout", g_variant_new_uint32 (timeout));
+  call.path = dvm_job_get_object_path (job);
+  call.parameters = g_variant_new ("(sa{sv})", ranks != NULL ? ranks : "", &options);
+  _dvm_client_call (self, &call,
+                    _dvm_client_new_task (self, dvm_client_collect_stacks_async, cancellable, callback, user_data),
+                    _dvm_client_on_value);
+}
+
+/**
+ * dvm_client_collect_stacks_finish:
+ * @self: a client
+ * @result: what the callback got
+ * @error: return location for an error
+ *
+ * Ends dvm_client_collect_stacks_async().
+ *
+ * Returns: (transfer full): a value of type a(usss): rank, node, the stacks of its threads or "", and why there is none
+ *   or not all of it or ""; %NULL on error, %DVM_ERROR_NOT_READY before the job is launched, %DVM_ERROR_NOT_FOUND when
+ *   it has ended
+ * Since: 0.1
+ */
+GVariant *
+dvm_client_collect_stacks_finish (DvmClient *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (g_task_is_valid (result, self), NULL);
+
+  return g_task_propagate_pointer (G_TASK (result), error);
+}
+
+/**
+ * dvm_client_collect_stacks:
+ * @self: a client that is connected
+ * @job: a job of its DVM
+ * @ranks: (nullable): which processes, such as "0-3,7"; %NULL for all
+ * @timeout: how many seconds it may take, 0 for the 30 that are usual
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @error: return location for an error
+ *
+ * Reads where the processes of a job are in their programs; each of them stands still for some milliseconds.
+ *
+ * Returns: (transfer full): a value of type a(usss): rank, node, the stacks of its threads or "", and why there is none
+ *   or not all of it or ""; %NULL on error, %DVM_ERROR_NOT_READY before the job is launched, %DVM_ERROR_NOT_FOUND when
+ *   it has ended
+ * Since: 0.1
+ */
+GVariant *
+dvm_client_collect_stacks (DvmClient *self, DvmJob *job, const char *ranks, guint timeout, GCancellable *cancellable,
+                           GError **error)
+{
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
+
+  g_return_val_if_fail (DVM_IS_CLIENT (self), NULL);
+  g_return_val_if_fail (DVM_IS_JOB (job), NULL);
+
+  dvm_client_collect_stacks_async (self, job, ranks, timeout, cancellable, _dvm_sync_done, &sync);
+  return dvm_client_collect_stacks_finish (self, _dvm_sync_wait (&sync), error);
 }
 
 /**

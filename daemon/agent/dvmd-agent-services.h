@@ -52,6 +52,7 @@ extern const DvmdAgentService dvmd_agent_procs_service;
 extern const DvmdAgentService dvmd_agent_psets_service;
 extern const DvmdAgentService dvmd_agent_size_service;
 extern const DvmdAgentService dvmd_agent_spawn_service;
+extern const DvmdAgentService dvmd_agent_stacks_service;
 extern const DvmdAgentService dvmd_agent_stage_service;
 extern const DvmdAgentService dvmd_agent_tools_service;
 extern const DvmdAgentService dvmd_agent_usage_service;

@@ -144,6 +144,7 @@ get_trace (DvmdBusCall *call)
 static const DvmdBusMethod job_methods[] = {
   { "Attach", DVMD_BUS_CHANGES_JOB, dvmd_bus_attach },
   { "Cancel", DVMD_BUS_CHANGES_JOB, cancel_job },
+  { "CollectStacks", DVMD_BUS_CHANGES_JOB, dvmd_bus_collect_stacks },
   { "Continue", DVMD_BUS_CHANGES_JOB, continue_job },
   { "GetTrace", DVMD_BUS_READS, get_trace },
   { "ListDevices", DVMD_BUS_READS, dvmd_bus_list_devices },

@@ -25,6 +25,7 @@ void dvmd_bus_list_campaigns (DvmdBusCall *call);
 void dvmd_bus_list_sessions (DvmdBusCall *call);
 void dvmd_bus_list_devices (DvmdBusCall *call);
 void dvmd_bus_list_procs (DvmdBusCall *call);
+void dvmd_bus_collect_stacks (DvmdBusCall *call);
 void dvmd_bus_query (DvmdBusCall *call);
 void dvmd_bus_attach (DvmdBusCall *call);
 void dvmd_bus_map (DvmdBusCall *call);

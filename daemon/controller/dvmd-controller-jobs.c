@@ -105,25 +105,28 @@ check_launched (DvmdController *self, DvmdJob *job, GError **error)
   return FALSE;
 }
 
-static gboolean
-check_ranks (DvmdJob *job, const char *ranks, GError **error)
+DvmdIdSet *
+dvmd_controller_parse_ranks (DvmdController *self, DvmdJob *job, const char *ranks, GError **error)
 {
-  g_autoptr (DvmdIdSet) set = dvmd_id_set_parse (ranks, "ranks", error);
+  g_autoptr (DvmdIdSet) set = NULL;
   DvmdProcTable *procs = dvmd_job_get_procs (job);
   guint rank;
 
-  if (set == NULL)
-    return FALSE;
-  if (ranks[0] == '\0' || !dvmd_id_set_next (set, procs->n_rows, &rank))
-    return TRUE;
+  if (!check_live (job, error) || !check_launched (self, job, error))
+    return NULL;
+  set = dvmd_id_set_parse (ranks, "ranks", error);
+  if (set == NULL || ranks[0] == '\0' || !dvmd_id_set_next (set, procs->n_rows, &rank))
+    return g_steal_pointer (&set);
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "“ranks”: job %s has the ranks 0 to %u, %u is none of them",
                dvm_job_get_nspace (dvmd_job_get_record (job)), procs->n_rows - 1, rank);
-  return FALSE;
+  return NULL;
 }
 
 gboolean
 dvmd_controller_signal_job (DvmdController *self, DvmdJob *job, int signum, const char *ranks, GError **error)
 {
+  g_autoptr (DvmdIdSet) set = NULL;
+
   if (signum < 1 || signum >= NSIG)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%d is not the number of a signal: use 1 to %d", signum,
@@ -136,7 +139,8 @@ dvmd_controller_signal_job (DvmdController *self, DvmdJob *job, int signum, cons
     return FALSE;
   if (keep_signal (self, job, signum, ranks))
     return TRUE;
-  if (!check_launched (self, job, error) || !check_ranks (job, ranks, error))
+  set = dvmd_controller_parse_ranks (self, job, ranks, error);
+  if (set == NULL)
     return FALSE;
   dvmd_controller_send_to_job (self, job, DVMD_MSG_SIGNAL,
                                g_variant_new ("(uis)", dvmd_job_get_id (job), signum, ranks));

@@ -87,6 +87,7 @@ typedef struct
   SERVICE (job_control)                                                                                                \
   SERVICE (log)                                                                                                        \
   SERVICE (groups)                                                                                                     \
+  SERVICE (stacks)                                                                                                     \
   SERVICE (usage)                                                                                                      \
   SERVICE (query)                                                                                                      \
   SERVICE (input)                                                                                                      \

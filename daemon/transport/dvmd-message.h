@@ -33,6 +33,7 @@ typedef enum
   DVMD_MSG_MODEX = 25,       /* (token, nspace, rank, timeout s) */
   DVMD_MSG_MODEX_DATA = 26,  /* (agent that asked, its token, status, bytes) */
   DVMD_MSG_USAGE = 34,       /* (token, [what a process or the node uses]): see dvmd-usage.h */
+  DVMD_MSG_STACKS = 35,      /* (token, [(rank, stacks of its threads, what went wrong or "")]): of some, or all */
   DVMD_MSG_GONE = 27,        /* (): the agent has ended everything and leaves */
   DVMD_MSG_TOPOLOGY = 28,    /* (token, XML of hwloc; empty: why not) */
   DVMD_MSG_STAGE_TAKEN = 29, /* (job, pass, bytes written) */
@@ -63,16 +64,17 @@ typedef enum
   DVMD_MSG_MODEX_ASK = 72,     /* (agent that asked, its token, nspace, rank) */
   DVMD_MSG_MODEX_ANSWER = 73,  /* (token, status, bytes) */
   DVMD_MSG_USAGE_ASK = 89,     /* (token, nspace or "" for the node, rank or DVMD_ALL_RANKS): USAGE */
-  DVMD_MSG_CONTINUE = 74,      /* (job): its ranks wait for a debugger no longer */
-  DVMD_MSG_TOPOLOGY_ASK = 75,  /* (token) */
-  DVMD_MSG_STOP = 76,          /* (µs between SIGTERM and SIGKILL): end everything and leave */
-  DVMD_MSG_STAGE_FILE = 77,    /* (job, nspace, pass, path below the session directory, permissions, bytes) */
-  DVMD_MSG_STAGE_DATA = 78,    /* (job, pass, bytes of that file) */
-  DVMD_MSG_STAGE_END = 79,     /* (job, pass): that was the last file */
-  DVMD_MSG_RESIZE = 80,        /* (job, rows, columns): its pseudo terminals, also of ranks that start later */
-  DVMD_MSG_ENVIRONMENT = 81,   /* (digest, ["NAME=value"]): launch messages will name it */
-  DVMD_MSG_ADDRESSES = 82,     /* [(rank, addresses)]: of those above a joiner */
-  DVMD_MSG_EXIT = 83,          /* (): every agent has said GONE; nobody is needed to pass anything on any more */
+  DVMD_MSG_STACKS_ASK = 90,   /* (token, job, ranks as an id set, µs that it may take): STACKS, of those of the node */
+  DVMD_MSG_CONTINUE = 74,     /* (job): its ranks wait for a debugger no longer */
+  DVMD_MSG_TOPOLOGY_ASK = 75, /* (token) */
+  DVMD_MSG_STOP = 76,         /* (µs between SIGTERM and SIGKILL): end everything and leave */
+  DVMD_MSG_STAGE_FILE = 77,   /* (job, nspace, pass, path below the session directory, permissions, bytes) */
+  DVMD_MSG_STAGE_DATA = 78,   /* (job, pass, bytes of that file) */
+  DVMD_MSG_STAGE_END = 79,    /* (job, pass): that was the last file */
+  DVMD_MSG_RESIZE = 80,       /* (job, rows, columns): its pseudo terminals, also of ranks that start later */
+  DVMD_MSG_ENVIRONMENT = 81,  /* (digest, ["NAME=value"]): launch messages will name it */
+  DVMD_MSG_ADDRESSES = 82,    /* [(rank, addresses)]: of those above a joiner */
+  DVMD_MSG_EXIT = 83,         /* (): every agent has said GONE; nobody is needed to pass anything on any more */
   DVMD_MSG_NODE_LOST = 84,    /* (job, rank and name of a node, ranks of the job that it took along): the job goes on */
   DVMD_MSG_FENCE_RESULT = 85, /* (job, sequence, status, all contributions), of fences that go by the tree */
   DVMD_MSG_LEAVE = 87,        /* (): to one who has no place in the tree: the DVM goes on without it */

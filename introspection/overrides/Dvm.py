@@ -344,6 +344,7 @@ def _add_calls(klass):
     """Each call of the client: with exceptions of our own, and awaitable."""
     defaults = {'wait': {'timeout_ms': 0}, 'list_jobs': {'all': False}, 'shutdown': {'force': False},
                 'wait_campaign': {'timeout_ms': 0}, 'list_campaigns': {'all': False}, 'grow': {'request': None},
+                'collect_stacks': {'ranks': None, 'timeout': 0},
                 'shrink': {'request': None}, 'allocate': {'request': None}, 'extend_session': {'request': None},
                 'release_session': {'request': None}, 'signal_session': {'nspace': None}}
     infos = {info.get_name(): info for info in _Dvm.Client.__info__.get_methods()}

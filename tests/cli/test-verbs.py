@@ -254,6 +254,29 @@ def test_job():
         contains(result.stderr, "999")
 
 
+def test_stacks():
+    """job stacks, for people and as JSON"""
+    with dvm("--slots=4") as here:
+        job = submit(here, "-n", "2", "sleep", "600")
+        wait_until(lambda: here.json("job", "show", job)["num-launched"] == 2, "it runs")
+        wait_until(lambda: all("nanosleep" in row["stack"] for row in here.json("job", "stacks", job)), "both sleep")
+        node = here.json("job", "procs", job)[0]["node"]
+        equal([(row["rank"], row["node"], row["problem"]) for row in here.json("job", "stacks", job)],
+              [(0, node, ""), (1, node, "")])
+        text = here.cli("job", "stacks", "--ranks", "1", "--timeout", "20", job).stdout
+        check(text.startswith(f"rank 1 on {node}:\n  PID "), text)
+        contains(text, "nanosleep")
+        for wrong, words in ((["--timeout", "4000"], "3600"), (["--ranks", "7"], "ranks 0 to 1")):
+            result = here.cli("job", "stacks", *wrong, job)
+            equal(result.returncode, 1)
+            contains(result.stderr, words)
+        equal(here.cli("kill", job).returncode, 0)
+        here.cli("wait", job)
+        result = here.cli("job", "stacks", job)
+        equal(result.returncode, 1)
+        contains(result.stderr, "has ended")
+
+
 def test_continue():
     """job continue lets a job go on that waits for a debugger"""
     with dvm("--slots=2") as here:

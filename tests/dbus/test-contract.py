@@ -242,6 +242,7 @@ class Buses(Case):
         for attempt in ([*manager, f'{NAME}.Submit', "['true']", '{}'], [*manager, f'{NAME}.Shutdown', '{}'],
                         [*manager, f'{NAME}.CancelJobs', "{'all': <true>}"], [*at_job, 'org.dvm.Job.Cancel', '{}'],
                         [*at_job, 'org.dvm.Job.Signal', '9', '{}'], [*at_job, 'org.dvm.Job.Continue', '{}'],
+                        [*at_job, 'org.dvm.Job.CollectStacks', '', '{}'],
                         [*at_job, 'org.dvm.Job.Attach', '{}'], [*at_job, 'org.dvm.Job.Resize', '1', '1', '{}'],
                         [*manager, f'{NAME}.Grow', "{'hosts': <['n9']>}"], [*manager, f'{NAME}.Shrink', "{'hosts': <['n9']>}"],
                         [*manager, f'{NAME}.Allocate', 'new', "{'hosts': <['n9']>}"], [*manager, f'{NAME}.Reload', '{}'],
@@ -272,7 +273,7 @@ class Hostile(Case):
                    (*MANAGER, 'WaitJob'): '(sa{sv})', (*MANAGER, 'FindJob'): '(s)',
                    (job.path, 'org.dvm.Job', 'ListProcs'): '(sa{sv})', (job.path, 'org.dvm.Job', 'ListDevices'): '(sa{sv})', (job.path, 'org.dvm.Job', 'Attach'): '(a{sv})',
                    (job.path, 'org.dvm.Job', 'Signal'): '(ia{sv})', (job.path, 'org.dvm.Job', 'Wait'): '(a{sv})',
-                   (job.path, 'org.dvm.Job', 'GetTrace'): '(a{sv})'}
+                   (job.path, 'org.dvm.Job', 'GetTrace'): '(a{sv})', (job.path, 'org.dvm.Job', 'CollectStacks'): '(sa{sv})'}
         for _ in range(400):
             (path, interface, method), signature = draw.choice(list(methods.items()))
             try:

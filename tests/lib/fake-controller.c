@@ -5,6 +5,7 @@
 #include "config.h"
 
 #include "dvmd-controller-cpus.h"
+#include "dvmd-controller-stacks.h"
 #include "dvmd-controller-topologies.h"
 #include "dvmd-device-claims.h"
 #include "dvmd-controller-map.h"
@@ -390,6 +391,27 @@ dvmd_controller_get_topology_async (DvmdController *self, guint rank, GAsyncRead
 
 char *
 dvmd_controller_get_topology_finish (DvmdController *self, GAsyncResult *result, GError **error)
+{
+  return g_task_propagate_pointer (G_TASK (result), error);
+}
+
+/* Rank 0 alone, with what was asked for as its stack. */
+void
+dvmd_controller_collect_stacks_async (DvmdController *self, DvmdJob *job, const char *ranks, guint seconds,
+                                      GAsyncReadyCallback callback, gpointer user_data)
+{
+  g_autoptr (GTask) task = g_task_new (self, NULL, callback, user_data);
+  g_autofree char *text = g_strdup_printf ("%s in %u s", ranks, seconds);
+
+  if (dvmd_job_get_ended (job))
+    g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_NOT_FOUND, "Job %u has ended", dvmd_job_get_id (job));
+  else
+    g_task_return_pointer (task, g_variant_ref_sink (g_variant_new_parsed ("[(uint32 0, 'here', %s, '')]", text)),
+                           (GDestroyNotify)g_variant_unref);
+}
+
+GVariant *
+dvmd_controller_collect_stacks_finish (DvmdController *self, GAsyncResult *result, GError **error)
 {
   return g_task_propagate_pointer (G_TASK (result), error);
 }

@@ -555,6 +555,27 @@ test_list_procs (Fixture *f, gconstpointer data)
 }
 
 static void
+test_collect_stacks (Fixture *f, gconstpointer data)
+{
+  g_autofree char *job = bus_client_submit (f->client, "hold", "{'np': <uint32 3>}");
+  g_autofree char *text = NULL;
+  g_autofree char *limited = NULL;
+  g_autoptr (GVariant) all = NULL;
+  g_autoptr (GVariant) some = NULL;
+
+  wait_for_state (f, job, DVM_JOB_STATE_RUNNING);
+  all = bus_client_check (f->client, job, JOB, "CollectStacks", parse ("('', @a{sv} {})"));
+  text = g_variant_print (all, FALSE);
+  g_assert_cmpstr (text, ==, "([(0, 'here', ' in 30 s', '')],)");
+  some = bus_client_check (f->client, job, JOB, "CollectStacks", parse ("('0-1', {'timeout': <uint32 7>})"));
+  limited = g_variant_print (some, FALSE);
+  g_assert_cmpstr (limited, ==, "([(0, 'here', '0-1 in 7 s', '')],)");
+  refused (f, job, JOB, "CollectStacks", "('', {'timeout': <uint32 0>})", BAD_PARAM, "1 to 3600");
+  refused (f, job, JOB, "CollectStacks", "('', {'timeout': <uint32 3601>})", BAD_PARAM, "1 to 3600");
+  refused (f, job, JOB, "CollectStacks", "('', {'all': <true>})", BAD_PARAM, "all");
+}
+
+static void
 test_find (Fixture *f, gconstpointer data)
 {
   g_autofree char *job = bus_client_submit (f->client, "hold", NULL);
@@ -892,6 +913,7 @@ main (int argc, char **argv)
     { "/bus/query-keys", test_query_keys },
     { "/bus/reload", test_reload },
     { "/bus/list-procs", test_list_procs },
+    { "/bus/collect-stacks", test_collect_stacks },
     { "/bus/find", test_find },
     { "/bus/cancel", test_cancel },
     { "/bus/signal", test_signal },

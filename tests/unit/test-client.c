@@ -417,6 +417,26 @@ test_attach (Fixture *fixture, gconstpointer data)
 }
 
 static void
+test_stacks (Fixture *fixture, gconstpointer data)
+{
+  g_autoptr (DvmJob) job = submit (fixture->client, "a");
+  g_autoptr (GVariant) all = NULL;
+  g_autoptr (GVariant) some = NULL;
+  g_autoptr (GError) error = NULL;
+  const char *asked;
+
+  all = dvm_client_collect_stacks (fixture->client, job, NULL, 0, NULL, &error);
+  g_assert_no_error (error);
+  g_assert_cmpstr (g_variant_get_type_string (all), ==, "a(usss)");
+  g_variant_get_child (all, 0, "(us&ss)", NULL, NULL, &asked, NULL);
+  g_assert_cmpstr (asked, ==, "('', {})");
+  some = dvm_client_collect_stacks (fixture->client, job, "0-3", 7, NULL, &error);
+  g_assert_no_error (error);
+  g_variant_get_child (some, 0, "(us&ss)", NULL, NULL, &asked, NULL);
+  g_assert_cmpstr (asked, ==, "('0-3', {'timeout': <uint32 7>})");
+}
+
+static void
 test_trace (Fixture *fixture, gconstpointer data)
 {
   g_autoptr (DvmJob) job = submit (fixture->client, "a");
@@ -712,6 +732,7 @@ main (int argc, char **argv)
   g_test_add ("/client/find", Fixture, NULL, set_up, test_find, tear_down);
   g_test_add ("/client/lists", Fixture, NULL, set_up, test_lists, tear_down);
   g_test_add ("/client/attach", Fixture, NULL, set_up, test_attach, tear_down);
+  g_test_add ("/client/stacks", Fixture, NULL, set_up, test_stacks, tear_down);
   g_test_add ("/client/trace", Fixture, NULL, set_up, test_trace, tear_down);
   g_test_add ("/client/watch", Fixture, NULL, set_up, test_watch, tear_down);
   g_test_add ("/client/watch-and-leave", Fixture, NULL, set_up, test_watch_and_leave, tear_down);
