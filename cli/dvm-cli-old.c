@@ -40,6 +40,10 @@ const DvmCliOption dvm_cli_old_app_options[] = {
 
 const DvmCliOption dvm_cli_old_options[] = {
   { "donotlaunch", 0, "--do-not-launch", DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--runtime-options donotlaunch" },
+  { "get-stack-traces", 0, "-get-stack-traces", DVM_CLI_ARG_NONE, NULL, NULL, NULL,
+    "--runtime-options get-stack-traces" },
+  { "report-state-on-timeout", 0, "-report-state-on-timeout", DVM_CLI_ARG_NONE, NULL, NULL, NULL,
+    "--runtime-options report-state-on-timeout" },
   { NULL },
 };
 

@@ -128,7 +128,7 @@ dvm_client_collect_stacks_async (DvmClient *self, DvmJob *job, const char *ranks
  *
  * Returns: (transfer full): a value of type a(usss): rank, node, the stacks of its threads or "", and why there is none
  *   or not all of it or ""; %NULL on error, %DVM_ERROR_NOT_READY before the job is launched, %DVM_ERROR_NOT_FOUND when
- *   it has ended
+ *   it has ended and none are kept of its time limit
  * Since: 0.1
  */
 GVariant *
@@ -152,7 +152,7 @@ dvm_client_collect_stacks_finish (DvmClient *self, GAsyncResult *result, GError 
  *
  * Returns: (transfer full): a value of type a(usss): rank, node, the stacks of its threads or "", and why there is none
  *   or not all of it or ""; %NULL on error, %DVM_ERROR_NOT_READY before the job is launched, %DVM_ERROR_NOT_FOUND when
- *   it has ended
+ *   it has ended and none are kept of its time limit
  * Since: 0.1
  */
 GVariant *

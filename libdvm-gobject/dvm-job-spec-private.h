@@ -31,6 +31,8 @@ typedef struct
   guint32 max_restarts;          /* of each process; default 0 */
   gboolean do_not_launch;        /* default FALSE */
   int notify_errors;             /* the others are told of a rank that fails; -1: not said, as recoverable is */
+  gboolean stack_traces;         /* at the time limit, before the job is ended; default FALSE */
+  gboolean report_state;         /* likewise */
   DvmStop stop;                  /* where every rank waits for a debugger */
 } DvmRuntimeOptions;
 

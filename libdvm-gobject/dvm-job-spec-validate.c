@@ -127,6 +127,18 @@ check_notify_errors (DvmJobSpec *self, const DvmRuntimeOptions *options, const c
   return FALSE;
 }
 
+/* Both are about the end by the time limit. */
+static gboolean
+check_time_limit (DvmJobSpec *self, const DvmRuntimeOptions *options, const char *place, GError **error)
+{
+  if ((!options->stack_traces && !options->report_state) || dvm_job_spec_get_timeout (self) > 0)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               _ ("%sruntime-options: %s needs a timeout, after which the job is ended"), place,
+               options->stack_traces ? "get-stack-traces" : "report-state-on-timeout");
+  return FALSE;
+}
+
 /* A debugger that holds all processes would be held up by one that comes anew. */
 static gboolean
 check_restarts (DvmJobSpec *self, const DvmRuntimeOptions *options, const char *place, GError **error)
@@ -191,8 +203,9 @@ check_words (DvmJobSpec *self, const char *place, GError **error)
          && _dvm_output_parse (dvm_job_spec_get_output (self), place, &output, error)
          && _dvm_stdin_target_parse (dvm_job_spec_get_stdin_target (self), place, &target, error)
          && _dvm_runtime_options_parse (dvm_job_spec_get_runtime_options (self), place, &options, error)
-         && check_stop (&options, plain, place, error) && check_notify_errors (self, &options, place, error)
-         && check_restarts (self, &options, place, error) && check_psets (self, plain, place, error);
+         && check_stop (&options, plain, place, error) && check_time_limit (self, &options, place, error)
+         && check_notify_errors (self, &options, place, error) && check_restarts (self, &options, place, error)
+         && check_psets (self, plain, place, error);
 }
 
 /* np: of all applications, 0: not known before the job is mapped */

@@ -24,6 +24,8 @@ enum
   RUNTIME_STOP_IN_INIT,
   RUNTIME_STOP_IN_APP,
   RUNTIME_AUTORESTART,
+  RUNTIME_STACK_TRACES,
+  RUNTIME_REPORT_STATE,
   N_RUNTIME,
   RUNTIME_MAX_RESTARTS /* a number, the others are yes or no */
 };
@@ -38,6 +40,8 @@ static const DvmWord runtime_words[] = {
   { "stop-in-app", RUNTIME_STOP_IN_APP, TRUE },
   { "autorestart", RUNTIME_AUTORESTART, TRUE },
   { "max-restarts", RUNTIME_MAX_RESTARTS, TRUE },
+  { "get-stack-traces", RUNTIME_STACK_TRACES, TRUE },
+  { "report-state-on-timeout", RUNTIME_REPORT_STATE, TRUE },
   { "donotspawn", -1, FALSE },
   { "show-progress", -1, FALSE },
   { "continuous", -1, FALSE },
@@ -46,8 +50,6 @@ static const DvmWord runtime_words[] = {
   { "output-proctable", -1, FALSE },
   { "timeout", -1, FALSE },
   { "spawn-timeout", -1, FALSE },
-  { "report-state-on-timeout", -1, FALSE },
-  { "get-stack-traces", -1, FALSE },
   { "report-child-jobs-separately", -1, FALSE },
   { "aggregate-help-messages", -1, FALSE },
   { "fwd-environment", -1, FALSE },
@@ -192,6 +194,8 @@ _dvm_runtime_options_parse (const char *text, const char *place, DvmRuntimeOptio
   options->recoverable = given[RUNTIME_RECOVERABLE] == TRUE;
   options->do_not_launch = given[RUNTIME_DO_NOT_LAUNCH] == TRUE;
   options->notify_errors = given[RUNTIME_NOTIFY_ERRORS];
+  options->stack_traces = given[RUNTIME_STACK_TRACES] == TRUE;
+  options->report_state = given[RUNTIME_REPORT_STATE] == TRUE;
   return choose_restarts (given[RUNTIME_AUTORESTART], max_restarts, place, &options->max_restarts, error)
          && choose_stop (given, place, &options->stop, error);
 }

@@ -51,6 +51,7 @@ static const DvmdEffects controller_effects = {
   .kill = dvmd_controller_kill,
   .signal_job = dvmd_controller_signal,
   .node_lost = dvmd_controller_node_lost,
+  .time_over = dvmd_controller_time_over,
   .warn_job = dvmd_controller_warn_job,
   .campaign_ended = dvmd_services_campaign_ended,
   .warn_session = dvmd_services_warn_session,

@@ -33,6 +33,9 @@ void dvmd_controller_node_lost (gpointer user_data, DvmdJob *job, DvmdNode *node
 /* The launch has just been sent: what came before it follows. */
 void dvmd_controller_send_early_signals (DvmdController *self, DvmdJob *job);
 
+/* dvmd-controller-time-over.c */
+void dvmd_controller_time_over (gpointer user_data, DvmdJob *job);
+
 /* dvmd-controller-stage.c */
 void dvmd_controller_stage_files (gpointer user_data, DvmdJob *job);
 

@@ -12,6 +12,7 @@
 #include "dvmd-controller-stacks.h"
 
 #include "dvmd-controller-jobs.h"
+#include "dvmd-job-stacks.h"
 #include "dvmd-services.h"
 
 /* Agents keep the time; this much later they are not waited for any more (µs). */
@@ -157,6 +158,33 @@ add_rows (Ask *self, DvmdJob *job, DvmdIdSet *ranks)
     }
 }
 
+/* Those of its time limit. */
+static void
+return_kept (GTask *task, DvmdJob *job, const char *ranks)
+{
+  GError *error = NULL;
+  g_autoptr (DvmdIdSet) set = dvmd_id_set_parse (ranks, "ranks", &error);
+  GVariant *kept = dvmd_job_get_stacks (job);
+  GVariantBuilder rows;
+
+  if (set == NULL)
+    {
+      g_task_return_error (task, error);
+      return;
+    }
+  g_variant_builder_init (&rows, G_VARIANT_TYPE ("a(usss)"));
+  for (gsize i = 0; i < g_variant_n_children (kept); i++)
+    {
+      g_autoptr (GVariant) row = g_variant_get_child_value (kept, i);
+      guint32 rank;
+
+      g_variant_get_child (row, 0, "u", &rank);
+      if (dvmd_id_set_contains (set, rank))
+        g_variant_builder_add_value (&rows, row);
+    }
+  g_task_return_pointer (task, g_variant_ref_sink (g_variant_builder_end (&rows)), (GDestroyNotify)g_variant_unref);
+}
+
 void
 dvmd_controller_collect_stacks_async (DvmdController *self, DvmdJob *job, const char *ranks, guint seconds,
                                       GAsyncReadyCallback callback, gpointer user_data)
@@ -168,6 +196,11 @@ dvmd_controller_collect_stacks_async (DvmdController *self, DvmdJob *job, const 
   Ask *ask;
 
   g_task_set_source_tag (task, dvmd_controller_collect_stacks_async);
+  if (dvmd_job_get_ended (job) && dvmd_job_get_stacks (job) != NULL)
+    {
+      return_kept (task, job, ranks);
+      return;
+    }
   set = dvmd_controller_parse_ranks (self, job, ranks, &error);
   if (set == NULL)
     {

@@ -152,6 +152,8 @@ gboolean dvmd_core_fail_job (DvmdCore *self, DvmdJob *job, DvmJobState state, co
  * job's reason says so. */
 void dvmd_core_note_mpi_library (DvmdCore *self, DvmdJob *job, const char *library);
 gboolean dvmd_core_fail_job_for (DvmdCore *self, DvmdJob *job, DvmJobState state, const DvmReason *reason);
+/* All that was to be done at its time limit is done. Nothing happens if it has ended meanwhile. */
+void dvmd_core_end_late_job (DvmdCore *self, DvmdJob *job);
 /* A job whose ranks were to wait for a debugger need not any more. */
 void dvmd_core_continue_job (DvmdCore *self, DvmdJob *job);
 /* The node takes no new jobs until it is resumed; those that it has go on. */

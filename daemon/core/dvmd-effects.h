@@ -94,6 +94,11 @@ typedef struct
    * are COMM_FAILED. Tell the others.
    */
   void (*node_lost) (gpointer user_data, DvmdJob *job, DvmdNode *node);
+  /*
+   * (nullable): The job's time is over, and it wants its stacks collected or its state told before it is ended;
+   * answered by dvmd_core_end_late_job().
+   */
+  void (*time_over) (gpointer user_data, DvmdJob *job);
   /* Tell the originating tool of the start and of the end (L10). */
   void (*tell_started) (gpointer user_data, DvmdJob *job);
   void (*tell_ended) (gpointer user_data, DvmdJob *job);

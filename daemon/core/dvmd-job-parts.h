@@ -29,6 +29,7 @@ typedef enum
   DVMD_JOB_PART_COUNTS,    /* dvmd-proc-tracking.c */
   DVMD_JOB_PART_DEBUG,     /* dvmd-job-debug.c */
   DVMD_JOB_PART_BESIDE,    /* dvmd-colocation.c */
+  DVMD_JOB_PART_STACKS,    /* dvmd-job-stacks.c */
   DVMD_JOB_N_PARTS
 } DvmdJobPart;
 

@@ -35,8 +35,10 @@ struct _DvmdJob
   gboolean recoverable;
   gboolean notify_errors;
   gboolean error_nonzero_status;
-  guint32 max_restarts; /* of each process that fails */
-  gboolean stops;       /* its ranks are to wait for a debugger */
+  guint32 max_restarts;  /* of each process that fails */
+  gboolean stack_traces; /* at the time limit */
+  gboolean report_state; /* likewise */
+  gboolean stops;        /* its ranks are to wait for a debugger */
 
   DvmdLaunch launch;
   guint timer; /* until its time is over */

@@ -266,14 +266,28 @@ dvmd_job_step_send_launch_msg (gpointer object, const DvmdEvent *event)
   dvmd_shrink_warn (job);
 }
 
+void
+dvmd_core_end_late_job (DvmdCore *self, DvmdJob *job)
+{
+  g_autoptr (DvmReason) reason = NULL;
+
+  if (job->launch != DVMD_LAUNCH_RUNNING)
+    return;
+  reason = _dvm_reason_new (DVM_REASON_TIME_LIMIT, dvm_job_spec_get_timeout (job->spec));
+  dvmd_core_post_reason (job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
+}
+
 static void
 on_time_limit (gpointer user_data)
 {
   DvmdJob *job = user_data;
-  g_autoptr (DvmReason) reason = _dvm_reason_new (DVM_REASON_TIME_LIMIT, dvm_job_spec_get_timeout (job->spec));
+  const DvmdEffects *effects = dvmd_core_get_effects (job->core);
 
   job->timer = 0;
-  dvmd_core_post_reason (job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
+  if (effects->time_over != NULL && (job->stack_traces || job->report_state))
+    effects->time_over (dvmd_core_get_user_data (job->core), job);
+  else
+    dvmd_core_end_late_job (job->core, job);
 }
 
 void

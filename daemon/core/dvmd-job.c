@@ -8,6 +8,8 @@
 
 #include "dvmd-job-private.h"
 
+#include "dvmd-job-stacks.h"
+
 #include "dvm-job-spec-private.h"
 #include "dvm-preload-private.h"
 #include "dvm-records-private.h"
@@ -123,6 +125,8 @@ read_options (DvmdJob *self)
   self->notify_errors = options.notify_errors;
   self->error_nonzero_status = options.error_nonzero_status;
   self->max_restarts = options.max_restarts;
+  self->stack_traces = options.stack_traces;
+  self->report_state = options.report_state;
   self->stops = options.stop != DVM_STOP_NONE;
 }
 
@@ -212,6 +216,8 @@ dvmd_job_get_size (DvmdJob *self)
   size += dvmd_job_get_trace (self)->len * TRACE_BYTES;
   if (self->procs != NULL)
     size += self->procs->n_rows * sizeof (DvmdProcRow);
+  if (dvmd_job_get_stacks (self) != NULL)
+    size += g_variant_get_size (dvmd_job_get_stacks (self));
   return size;
 }
 
@@ -279,6 +285,18 @@ gboolean
 dvmd_job_is_recoverable (DvmdJob *self)
 {
   return self->recoverable;
+}
+
+gboolean
+dvmd_job_wants_stacks (DvmdJob *self)
+{
+  return self->stack_traces;
+}
+
+gboolean
+dvmd_job_wants_state_told (DvmdJob *self)
+{
+  return self->report_state;
 }
 
 gboolean

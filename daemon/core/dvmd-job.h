@@ -55,6 +55,9 @@ gboolean dvmd_job_is_launched (DvmdJob *self);
 gboolean dvmd_job_stops (DvmdJob *self);
 /* The job goes on without processes that fail. */
 gboolean dvmd_job_is_recoverable (DvmdJob *self);
+/* At its time limit the stacks of its processes are collected, and its state is told, before it is ended. */
+gboolean dvmd_job_wants_stacks (DvmdJob *self);
+gboolean dvmd_job_wants_state_told (DvmdJob *self);
 /* Its processes are told of each that fails; a job that is not recoverable ends first. */
 gboolean dvmd_job_notifies_errors (DvmdJob *self);
 DvmJob *dvmd_job_get_record (DvmdJob *self);

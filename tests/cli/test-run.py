@@ -272,6 +272,24 @@ def test_json(here):
 
 
 @where
+def test_time_limit(here):
+    """before the time limit ends a job its state and stacks are told; both options need it"""
+    result = plain(here, "--timeout", "1", "--get-stack-traces", "--report-state-on-timeout", "-n", "2", "sleep", "600")
+    check(result.returncode != 0, result.returncode)
+    contains(result.stderr, "has passed: RUNNING, 2 processes")
+    contains(result.stderr, "nanosleep")
+    with open(os.path.join(here.path, "job.json"), "w", encoding="utf-8") as file:
+        json.dump({"argv": ["sleep", "600"], "np": 1, "timeout": 1, "runtime-options": "get-stack-traces"}, file)
+    result = here.cli("run", "--personality", "plain", "--file", file.name)
+    os.unlink(file.name)
+    contains(result.stderr, "nanosleep")
+    for option in ("--get-stack-traces", "--report-state-on-timeout"):
+        result = plain(here, option, "true")
+        equal(result.returncode, 2)
+        contains(result.stderr, "timeout")
+
+
+@where
 def test_restarts(here):
     """a process that fails is started again, so often at most; options, runtime-options and job files say the same"""
     for words in (["--max-restarts", "2"], ["--runtime-options", "autorestart,max-restarts=2"]):

@@ -144,6 +144,38 @@ class Stacks(dvmtest.Case):
         dvmtest.wait_until(lambda: [leftovers.get_state(pid) for pid in job.pids()] == wanted, 'the others to go on')
         self.end(job)
 
+    def test_time_limit(self):
+        """At the time limit the state and the stacks are among the errors, and the stacks are kept with the ended job."""
+        dvm = self.dvm(settings=['nodes=2'])
+        words = 'get-stack-traces,report-state-on-timeout'
+        done = dvm.run([HANGING], np=2, personality='plain', map_by='node', timeout=1, runtime_options=words)
+        self.assertEqual((done.state, 'time limit' in done.reason), (dvmtest.KILLED_BY_CMD, True), repr(done))
+        err = done.err.decode()
+        for line in (f'the time limit of job {done.job.nspace} has passed: RUNNING, 2 processes on node1,node2 (2 started, ',
+                     'rank 0 on node1: pid ', 'rank 1 on node2: pid ', 'rank 0 on node1:\n', 'rank 1 on node2:\n'):
+            self.assertIn(line, err)
+        self.assertEqual(err.count('wait_for_nothing'), 2)
+        kept = collect(done.job)
+        self.assertEqual([(rank, row[0], row[2]) for rank, row in kept.items()], [(0, 'node1', ''), (1, 'node2', '')])
+        self.assertIn('wait_for_nothing', kept[1][1])
+        self.assertEqual(list(collect(done.job, '1')), [1])
+        done = dvm.run([HANGING], np=1, personality='plain', timeout=1, runtime_options='report-state')
+        self.assertNotIn(b'wait_for_nothing', done.err)
+        self.assertIn(b'rank 0 on node1: pid ', done.err)
+        for word in ('get-stack-traces', 'report-state-on-timeout'):
+            self.assert_refused('BadParam', [word, 'timeout'], dvm.submit, [HANGING], np=1, runtime_options=word)
+
+    def test_time_limit_and_cancel(self):
+        """A job that is cancelled while its stacks are collected has been cancelled, and ends at once."""
+        env, begun = self.slow()
+        dvm = self.dvm(env=env)
+        job = self.hang(dvm, np=1, timeout=1, runtime_options='get-stack-traces')
+        dvmtest.wait_until(lambda: os.path.exists(begun), 'the tool to begin')
+        job.cancel()
+        result = job.wait()
+        self.assertEqual(result['state'], dvmtest.KILLED_BY_CMD)
+        self.assertNotIn('time limit', result['reason'])
+
     def ask(self, dvm, job, **options):
         """Asks, and goes on: a list that gets the answer."""
         answers = []

@@ -144,6 +144,8 @@ test_job (Request *self, gconstpointer data)
   dvmd_pmix_info_add_string (&self->job, PMIX_PPR, "2:node");
   dvmd_pmix_info_add_string (&self->app, PMIX_ADD_HOST, "n8,n9");
   dvmd_pmix_info_add_uint32 (&self->job, PMIX_JOB_TIMEOUT, 30);
+  dvmd_pmix_info_add_flag (&self->job, "pmix.tim.stack", TRUE); /* PMIX_TIMEOUT_STACKTRACES */
+  dvmd_pmix_info_add_flag (&self->job, "pmix.tim.state", TRUE); /* PMIX_TIMEOUT_REPORT_STATE */
   dvmd_pmix_info_add_flag (&self->job, PMIX_JOB_RECOVERABLE, TRUE);
   dvmd_pmix_info_add_flag (&self->job, PMIX_IOF_TAG_OUTPUT, TRUE);
   dvmd_pmix_info_add_flag (&self->job, PMIX_IOF_TIMESTAMP_OUTPUT, FALSE);
@@ -154,6 +156,7 @@ test_job (Request *self, gconstpointer data)
   g_assert_cmpstr (dvm_job_spec_get_map_by (spec), ==, "ppr:2:node");
   assert_list (dvm_job_spec_get_add_hosts (spec), "n8|n9");
   g_assert_cmpuint (dvm_job_spec_get_timeout (spec), ==, 30);
+  g_assert_cmpstr (dvm_job_spec_get_runtime_options (spec), ==, "get-stack-traces=yes,report-state-on-timeout=yes");
   g_assert_true (dvm_job_spec_get_recoverable (spec));
   g_assert_cmpstr (dvm_job_spec_get_output (spec), ==, "tag,dir=/tmp/out,:copy");
   g_assert_cmpstr (dvm_job_spec_get_stdin_target (spec), ==, "all");
