@@ -36,7 +36,7 @@
 
 #define DEFAULT_PATH "/usr/local/bin:/usr/bin:/bin"
 
-/* What a child gets: its stdin, stdout and stderr, and one more. */
+/* A child gets stdin, stdout and stderr, and one more. */
 #define N_GIVEN 4
 
 struct _DvmdSpawner
