@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mempolicy.h>
+#include <poll.h>
 #include <pty.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -57,8 +58,17 @@ read_all (int fd)
   char buffer[4096];
   ssize_t n;
 
-  while ((n = read (fd, buffer, sizeof buffer)) > 0)
-    g_string_append_len (text, buffer, n);
+  do
+    {
+      struct pollfd poll_fd = { .fd = fd, .events = POLLIN };
+
+      if (poll (&poll_fd, 1, 30000) == 0)
+        g_error ("the output of the process has no end: %s", text->str);
+      n = read (fd, buffer, sizeof buffer);
+      if (n > 0)
+        g_string_append_len (text, buffer, n);
+    }
+  while (n > 0);
   close (fd);
   return g_string_free (text, FALSE);
 }
@@ -302,8 +312,8 @@ test_descriptors (Fixture *fixture, gconstpointer data)
   int inherited[3];
 
   /* Without close-on-exec, as careless libraries open them: before the spawner has its own, and after. */
-  inherited[0] = open ("/dev/null", O_RDONLY);
   teardown (fixture, data);
+  inherited[0] = open ("/dev/null", O_RDONLY);
   setup (fixture, data);
   for (guint i = 1; i < G_N_ELEMENTS (inherited); i++)
     inherited[i] = open ("/dev/null", O_RDONLY);
