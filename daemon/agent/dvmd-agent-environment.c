@@ -73,121 +73,16 @@ create (DvmdAgent *agent, const DvmdAgentSettings *settings)
   return g_ptr_array_free (g_steal_pointer (&kept), FALSE);
 }
 
-/* An environment that is being put together: later values replace earlier ones in their place. */
-typedef struct
-{
-  GPtrArray *entries;
-  GHashTable *index; /* entry, of which only the name counts -> position + 1; the keys belong to entries */
-} Environment;
-
-static guint
-name_hash (gconstpointer data)
-{
-  guint32 hash = 5381;
-
-  for (const char *p = data; *p != '\0' && *p != '='; p++)
-    hash = hash * 33 + (guchar)*p;
-  return hash;
-}
-
-/* Two entries, or an entry and a name. */
-static gboolean
-name_equal (gconstpointer data1, gconstpointer data2)
-{
-  const char *a = data1;
-  const char *b = data2;
-
-  while (*a == *b && *a != '\0' && *a != '=')
-    {
-      a++;
-      b++;
-    }
-  return (*a == '\0' || *a == '=') && (*b == '\0' || *b == '=');
-}
-
-static void
-environment_init (Environment *self)
-{
-  self->entries = g_ptr_array_new_with_free_func (g_free);
-  self->index = g_hash_table_new (name_hash, name_equal);
-}
-
-static char **
-environment_steal (Environment *self)
-{
-  g_autoptr (GPtrArray) entries = g_steal_pointer (&self->entries);
-  GPtrArray *result = g_ptr_array_sized_new (entries->len + 1);
-
-  g_clear_pointer (&self->index, g_hash_table_unref);
-  for (guint i = 0; i < entries->len; i++)
-    if (g_ptr_array_index (entries, i) != NULL)
-      {
-        g_ptr_array_add (result, g_ptr_array_index (entries, i));
-        g_ptr_array_index (entries, i) = NULL;
-      }
-  g_ptr_array_add (result, NULL);
-  return (char **)g_ptr_array_free (result, FALSE);
-}
-
-static void
-environment_put (Environment *self, const char *entry)
-{
-  char *copy = g_strdup (entry);
-  guint position = GPOINTER_TO_UINT (g_hash_table_lookup (self->index, copy));
-
-  if (position > 0)
-    {
-      g_hash_table_replace (self->index, copy, GUINT_TO_POINTER (position));
-      g_free (g_ptr_array_index (self->entries, position - 1));
-      g_ptr_array_index (self->entries, position - 1) = copy;
-      return;
-    }
-  g_ptr_array_add (self->entries, copy);
-  g_hash_table_insert (self->index, copy, GUINT_TO_POINTER (self->entries->len));
-}
-
-static void
-environment_put_all (Environment *self, const char *const *entries)
-{
-  for (gsize i = 0; entries != NULL && entries[i] != NULL; i++)
-    environment_put (self, entries[i]);
-}
-
 /* put: those that were wanted */
 static void
-environment_put_defaults (Environment *self, const char *const *entries, GPtrArray *put)
+put_defaults (DvmdVariables *self, const char *const *entries, GPtrArray *put)
 {
   for (gsize i = 0; entries != NULL && entries[i] != NULL; i++)
-    if (!g_hash_table_contains (self->index, entries[i]))
+    if (dvmd_variables_get (self, entries[i]) == NULL)
       {
-        environment_put (self, entries[i]);
+        dvmd_variables_put (self, entries[i]);
         g_ptr_array_add (put, g_strdup (entries[i]));
       }
-}
-
-static void
-environment_remove (Environment *self, const char *name)
-{
-  guint position = GPOINTER_TO_UINT (g_hash_table_lookup (self->index, name));
-
-  if (position == 0)
-    return;
-  g_hash_table_remove (self->index, name);
-  g_clear_pointer (&g_ptr_array_index (self->entries, position - 1), g_free);
-}
-
-static void environment_printf (Environment *self, const char *format, ...) G_GNUC_PRINTF (2, 3);
-
-static void
-environment_printf (Environment *self, const char *format, ...)
-{
-  g_autofree char *entry = NULL;
-  va_list args;
-
-  va_start (args, format);
-  entry = g_strdup_vprintf (format, args);
-  va_end (args);
-  environment_put (self, entry);
 }
 
 /* Without the elements of the list that are so. */
@@ -207,15 +102,12 @@ remove_element (const char *list, const char *element, char separator)
 
 /* entry: "NAME=value" */
 static void
-environment_edit (Environment *self, DvmdEdit edit, const char *entry, char separator)
+edit_variable (DvmdVariables *self, DvmdEdit edit, const char *entry, char separator)
 {
-  guint position = GPOINTER_TO_UINT (g_hash_table_lookup (self->index, entry));
   const char *value = strchr (entry, '=') + 1;
   int length = (int)(value - entry);
-  g_autofree char *old = NULL;
+  g_autofree char *old = g_strdup (dvmd_variables_get (self, entry));
 
-  if (position > 0)
-    old = g_strdup ((const char *)g_ptr_array_index (self->entries, position - 1) + length);
   if (old != NULL && edit == DVMD_EDIT_FIRST)
     {
       g_autofree char *whole = g_steal_pointer (&old);
@@ -223,15 +115,15 @@ environment_edit (Environment *self, DvmdEdit edit, const char *entry, char sepa
       old = remove_element (whole, value, separator);
     }
   if (old == NULL || (old[0] == '\0' && edit != DVMD_EDIT_ADD))
-    environment_put (self, entry);
+    dvmd_variables_put (self, entry);
   else if (edit == DVMD_EDIT_APPEND)
-    environment_printf (self, "%.*s%s%c%s", length, entry, old, separator, value);
+    dvmd_variables_printf (self, "%.*s%s%c%s", length, entry, old, separator, value);
   else if (edit != DVMD_EDIT_ADD)
-    environment_printf (self, "%s%c%s", entry, separator, old);
+    dvmd_variables_printf (self, "%s%c%s", entry, separator, old);
 }
 
 static void
-apply_edits (Environment *environment, DvmdAgentJob *job, const DvmdAgentApp *app)
+apply_edits (DvmdVariables *environment, DvmdAgentJob *job, const DvmdAgentApp *app)
 {
   GVariant *edits = job->options.env_edits;
 
@@ -244,7 +136,7 @@ apply_edits (Environment *environment, DvmdAgentJob *job, const DvmdAgentApp *ap
 
       g_variant_get_child (edits, i, "(uu^&ayy)", &number, &edit, &entry, &separator);
       if (number < job->apps->len && g_ptr_array_index (job->apps, number) == app)
-        environment_edit (environment, edit, entry, (char)separator);
+        edit_variable (environment, edit, entry, (char)separator);
     }
 }
 
@@ -253,17 +145,17 @@ apply_edits (Environment *environment, DvmdAgentJob *job, const DvmdAgentApp *ap
 
 /* Open MPI puts these into MPI_INFO_ENV: wdir, ompi_num_apps, ompi_first_rank, ompi_np, ompi_positioned_file_dir. */
 static void
-add_info_env (Environment *environment, DvmdAgentJob *job, const DvmdAgentApp *app)
+add_info_env (DvmdVariables *environment, DvmdAgentJob *job, const DvmdAgentApp *app)
 {
   g_autoptr (GString) first_ranks = g_string_new (NULL);
   g_autoptr (GString) sizes = g_string_new (NULL);
 
-  environment_printf (environment, "OMPI_MCA_initial_wdir=%s", app->cwd);
-  environment_printf (environment, "OMPI_NUM_APP_CTX=%u", job->apps->len);
+  dvmd_variables_printf (environment, "OMPI_MCA_initial_wdir=%s", app->cwd);
+  dvmd_variables_printf (environment, "OMPI_NUM_APP_CTX=%u", job->apps->len);
   if (job->session_dir != NULL)
-    environment_printf (environment, "OMPI_FILE_LOCATION=%s", job->session_dir);
+    dvmd_variables_printf (environment, "OMPI_FILE_LOCATION=%s", job->session_dir);
   else
-    environment_remove (environment, "OMPI_FILE_LOCATION");
+    dvmd_variables_remove (environment, "OMPI_FILE_LOCATION");
   if (job->apps->len > MAX_LISTED_APPS)
     return;
   for (guint i = 0; i < job->apps->len; i++)
@@ -273,28 +165,28 @@ add_info_env (Environment *environment, DvmdAgentJob *job, const DvmdAgentApp *a
       g_string_append_printf (first_ranks, "%s%u", i > 0 ? " " : "", one->first_rank);
       g_string_append_printf (sizes, "%s%u", i > 0 ? " " : "", one->size);
     }
-  environment_printf (environment, "OMPI_FIRST_RANKS=%s", first_ranks->str);
-  environment_printf (environment, "OMPI_APP_CTX_NUM_PROCS=%s", sizes->str);
+  dvmd_variables_printf (environment, "OMPI_FIRST_RANKS=%s", first_ranks->str);
+  dvmd_variables_printf (environment, "OMPI_APP_CTX_NUM_PROCS=%s", sizes->str);
 }
 
 static void
-add_job_marks (Environment *environment, DvmdAgentJob *job)
+add_job_marks (DvmdVariables *environment, DvmdAgentJob *job)
 {
-  environment_printf (environment, "DVM_JOBID=%s", job->local->nspace);
-  environment_printf (environment, "DVM_NODE=%s", dvmd_agent_get_parts (job->agent)->name);
-  environment_printf (environment, "DVM_SIZE=%u", job->map->num_procs);
-  environment_printf (environment, "DVM_LOCAL_SIZE=%u", job->local->procs->len);
+  dvmd_variables_printf (environment, "DVM_JOBID=%s", job->local->nspace);
+  dvmd_variables_printf (environment, "DVM_NODE=%s", dvmd_agent_get_parts (job->agent)->name);
+  dvmd_variables_printf (environment, "DVM_SIZE=%u", job->map->num_procs);
+  dvmd_variables_printf (environment, "DVM_LOCAL_SIZE=%u", job->local->procs->len);
   if (job->session_dir != NULL)
-    environment_printf (environment, "DVM_SESSION_DIR=%s", job->session_dir);
+    dvmd_variables_printf (environment, "DVM_SESSION_DIR=%s", job->session_dir);
   /* Names that scripts written for mpirun look for. */
-  environment_printf (environment, "OMPI_COMM_WORLD_SIZE=%u", job->map->num_procs);
-  environment_printf (environment, "OMPI_COMM_WORLD_LOCAL_SIZE=%u", job->local->procs->len);
-  environment_printf (environment, "OMPI_UNIVERSE_SIZE=%u", job->universe);
+  dvmd_variables_printf (environment, "OMPI_COMM_WORLD_SIZE=%u", job->map->num_procs);
+  dvmd_variables_printf (environment, "OMPI_COMM_WORLD_LOCAL_SIZE=%u", job->local->procs->len);
+  dvmd_variables_printf (environment, "OMPI_UNIVERSE_SIZE=%u", job->universe);
 }
 
 /* Nodes that are parts of one machine share its threads and reach each other by its loopback, whatever else it has. */
 static void
-add_logical_defaults (Environment *environment, DvmdAgentJob *job, GPtrArray *put)
+add_logical_defaults (DvmdVariables *environment, DvmdAgentJob *job, GPtrArray *put)
 {
   static const char *const interface[] = { "OMPI_MCA_btl_tcp_if_include=lo", NULL };
   static const char *const yield[] = { "OMPI_MCA_mpi_yield_when_idle=1", NULL };
@@ -302,63 +194,15 @@ add_logical_defaults (Environment *environment, DvmdAgentJob *job, GPtrArray *pu
   if (!dvmd_agent_is_logical (job->agent))
     return;
   /* Open MPI refuses to be told both. */
-  if (!g_hash_table_contains (environment->index, "OMPI_MCA_btl_tcp_if_exclude"))
-    environment_put_defaults (environment, interface, put);
+  if (dvmd_variables_get (environment, "OMPI_MCA_btl_tcp_if_exclude") == NULL)
+    put_defaults (environment, interface, put);
   if (job->map->num_procs > dvmd_topology_get_n_pus (dvmd_agent_get_parts (job->agent)->topology))
-    environment_put_defaults (environment, yield, put);
-}
-
-void
-dvmd_agent_prepare_app_environment (DvmdAgentJob *job, DvmdAgentApp *app)
-{
-  static const char *const pmi[] = { "PMI_FD", "PMI_PORT", "PMI_RANK", "PMI_SIZE", "PMI_SPAWNED" };
-  Environment environment;
-  g_auto (GStrv) defaults = NULL;
-  g_auto (GStrv) binding = dvmd_agent_dup_binding_variables (job, app);
-  GPtrArray *put = g_ptr_array_new ();
-
-  environment_init (&environment);
-  if (!app->clear_env)
-    environment_put_all (&environment, dvmd_agent_services_get (job->agent, &dvmd_agent_environment_service));
-  for (gsize i = 0; app->unset_env != NULL && app->unset_env[i] != NULL; i++)
-    environment_remove (&environment, app->unset_env[i]);
-  environment_put_all (&environment, (const char *const *)app->environment->strings);
-  /* A user who is in another job has them from there. */
-  for (gsize i = 0; i < G_N_ELEMENTS (pmi); i++)
-    environment_remove (&environment, pmi[i]);
-  apply_edits (&environment, job, app);
-  if (job->registered)
-    defaults = dvmd_pmix_dup_default_environment (dvmd_agent_get_pmix (job->agent), job->local->nspace,
-                                                  dvmd_topology_get_n_pus (dvmd_agent_get_parts (job->agent)->topology),
-                                                  NULL);
-  environment_put_defaults (&environment, (const char *const *)defaults, put);
-  if (job->registered)
-    add_logical_defaults (&environment, job, put);
-  environment_put_defaults (&environment, (const char *const *)binding, put);
-  g_ptr_array_add (put, NULL);
-  g_strfreev (app->defaults);
-  app->defaults = (char **)g_ptr_array_free (put, FALSE);
-  add_job_marks (&environment, job);
-  add_info_env (&environment, job, app);
-  /* The user's is that of the directory it would have been. */
-  if (job->session_dir != NULL && strcmp (app->cwd, job->session_dir) == 0)
-    environment_printf (&environment, "PWD=%s", app->cwd);
-  g_strfreev (app->base);
-  app->base = environment_steal (&environment);
-}
-
-/* (transfer full) (nullable) */
-static GStrv
-dup_device_variables (DvmdAgentJob *job, const DvmdLocalProc *proc, GError **error)
-{
-  const DvmdAgentApp *app = g_ptr_array_index (job->apps, proc->app);
-
-  return dvmd_agent_dup_device_variables (job, proc->local_rank, (const char *const *)app->environment->strings, error);
+    put_defaults (environment, yield, put);
 }
 
 /* One list follows the other. */
 static void
-add_own_variables (Environment *environment, const char *const *defaults, const char *const *devices)
+add_own_variables (DvmdVariables *environment, const char *const *defaults, const char *const *devices)
 {
   const char *const *const lists[] = { defaults, devices };
   g_autoptr (GString) text = g_string_new (NULL);
@@ -371,18 +215,71 @@ add_own_variables (Environment *environment, const char *const *defaults, const 
         g_string_append_printf (text, "%s%s", text->len > 0 ? " " : "", quoted);
       }
   if (text->len > 0)
-    environment_printf (environment, OWN_VARIABLES "=%s", text->str);
+    dvmd_variables_printf (environment, OWN_VARIABLES "=%s", text->str);
   else
-    environment_remove (environment, OWN_VARIABLES);
+    dvmd_variables_remove (environment, OWN_VARIABLES);
 }
 
-char **
+void
+dvmd_agent_prepare_app_environment (DvmdAgentJob *job, DvmdAgentApp *app)
+{
+  static const char *const pmi[] = { "PMI_FD", "PMI_PORT", "PMI_RANK", "PMI_SIZE", "PMI_SPAWNED" };
+  DvmdVariables *environment = dvmd_variables_new (NULL);
+  g_auto (GStrv) defaults = NULL;
+  g_auto (GStrv) binding = dvmd_agent_dup_binding_variables (job, app);
+  GPtrArray *put = g_ptr_array_new ();
+
+  if (!app->clear_env)
+    dvmd_variables_put_all (environment, dvmd_agent_services_get (job->agent, &dvmd_agent_environment_service));
+  for (gsize i = 0; app->unset_env != NULL && app->unset_env[i] != NULL; i++)
+    dvmd_variables_remove (environment, app->unset_env[i]);
+  dvmd_variables_put_all (environment, (const char *const *)app->environment->strings);
+  /* A user who is in another job has them from there. */
+  for (gsize i = 0; i < G_N_ELEMENTS (pmi); i++)
+    dvmd_variables_remove (environment, pmi[i]);
+  apply_edits (environment, job, app);
+  if (job->registered)
+    defaults = dvmd_pmix_dup_default_environment (dvmd_agent_get_pmix (job->agent), job->local->nspace,
+                                                  dvmd_topology_get_n_pus (dvmd_agent_get_parts (job->agent)->topology),
+                                                  NULL);
+  put_defaults (environment, (const char *const *)defaults, put);
+  if (job->registered)
+    add_logical_defaults (environment, job, put);
+  put_defaults (environment, (const char *const *)binding, put);
+  g_ptr_array_add (put, NULL);
+  g_strfreev (app->defaults);
+  app->defaults = (char **)g_ptr_array_free (put, FALSE);
+  add_own_variables (environment, (const char *const *)app->defaults, NULL);
+  add_job_marks (environment, job);
+  add_info_env (environment, job, app);
+  /* The user's is that of the directory it would have been. */
+  if (job->session_dir != NULL && strcmp (app->cwd, job->session_dir) == 0)
+    dvmd_variables_printf (environment, "PWD=%s", app->cwd);
+  if (dvmd_agent_offers_pmi (job))
+    {
+      dvmd_variables_printf (environment, "PMI_FD=%d", DVMD_SPAWN_EXTRA_FD);
+      dvmd_variables_printf (environment, "PMI_SIZE=%u", job->map->num_procs);
+    }
+  g_clear_pointer (&app->base, dvmd_variables_free);
+  app->base = environment;
+}
+
+/* (transfer full) (nullable) */
+static GStrv
+dup_device_variables (DvmdAgentJob *job, const DvmdLocalProc *proc, GError **error)
+{
+  const DvmdAgentApp *app = g_ptr_array_index (job->apps, proc->app);
+
+  return dvmd_agent_dup_device_variables (job, proc->local_rank, (const char *const *)app->environment->strings, error);
+}
+
+DvmdVariables *
 dvmd_agent_build_environment (DvmdAgentJob *job, DvmdLocalProc *proc, GError **error)
 {
   DvmdAgentApp *app = g_ptr_array_index (job->apps, proc->app);
   g_auto (GStrv) pmix = NULL;
   g_auto (GStrv) devices = dup_device_variables (job, proc, error);
-  Environment environment;
+  DvmdVariables *environment;
 
   if (devices == NULL)
     return NULL;
@@ -392,26 +289,22 @@ dvmd_agent_build_environment (DvmdAgentJob *job, DvmdLocalProc *proc, GError **e
       if (pmix == NULL)
         return NULL;
     }
-  environment_init (&environment);
-  environment_put_all (&environment, (const char *const *)app->base);
+  environment = dvmd_variables_new (app->base);
   /* A daemon that was started with some of these has all devices of its node. */
-  environment_put_all (&environment, (const char *const *)devices);
-  add_own_variables (&environment, (const char *const *)app->defaults, (const char *const *)devices);
-  environment_put_all (&environment, (const char *const *)pmix);
+  dvmd_variables_put_all (environment, (const char *const *)devices);
+  if (devices[0] != NULL)
+    add_own_variables (environment, (const char *const *)app->defaults, (const char *const *)devices);
+  dvmd_variables_take_all (environment, g_steal_pointer (&pmix));
   if (dvmd_agent_offers_pmi (job))
-    {
-      environment_printf (&environment, "PMI_FD=%d", DVMD_SPAWN_EXTRA_FD);
-      environment_printf (&environment, "PMI_RANK=%u", proc->rank);
-      environment_printf (&environment, "PMI_SIZE=%u", job->map->num_procs);
-    }
-  environment_printf (&environment, "DVM_RANK=%u", proc->rank);
-  environment_printf (&environment, "DVM_LOCAL_RANK=%u", proc->local_rank);
+    dvmd_variables_printf (environment, "PMI_RANK=%u", proc->rank);
+  dvmd_variables_printf (environment, "DVM_RANK=%u", proc->rank);
+  dvmd_variables_printf (environment, "DVM_LOCAL_RANK=%u", proc->local_rank);
   if (job->options.max_restarts > 0)
-    environment_printf (&environment, "DVM_RESTART=%u", proc->n_restarts);
-  environment_printf (&environment, "OMPI_COMM_WORLD_RANK=%u", proc->rank);
-  environment_printf (&environment, "OMPI_COMM_WORLD_LOCAL_RANK=%u", proc->local_rank);
-  environment_printf (&environment, "OMPI_COMM_WORLD_NODE_RANK=%u", proc->local_rank);
-  return environment_steal (&environment);
+    dvmd_variables_printf (environment, "DVM_RESTART=%u", proc->n_restarts);
+  dvmd_variables_printf (environment, "OMPI_COMM_WORLD_RANK=%u", proc->rank);
+  dvmd_variables_printf (environment, "OMPI_COMM_WORLD_LOCAL_RANK=%u", proc->local_rank);
+  dvmd_variables_printf (environment, "OMPI_COMM_WORLD_NODE_RANK=%u", proc->local_rank);
+  return environment;
 }
 
 static GVariant *

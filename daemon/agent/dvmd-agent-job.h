@@ -10,6 +10,7 @@
 #include "dvmd-launch-options.h"
 #include "dvmd-map-devices.h"
 #include "dvmd-pipes.h"
+#include "dvmd-variables.h"
 
 G_BEGIN_DECLS
 
@@ -26,7 +27,7 @@ typedef struct
   guint32 size;                 /* ranks, of all nodes */
   guint32 first_rank;           /* the lowest */
   char **defaults;              /* (nullable): what of it nobody but the agent has asked for */
-  char **base;                  /* environment of its processes but for what belongs to the rank */
+  DvmdVariables *base;          /* environment of its processes but for what belongs to the rank */
   gboolean looked_at;           /* for an MPI library */
 } DvmdAgentApp;
 

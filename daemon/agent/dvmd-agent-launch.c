@@ -43,7 +43,7 @@ agent_app_free (gpointer data)
   g_clear_pointer (&app->digest, g_bytes_unref);
   g_clear_pointer (&app->environment, dvmd_environment_unref);
   g_strfreev (app->defaults);
-  g_strfreev (app->base);
+  g_clear_pointer (&app->base, dvmd_variables_free);
   g_free (app);
 }
 

@@ -24,7 +24,7 @@ find_library (const DvmdAgentApp *app)
 {
   g_autofree char *path = NULL;
   g_autofree char *search = NULL;
-  const char *dirs = g_environ_getenv (app->base, "PATH");
+  const char *dirs = dvmd_variables_get (app->base, "PATH");
   char *library;
   guint64 size;
   guint mode;

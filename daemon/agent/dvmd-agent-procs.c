@@ -555,7 +555,7 @@ start_proc (DvmdAgentJob *job, DvmdLocalProc *proc, int *exit_code, GError **err
   DvmdAgentApp *app = g_ptr_array_index (job->apps, proc->app);
   DvmdSpawnRequest request = DVMD_SPAWN_REQUEST_INIT;
   gboolean awaits_debugger = job->options.stop == DVM_STOP_ON_EXEC && !job->went_on;
-  g_auto (GStrv) environment = dvmd_agent_build_environment (job, proc, error);
+  g_autoptr (DvmdVariables) environment = dvmd_agent_build_environment (job, proc, error);
   g_auto (GStrv) argv = dup_indexed_argv (job, proc);
   g_autofree cpu_set_t *cpus = NULL;
   DvmdPipes *pipes;
@@ -573,7 +573,7 @@ start_proc (DvmdAgentJob *job, DvmdLocalProc *proc, int *exit_code, GError **err
   request.argv = (const char *const *)(argv != NULL ? argv : app->argv);
   request.program = app->argv[0];
   request.search_cwd = TRUE;
-  request.envp = (const char *const *)environment;
+  request.envp = dvmd_variables_get_vector (environment);
   request.cwd = app->cwd;
   request.stdin_fd = dvmd_pipes_get_child_fd (pipes, DVMD_STREAM_STDIN);
   request.stdout_fd = dvmd_pipes_get_child_fd (pipes, DVMD_STREAM_STDOUT);
