@@ -270,7 +270,11 @@ add_stack (GString *text, GVariant *row)
   g_variant_get (row, "(u&s&s&s)", &rank, &node, &stack, &problem);
   g_string_append_printf (text, _ ("rank %u on %s:"), rank, node);
   if (problem[0] != '\0')
-    g_string_append_printf (text, stack[0] != '\0' ? _ (" stack not complete: %s") : _ (" no stack: %s"), problem);
+    {
+      g_autofree char *shown = dvm_cli_escape (problem);
+
+      g_string_append_printf (text, stack[0] != '\0' ? _ (" stack not complete: %s") : _ (" no stack: %s"), shown);
+    }
   g_string_append_c (text, '\n');
   lines = g_strsplit (stack, "\n", -1);
   for (guint i = 0; lines[i] != NULL; i++)

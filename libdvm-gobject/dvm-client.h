@@ -273,12 +273,14 @@ void dvm_client_cancel_campaign_async (DvmClient *self, DvmCampaign *campaign, G
 gboolean dvm_client_cancel_campaign_finish (DvmClient *self, GAsyncResult *result, GError **error);
 gboolean dvm_client_cancel_campaign (DvmClient *self, DvmCampaign *campaign, GCancellable *cancellable, GError **error);
 
-/* a(tsuus): time (µs since the epoch), what, old, new, note */
+/* a(usss): rank, node, the stacks of its threads, why there are none or not all */
 void dvm_client_collect_stacks_async (DvmClient *self, DvmJob *job, const char *ranks, guint timeout,
                                       GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data);
 GVariant *dvm_client_collect_stacks_finish (DvmClient *self, GAsyncResult *result, GError **error);
 GVariant *dvm_client_collect_stacks (DvmClient *self, DvmJob *job, const char *ranks, guint timeout,
                                      GCancellable *cancellable, GError **error);
+
+/* a(tsuus): time (µs since the epoch), what, old, new, note */
 void dvm_client_get_trace_async (DvmClient *self, DvmJob *job, GCancellable *cancellable, GAsyncReadyCallback callback,
                                  gpointer user_data);
 GVariant *dvm_client_get_trace_finish (DvmClient *self, GAsyncResult *result, GError **error);

@@ -71,17 +71,20 @@ dvmd_agent_describe_nodes (DvmdAgent *self, const char *nspace, DvmdMap *map)
 {
   g_autoptr (GArray) ranks = dvmd_map_get_nodes (map);
   g_autofree const char **names = g_new0 (const char *, ranks->len + 1);
+  g_autofree guint32 *ids = g_new (guint32, ranks->len);
   guint my_node = G_MAXUINT32;
   DvmdPmixJob *description;
 
   for (guint i = 0; i < ranks->len; i++)
     {
       names[i] = dvmd_agent_get_node_name (self, g_array_index (ranks, guint, i));
+      /* The controller has rank 0, and PMIx counts nodes from 0. */
+      ids[i] = g_array_index (ranks, guint, i) - 1;
       if (g_array_index (ranks, guint, i) == dvmd_agent_get_parts (self)->rank)
         my_node = i;
     }
   description = dvmd_pmix_job_new (nspace, names, my_node);
-  dvmd_pmix_job_set_node_ids (description, (const guint32 *)ranks->data);
+  dvmd_pmix_job_set_node_ids (description, ids);
   return description;
 }
 

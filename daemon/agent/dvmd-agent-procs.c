@@ -171,7 +171,7 @@ flush_states (DvmdAgentJob *job)
   close_ended (job, states);
 }
 
-/* Likewise of those that were not started. */
+/* Ranks that were not started are not waited for, either. */
 static void
 close_not_started (DvmdAgentJob *job)
 {

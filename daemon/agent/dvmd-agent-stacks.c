@@ -114,7 +114,8 @@ on_read (DvmdStack *stack, const char *text, const char *problem, gpointer user_
     add_row (self, reading->rank, "", "it ended while its stack was read");
   else
     {
-      if (dvmd_stack_may_have_stopped (stack))
+      /* A user may have stopped it meanwhile. */
+      if (dvmd_stack_may_have_stopped (stack) && !proc->restart.stopped)
         kill (proc->pid, SIGCONT);
       add_row (self, reading->rank, text, problem != NULL ? problem : "");
     }

@@ -63,7 +63,7 @@ runs (const DvmdLocalProc *proc)
   return proc->pid > 0 && proc->reaped_at == 0 && !(proc->flags & DVMD_PROC_EXITED);
 }
 
-/* Those that run now. */
+/* A process that does not run now is not measured. */
 static void
 add_samples (Measurement *self)
 {

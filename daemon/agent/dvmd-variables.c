@@ -68,20 +68,20 @@ dvmd_variables_free (DvmdVariables *self)
 
 /* Its position + 1, 0 if it is not there. */
 static guint
-find (const DvmdVariables *self, const char *name)
+find_position (const DvmdVariables *self, const char *name)
 {
   gpointer position;
 
   if (g_hash_table_lookup_extended (self->index, name, NULL, &position))
     return GPOINTER_TO_UINT (position);
-  return self->below != NULL ? find (self->below, name) : 0;
+  return self->below != NULL ? find_position (self->below, name) : 0;
 }
 
 /* entry: (transfer full) */
 static void
-take (DvmdVariables *self, char *entry)
+take_entry (DvmdVariables *self, char *entry)
 {
-  guint position = find (self, entry);
+  guint position = find_position (self, entry);
 
   g_ptr_array_add (self->owned, entry);
   if (position > 0)
@@ -94,7 +94,7 @@ take (DvmdVariables *self, char *entry)
 void
 dvmd_variables_put (DvmdVariables *self, const char *entry)
 {
-  take (self, g_strdup (entry));
+  take_entry (self, g_strdup (entry));
 }
 
 void
@@ -108,7 +108,7 @@ void
 dvmd_variables_take_all (DvmdVariables *self, GStrv entries)
 {
   for (gsize i = 0; entries != NULL && entries[i] != NULL; i++)
-    take (self, entries[i]);
+    take_entry (self, entries[i]);
   g_free (entries);
 }
 
@@ -118,14 +118,14 @@ dvmd_variables_printf (DvmdVariables *self, const char *format, ...)
   va_list args;
 
   va_start (args, format);
-  take (self, g_strdup_vprintf (format, args));
+  take_entry (self, g_strdup_vprintf (format, args));
   va_end (args);
 }
 
 void
 dvmd_variables_remove (DvmdVariables *self, const char *name)
 {
-  guint position = find (self, name);
+  guint position = find_position (self, name);
   char *key;
 
   if (position == 0)
@@ -139,7 +139,7 @@ dvmd_variables_remove (DvmdVariables *self, const char *name)
 const char *
 dvmd_variables_get (const DvmdVariables *self, const char *name)
 {
-  guint position = find (self, name);
+  guint position = find_position (self, name);
   const char *mark = position > 0 ? strchr (g_ptr_array_index (self->entries, position - 1), '=') : NULL;
 
   return mark != NULL ? mark + 1 : NULL;

@@ -407,7 +407,7 @@ add_node (GVariantBuilder *builder, DvmdNode *node)
   g_variant_builder_open (builder, G_VARIANT_TYPE_VARDICT);
   g_variant_builder_add (builder, "{sv}", DVMD_PMIX_KEY_HOSTNAME,
                          g_variant_new_string (dvm_node_get_name (node->record)));
-  g_variant_builder_add (builder, "{sv}", DVMD_PMIX_KEY_NODEID, g_variant_new_uint32 (node->rank));
+  g_variant_builder_add (builder, "{sv}", DVMD_PMIX_KEY_NODEID, g_variant_new_uint32 (node->rank - 1));
   g_variant_builder_add (builder, "{sv}", DVMD_PMIX_KEY_NUM_SLOTS, g_variant_new_uint32 (node->slots));
   g_variant_builder_close (builder);
   g_variant_builder_close (builder);
@@ -669,11 +669,11 @@ static const struct
 
 /* ---- the call ---- */
 
-/* Rank 0 is the controller, which is no node. */
+/* The numbers begin at 0; rank 0 is the controller, which is no node. */
 static int
 choose_node (Query *query, guint32 id)
 {
-  DvmdNode *node = id > 0 ? dvmd_node_pool_get (get_pool (query), id) : NULL;
+  DvmdNode *node = id < G_MAXUINT32 ? dvmd_node_pool_get (get_pool (query), id + 1) : NULL;
 
   /* A name beside it, of another node, is a contradiction that no node meets. */
   if (node == NULL || (query->node != NULL && query->node != node))
@@ -813,20 +813,21 @@ measure (Query *query, ListMeasuring list, Answers *answers)
                            query->has_rank ? query->rank : DVMD_ALL_RANKS, on_measured, measured, measured_free);
 }
 
-/* One that changes nothing would be taken for one that has been heeded. */
+/*
+ * Those that a key has no use for are passed over, as libpmix has it; but an answer of the whole DVM would be taken for
+ * that of the place that was named.
+ */
 static gboolean
-are_used (GVariant *dict, guint uses)
+is_of_place (GVariant *dict, guint uses)
 {
-  gsize n = g_variant_n_children (dict);
-  GVariant *value;
-
   for (gsize i = 0; i < G_N_ELEMENTS (qualifiers); i++)
-    if ((uses & qualifiers[i].bit) != 0 && (value = g_variant_lookup_value (dict, qualifiers[i].word, NULL)) != NULL)
-      {
-        g_variant_unref (value);
-        n--;
-      }
-  return n == 0;
+    {
+      g_autoptr (GVariant) value = g_variant_lookup_value (dict, qualifiers[i].word, NULL);
+
+      if (value != NULL && (qualifiers[i].bit & (OF_NODE | OF_ALLOC) & ~uses) != 0)
+        return FALSE;
+    }
+  return TRUE;
 }
 
 static void
@@ -840,7 +841,7 @@ add_answer (Answers *answers, Query *query, const char *word, GVariant *dict)
   answer->status = read_qualifiers (query, dict);
   while (i < G_N_ELEMENTS (facts) && strcmp (facts[i].word, word) != 0)
     i++;
-  if (i == G_N_ELEMENTS (facts) || !are_used (dict, facts[i].uses))
+  if (i == G_N_ELEMENTS (facts) || !is_of_place (dict, facts[i].uses))
     answer->status = DVMD_PMIX_ERR_NOT_SUPPORTED;
   if (answer->status != DVMD_PMIX_SUCCESS || !has_room (query, 0, &answer->status))
     return;

@@ -72,12 +72,12 @@ close_row (Ask *self, Row *row, const char *text, const char *problem)
 {
   if (row->text != NULL)
     return;
-  if (self->size + strlen (text) > MAX_BYTES)
+  if (self->size + strlen (text) + strlen (problem) > MAX_BYTES)
     {
       text = "";
       problem = "the stacks of other ranks fill the answer: ask for fewer ranks";
     }
-  self->size += strlen (text);
+  self->size += strlen (text) + strlen (problem);
   row->text = g_strdup (text);
   row->problem = g_strdup (problem);
   self->n_open--;
@@ -91,7 +91,7 @@ get_node_name (Stacks *self, guint node)
   return name != NULL ? name : "";
 }
 
-/* Frees it, unless it waits for more. */
+/* The ask is freed, unless it waits for more. */
 static void
 check_complete (Ask *self)
 {
@@ -99,6 +99,7 @@ check_complete (Ask *self)
 
   if (self->n_open > 0)
     return;
+  g_hash_table_steal (self->stacks->asks, &self->token);
   g_variant_builder_init (&rows, G_VARIANT_TYPE ("a(usss)"));
   for (guint i = 0; i < self->rows->len; i++)
     {
@@ -109,7 +110,7 @@ check_complete (Ask *self)
     }
   g_task_return_pointer (self->task, g_variant_ref_sink (g_variant_builder_end (&rows)),
                          (GDestroyNotify)g_variant_unref);
-  g_hash_table_remove (self->stacks->asks, &self->token);
+  ask_free (self);
 }
 
 /* Rows that wait for this node, or with DVMD_NO_NODE for any, are not waited for any more. */
@@ -158,7 +159,7 @@ add_rows (Ask *self, DvmdJob *job, DvmdIdSet *ranks)
     }
 }
 
-/* Those of its time limit. */
+/* They are those of its time limit. */
 static void
 return_kept (GTask *task, DvmdJob *job, const char *ranks)
 {

@@ -13,7 +13,7 @@
 #include "dvmd-controller-streams.h"
 #include "dvmd-job-stacks.h"
 
-/* The table of a larger job is not read by anybody. */
+/* Nobody reads about more. */
 #define MOST_PROCESSES 4096
 /* The stacks of a job that is over are kept up to so many bytes. */
 #define MOST_KEPT (1024 * 1024)
@@ -46,7 +46,7 @@ tell_state (DvmdController *self, DvmdJobStreams *streams, DvmdJob *job)
     dvmd_job_streams_say (streams, "the ranks from 4096 on are not listed");
 }
 
-/* (transfer floating): rows of what is too much have a sentence */
+/* (transfer floating): rows of what is too much have a sentence; those of the first ranks */
 static GVariant *
 limit_stacks (GVariant *rows)
 {
@@ -54,7 +54,7 @@ limit_stacks (GVariant *rows)
   gsize size = 0;
 
   g_variant_builder_init (&kept, G_VARIANT_TYPE ("a(usss)"));
-  for (gsize i = 0; i < g_variant_n_children (rows); i++)
+  for (gsize i = 0; i < MIN (g_variant_n_children (rows), MOST_PROCESSES); i++)
     {
       const char *node;
       const char *stack;
@@ -100,7 +100,11 @@ on_collected (GObject *source, GAsyncResult *result, gpointer user_data)
   if (rows != NULL)
     dvmd_job_keep_stacks (job, limit_stacks (rows));
   if (streams != NULL && rows != NULL)
-    tell_stacks (streams, dvmd_job_get_stacks (job));
+    {
+      tell_stacks (streams, dvmd_job_get_stacks (job));
+      if (g_variant_n_children (rows) > MOST_PROCESSES)
+        dvmd_job_streams_say (streams, "the stacks of the ranks from 4096 on are not kept");
+    }
   else if (streams != NULL)
     dvmd_job_streams_say (streams, error->message);
   dvmd_core_end_late_job (dvmd_controller_get_core (self), job);

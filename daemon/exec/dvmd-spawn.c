@@ -44,6 +44,7 @@ struct _DvmdSpawner
   void *stack; /* of the child until it executes its program; the lowest page is a guard */
   int null_fd;
   int given[N_GIVEN]; /* low numbers, at which a child finds them: it need not copy the descriptors above */
+  gboolean without_shared_table;
   gboolean raised;
   struct rlimit nofile; /* of the children, when raised */
   gboolean without_clone3;
@@ -56,6 +57,7 @@ typedef enum
   STAGE_CGROUP,
   STAGE_SESSION,
   STAGE_TERMINAL,
+  STAGE_TABLE,
   STAGE_DESCRIPTORS,
   STAGE_CHDIR,
   STAGE_CPUS,
@@ -72,6 +74,7 @@ typedef struct
   char *const *candidates;
   gboolean searched; /* in PATH */
   const int *given;  /* descriptors */
+  gboolean shares_table;
   pid_t parent;
   int enter_cgroup; /* -1: born there already, or none */
   const struct rlimit *nofile;
@@ -98,13 +101,20 @@ child_fail (Child *child, Stage stage, int error)
 IN_CHILD static void
 child_enter_cgroup (Child *child)
 {
+  gboolean entered;
+  int error;
   int fd;
 
   if (child->enter_cgroup < 0)
     return;
   fd = (int)syscall (SYS_openat, child->enter_cgroup, "cgroup.procs", O_WRONLY | O_CLOEXEC, 0);
-  if (fd < 0 || syscall (SYS_write, fd, "0", 1) != 1)
-    child_fail (child, STAGE_CGROUP, errno);
+  entered = fd >= 0 && syscall (SYS_write, fd, "0", 1) == 1;
+  error = errno;
+  /* The parent may have it as well. */
+  if (fd >= 0)
+    syscall (SYS_close, fd);
+  if (!entered)
+    child_fail (child, STAGE_CGROUP, error);
 }
 
 /*
@@ -118,8 +128,9 @@ child_part_from_table (Child *child)
 
   for (int i = 1; i < N_GIVEN; i++)
     last = MAX (last, child->given[i]);
-  if (syscall (SYS_close_range, last + 1, ~0U, CLOSE_RANGE_UNSHARE) != 0 && syscall (SYS_unshare, CLONE_FILES) != 0)
-    child_fail (child, STAGE_DESCRIPTORS, errno);
+  if (syscall (SYS_close_range, last + 1, ~0U, CLOSE_RANGE_UNSHARE) != 0 && child->shares_table
+      && syscall (SYS_unshare, CLONE_FILES) != 0)
+    child_fail (child, STAGE_TABLE, errno);
 }
 
 IN_CHILD static void
@@ -323,7 +334,7 @@ clone3_on_stack (struct clone_args *args, int (*func) (void *), void *data)
 static long
 start_child (DvmdSpawner *self, Child *child, int *pidfd)
 {
-  guint64 flags = CLONE_VM | CLONE_VFORK | CLONE_FILES | (pidfd != NULL ? CLONE_PIDFD : 0);
+  guint64 flags = CLONE_VM | CLONE_VFORK | (child->shares_table ? CLONE_FILES : 0) | (pidfd != NULL ? CLONE_PIDFD : 0);
   char *top = (char *)self->stack + STACK_SIZE;
   int pid;
 
@@ -537,6 +548,7 @@ set_stage_error (const DvmdSpawnRequest *request, const Child *child, GError **e
     case STAGE_TERMINAL:
       what = "cannot make the pty the controlling terminal";
       break;
+    case STAGE_TABLE:
     case STAGE_DESCRIPTORS:
       what = "cannot set stdin, stdout and stderr";
       break;
@@ -628,6 +640,12 @@ dvmd_spawner_set_without_clone3 (DvmdSpawner *self, gboolean without)
   self->without_clone3 = without;
 }
 
+gboolean
+dvmd_spawner_is_without_shared_table (DvmdSpawner *self)
+{
+  return self->without_shared_table;
+}
+
 /*
  * A traced child stops at exec, with its program loaded and nothing of it run. It is let go of with SIGSTOP, which
  * stops it in the ordinary way: any debugger may attach now. One that was killed meanwhile is left for the reaper.
@@ -659,6 +677,33 @@ place_given (DvmdSpawner *self, const DvmdSpawnRequest *request)
   return TRUE;
 }
 
+static void
+reap_failed (long pid, int *pidfd)
+{
+  while (waitpid ((pid_t)pid, NULL, 0) < 0 && errno == EINTR)
+    ;
+  if (*pidfd >= 0)
+    close (*pidfd);
+  *pidfd = -1;
+}
+
+/* A container's filter may know neither of the two calls by which a child parts with the table: it has a copy then. */
+static long
+start_with_table (DvmdSpawner *self, Child *child, int *fd, gboolean wants_pidfd)
+{
+  long pid;
+
+  child->shares_table = !self->without_shared_table;
+  pid = start_child (self, child, wants_pidfd ? fd : NULL);
+  if (pid <= 0 || child->stage != STAGE_TABLE)
+    return pid;
+  reap_failed (pid, fd);
+  self->without_shared_table = TRUE;
+  child->shares_table = FALSE;
+  child->stage = STAGE_NONE;
+  return start_child (self, child, wants_pidfd ? fd : NULL);
+}
+
 /* Readers of a pipe see its end when the process has closed it. */
 static void
 withdraw_given (DvmdSpawner *self)
@@ -674,6 +719,7 @@ dvmd_spawner_spawn (DvmdSpawner *self, const DvmdSpawnRequest *request, int *pid
   Child child = { 0 };
   guint64 all_blocked = G_MAXUINT64;
   guint64 old_mask;
+  gboolean placed;
   int fd = -1;
   int code;
   long pid;
@@ -690,7 +736,8 @@ dvmd_spawner_spawn (DvmdSpawner *self, const DvmdSpawnRequest *request, int *pid
   child.nofile = self->raised ? &self->nofile : NULL;
 
   syscall (SYS_rt_sigprocmask, SIG_SETMASK, &all_blocked, &old_mask, SIGSET_BYTES);
-  pid = place_given (self, request) ? start_child (self, &child, pidfd != NULL ? &fd : NULL) : -errno;
+  placed = place_given (self, request);
+  pid = placed ? start_with_table (self, &child, &fd, pidfd != NULL) : -errno;
   withdraw_given (self);
   syscall (SYS_rt_sigprocmask, SIG_SETMASK, &old_mask, NULL, SIGSET_BYTES);
 
@@ -703,18 +750,14 @@ dvmd_spawner_spawn (DvmdSpawner *self, const DvmdSpawnRequest *request, int *pid
       return (pid_t)pid;
     }
   if (pid > 0)
-    {
-      while (waitpid ((pid_t)pid, NULL, 0) < 0 && errno == EINTR)
-        ;
-      if (fd >= 0)
-        close (fd);
-    }
+    reap_failed (pid, &fd);
   else
     {
       child.error = (int)-pid;
       /* The kernel itself puts the child into its cgroup. */
-      child.stage = request->cgroup_fd >= 0 && pid != -EAGAIN && pid != -ENOMEM && pid != -EMFILE ? STAGE_CGROUP
-                                                                                                  : STAGE_CLONE;
+      child.stage = !placed                                                                         ? STAGE_DESCRIPTORS
+                    : request->cgroup_fd >= 0 && pid != -EAGAIN && pid != -ENOMEM && pid != -EMFILE ? STAGE_CGROUP
+                                                                                                    : STAGE_CLONE;
     }
   code = set_stage_error (request, &child, error);
   if (exit_code != NULL)

@@ -28,6 +28,9 @@
 /* Its exit status when it could show nothing; 1 is a stack that may lack frames. */
 #define STATUS_NOTHING 2
 
+/* Of a sentence of the tool. */
+#define MOST_OF_LINE 300
+
 #define YAMA "/proc/sys/kernel/yama/ptrace_scope"
 
 struct _DvmdStack
@@ -41,6 +44,7 @@ struct _DvmdStack
   gboolean cut;
   char *reason;         /* (nullable): it was ended for that */
   gboolean was_stopped; /* the process, before anything was done */
+  gboolean killed;      /* the tool, by a signal */
   DvmdStackRead read;
   gpointer user_data;
 };
@@ -77,15 +81,23 @@ on_output (int fd, GIOCondition condition, gpointer user_data)
   return take_output (user_data);
 }
 
-/* The last line says it. */
+/* (nullable): the last line of what the tool has said */
+static char *
+dup_last_line (DvmdStack *self)
+{
+  const char *mark = strrchr (g_strchomp (self->text->str), '\n');
+  const char *line = mark != NULL ? mark + 1 : self->text->str;
+
+  return line[0] != '\0' ? g_utf8_make_valid (line, (gssize)MIN (strlen (line), MOST_OF_LINE)) : NULL;
+}
+
 static char *
 describe_refusal (DvmdStack *self)
 {
   g_autofree char *scope = NULL;
-  const char *line = strrchr (g_strchomp (self->text->str), '\n');
+  g_autofree char *line = dup_last_line (self);
 
-  line = line != NULL ? line + 1 : self->text->str;
-  if (line[0] == '\0')
+  if (line == NULL)
     return g_strdup_printf (TOOL " has not said why it could not read the process %d", (int)self->pid);
   /* With 1 only ancestors of a process may look into it, and the tool is none. */
   if (g_file_get_contents (YAMA, &scope, NULL, NULL) && atoi (scope) > 0)
@@ -118,6 +130,7 @@ on_reaped (pid_t pid, int status, gpointer user_data)
   g_autofree char *text = NULL;
 
   self->tool = 0;
+  self->killed = WIFSIGNALED (status);
   take_output (self);
   problem = describe_problem (self, status);
   text = WIFEXITED (status) && WEXITSTATUS (status) >= STATUS_NOTHING
@@ -131,10 +144,11 @@ static pid_t
 start_tool (DvmdSpawner *spawner, pid_t pid, int fd, int *pidfd, GError **error)
 {
   g_autofree char *number = g_strdup_printf ("%d", (int)pid);
-  g_autofree char *path = g_strconcat ("PATH=", g_getenv ("PATH"), NULL);
+  const char *search = g_getenv ("PATH");
+  g_autofree char *path = search != NULL && search[0] != '\0' ? g_strconcat ("PATH=", search, NULL) : NULL;
   const char *const argv[] = { TOOL, "-n", FRAMES, "-p", number, NULL };
   /* Without the user's: it would ask servers of debug information, which may take any time. */
-  const char *const envp[] = { path, "LC_ALL=C", NULL };
+  const char *const envp[] = { "LC_ALL=C", path, NULL };
   DvmdSpawnRequest request = DVMD_SPAWN_REQUEST_INIT;
 
   request.argv = argv;
@@ -195,7 +209,7 @@ dvmd_stack_stop (DvmdStack *self, const char *reason)
 gboolean
 dvmd_stack_may_have_stopped (DvmdStack *self)
 {
-  return self->reason != NULL && !self->was_stopped;
+  return (self->reason != NULL || self->killed) && !self->was_stopped;
 }
 
 void

@@ -495,6 +495,9 @@ read_spawn (Client *client, const char *text)
 
   if (g_str_equal (text, "endcmd"))
     end_spawn (client);
+  /* The program that spawned has ended there, and the next one of the rank begins. */
+  else if (g_str_has_prefix (text, "cmd="))
+    client_refuse (client, "a command came in the middle of a spawn");
   else if (g_str_has_prefix (text, "totspawns="))
     number = &client->n_spawns;
   else if (g_str_has_prefix (text, "spawnssofar="))
@@ -523,7 +526,7 @@ handle_line (Client *client, const char *text, gsize length)
       read_spawn (client, copy);
       return;
     }
-  if (g_str_equal (copy, "mcmd=spawn") && client->state == CLIENT_INITIALIZED)
+  if (g_str_equal (copy, "mcmd=spawn") && client->state == CLIENT_INITIALIZED && !client->held)
     {
       client->spawns = TRUE;
       client->n_spawns = client->n_spawned = 1;
@@ -639,7 +642,7 @@ dvmd_pmi_server_open (DvmdPmiServer *self, guint index, guint32 rank, guint32 ap
   client->rank = rank;
   client->app = app;
   client->program = 0;
-  client->held = client->aborted = FALSE;
+  client->held = client->aborted = client->spawns = FALSE;
   client->fd = fds[0];
   client->theirs = fds[1];
   client->input = g_string_new (NULL);

@@ -350,6 +350,21 @@ take_known (DvmdPmixServer *self, Asked *asked, const QueryKey *key, Item *item)
     item->status = PMIX_ERR_OUT_OF_RESOURCE;
 }
 
+static gboolean
+names_place (GVariant *qualifiers)
+{
+  static const char *const places[] = { "node", "node-id", "alloc-id" };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (places); i++)
+    {
+      g_autoptr (GVariant) value = g_variant_lookup_value (qualifiers, places[i], NULL);
+
+      if (value != NULL)
+        return TRUE;
+    }
+  return FALSE;
+}
+
 static void
 add_item (DvmdPmixServer *self, Asked *asked, const char *name, GVariant *qualifiers, int fault,
           GVariantBuilder *questions)
@@ -361,8 +376,8 @@ add_item (DvmdPmixServer *self, Asked *asked, const char *name, GVariant *qualif
     item.status = PMIX_ERR_NOT_SUPPORTED;
   else if (asked->size > MAX_BYTES)
     item.status = PMIX_ERR_OUT_OF_RESOURCE;
-  /* It is of this node, and of nothing else. */
-  else if (fault == PMIX_SUCCESS && key->get != NULL && g_variant_n_children (qualifiers) > 0)
+  /* It is of this node, and of no other place. */
+  else if (fault == PMIX_SUCCESS && key->get != NULL && names_place (qualifiers))
     item.status = PMIX_ERR_NOT_SUPPORTED;
   else if (fault == PMIX_SUCCESS && key->get != NULL)
     take_known (self, asked, key, &item);

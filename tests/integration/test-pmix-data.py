@@ -250,11 +250,11 @@ class Peers(Case):
         lines = self.end(job, out)
         row = '{}:node{}:' + CLIENT + ':1:0:6'
         rows = [row.format(0, 1), row.format(1, 2), row.format(2, 2)]
-        node = '[pmix.node.arr [pmix.hname node{0}] [pmix.nodeid {0}] [pmix.num.slots 4]]'
+        node = '[pmix.node.arr [pmix.hname node{0}] [pmix.nodeid {1}] [pmix.num.slots 4]]'
         self.assertEqual([line.removeprefix('query SUCCESS ') for line in lines if line.startswith('query')], [
             f'[pmix.qry.ns {job.nspace}]', '[pmix.job.size 3]', f'[pmix.qry.ptable {" ".join(rows)}]', f'[pmix.qry.lptable {" ".join(rows[1:])}]',
             f'[pmix.qry.ptable {rows[0]}]', '[pmix.num.slots 8] [pmix.qry.aslots 5]', '[pmix.num.slots 4]',
-            f'[pmix.query.allc {node.format(1)} {node.format(2)}]', '[pmix.qry.peers 1 2]', '[pmix.qry.node node1,node2]', '[pmix.qry.node node1,node2]'])
+            f'[pmix.query.allc {node.format(1, 0)} {node.format(2, 1)}]', '[pmix.qry.peers 1 2]', '[pmix.qry.node node1,node2]', '[pmix.qry.node node1,node2]'])
         faults = ['query', 'pmix.qry.qlst', 'query', 'pmix.num.slots,pmix.qry.qlst', 'query', 'pmix.num.slots', 'host=nowhere', 'query',
                   'pmix.qry.ptable', 'query', 'pmix.qry.ptable', 'nspace=nobody', 'query', 'pmix.query.alloc', 'id=x', 'query', 'pmix.qry.ns', 'pmix.odd=1',
                   'query', 'pmix.qry.ptable', 'nspace=.', 'rank=77', 'query', 'pmix.num.slots', 'rank=0', 'fresh=1',
@@ -313,28 +313,29 @@ class Peers(Case):
         return [line for line in self.end(job, out) if not line.startswith('fence')]
 
     def test_node_ids(self):
-        """A node has one number, for its processes, its server and queries, whatever nodes a job has; and its own ranks, as before."""
+        """A node has one number, for its processes and queries, whatever nodes a job has; and its own ranks, as before."""
         dvm = self.nodes()
         peers = ['query', 'pmix.qry.peers', 'nspace=.', 'fresh=1']
-        asks = ['get', '.', '0', 'pmix.nodeid', 'get', '.', 'job', 'pmix.nodeid', 'get', '.', 'job', 'pmix.srv.rank', *peers, 'node=2']
-        self.assertEqual(self.ask_first(dvm, *asks, host='node2:2', np=2), ['get SUCCESS 2'] * 3 + ['query SUCCESS [pmix.qry.peers 0 1]'])
+        asks = ['get', '.', '0', 'pmix.nodeid', 'get', '.', 'job', 'pmix.nodeid', 'get', '.', 'job', 'pmix.srv.rank', *peers, 'node=1']
+        self.assertEqual(self.ask_first(dvm, *asks, host='node2:2', np=2), ['get SUCCESS 1'] * 2 + ['get SUCCESS 2', 'query SUCCESS [pmix.qry.peers 0 1]'])
         asks = ['get', '.', '0', 'pmix.nodeid']
         for node in (1, 2):
             asks += ['get', '.', 'job', 'pmix.lpeers', f'node=node{node}']
-        for which in (['node=1'], ['node=2', 'host=node2'], ['node=2', 'host=node1'], ['node=0'], ['node=3']):
+        for which in (['node=0'], ['node=1', 'host=node2'], ['node=1', 'host=node1'], ['node=2'], ['node=4294967295']):
             asks += [*peers, *which]
         self.assertEqual(self.ask_first(dvm, *asks, host='node1:1,node2:2', np=3),
-                         ['get SUCCESS 1', 'get SUCCESS 0', 'get SUCCESS 1,2', 'query SUCCESS [pmix.qry.peers 0]',
+                         ['get SUCCESS 0', 'get SUCCESS 0', 'get SUCCESS 1,2', 'query SUCCESS [pmix.qry.peers 0]',
                           'query SUCCESS [pmix.qry.peers 1 2]', 'query NOT-FOUND', 'query NOT-FOUND', 'query NOT-FOUND'])
 
     def test_idle_qualifiers(self):
-        """A qualifier that a key has no use for is refused for that key; for others of the query it counts."""
+        """A place that a key has no use for is refused for that key; other qualifiers are passed over."""
         dvm = self.nodes(1)
         words = ['query', 'pmix.qry.ns', 'host=node1', 'query', 'pmix.qry.ns', 'fresh=1', 'query', 'pmix.hwlocxml2', 'host=node1',
                  'query', 'pmix.num.slots', 'pset=ocean', 'query', 'pmix.num.slots,pmix.qry.ns', 'host=node1', 'query', 'pmix.job.size', 'nspace=.', 'node=1',
-                 'query', 'pmix.num.slots', 'host=node1', 'id=', 'fresh=1']
+                 'query', 'pmix.num.slots', 'host=node1', 'id=', 'fresh=1', 'query', 'pmix.job.size', 'nspace=.', 'rank=0',
+                 'query', 'pmix.hwlocxml2', 'nspace=.', 'rank=0']
         self.assertEqual([line.split()[1] for line in self.say(dvm, *words)],
-                         ['NOT-SUPPORTED', 'SUCCESS', 'NOT-SUPPORTED', 'NOT-SUPPORTED', 'PARTIAL-SUCCESS', 'NOT-SUPPORTED', 'NOT-SUPPORTED'])
+                         ['NOT-SUPPORTED', 'SUCCESS', 'NOT-SUPPORTED', 'SUCCESS', 'PARTIAL-SUCCESS', 'NOT-SUPPORTED', 'NOT-SUPPORTED', 'SUCCESS', 'SUCCESS'])
 
     def test_many_questions(self):
         """A query has 512 keys, also of what the node's server knows."""

@@ -144,6 +144,14 @@ class Stacks(dvmtest.Case):
         dvmtest.wait_until(lambda: [leftovers.get_state(pid) for pid in job.pids()] == wanted, 'the others to go on')
         self.end(job)
 
+    def test_tool_crashes(self):
+        """A process that a tool has left stopped which was ended by a signal goes on."""
+        dvm = self.dvm(slots=1, env=self.tool('kill -STOP "$4"; kill -SEGV $$\n'))
+        job = self.hang(dvm, np=1)
+        self.assertRegex(collect(job)[0][2], r'^eu-stack was ended by signal 11')
+        dvmtest.wait_until(lambda: leftovers.get_state(job.pids()[0]) == 'S', 'it to go on')
+        self.end(job)
+
     def test_time_limit(self):
         """At the time limit the state and the stacks are among the errors, and the stacks are kept with the ended job."""
         dvm = self.dvm(settings=['nodes=2'])

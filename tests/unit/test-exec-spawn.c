@@ -7,11 +7,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/mempolicy.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <pty.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -368,6 +371,82 @@ test_places_of_descriptors (Fixture *fixture, gconstpointer data)
   fixture->request.extra_fd = -1;
 }
 
+static guint
+count_descriptors (void)
+{
+  g_autoptr (GDir) dir = g_dir_open ("/proc/self/fd", 0, NULL);
+  guint n = 0;
+
+  while (g_dir_read_name (dir) != NULL)
+    n++;
+  return n;
+}
+
+/* A process that enters its cgroup by itself does so by a file that is not the parent's. */
+static void
+test_cgroup_file (Fixture *fixture, gconstpointer data)
+{
+  g_autofree char *place = g_dir_make_tmp ("dvm-spawn-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (place, "cgroup.procs", NULL);
+  g_autofree char *text = NULL;
+  guint before;
+
+  if (data == NULL)
+    {
+      g_test_skip ("with clone3() it is born there");
+      g_rmdir (place);
+      return;
+    }
+  g_assert_true (g_file_set_contents (path, "", -1, NULL));
+  fixture->request.cgroup_fd = open (place, O_PATH | O_DIRECTORY | O_CLOEXEC);
+  before = count_descriptors ();
+  for (guint i = 0; i < 3; i++)
+    g_free (run_shell (fixture, "true"));
+  g_assert_cmpuint (count_descriptors (), ==, before);
+  g_assert_true (g_file_get_contents (path, &text, NULL, NULL));
+  g_assert_cmpstr (text, ==, "0");
+  close (fixture->request.cgroup_fd);
+  g_unlink (path);
+  g_rmdir (place);
+}
+
+/* As filters of containers do that are older than close_range(). */
+static void
+refuse_to_part (void)
+{
+  struct sock_filter filter[] = {
+    BPF_STMT (BPF_LD | BPF_W | BPF_ABS, offsetof (struct seccomp_data, nr)),
+    BPF_JUMP (BPF_JMP | BPF_JEQ | BPF_K, SYS_close_range, 1, 0),
+    BPF_JUMP (BPF_JMP | BPF_JEQ | BPF_K, SYS_unshare, 0, 1),
+    BPF_STMT (BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+    BPF_STMT (BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+  };
+  const struct sock_fprog program = { .len = G_N_ELEMENTS (filter), .filter = filter };
+
+  g_assert_cmpint (prctl (PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), ==, 0);
+  g_assert_cmpint (prctl (PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program), ==, 0);
+}
+
+/* The child has a copy of the descriptors then, and closes them one by one. */
+static void
+test_filtered (Fixture *fixture, gconstpointer data)
+{
+  if (!g_test_subprocess ())
+    {
+      g_test_trap_subprocess (NULL, 0, G_TEST_SUBPROCESS_DEFAULT);
+      g_test_trap_assert_passed ();
+      return;
+    }
+  refuse_to_part ();
+  for (guint i = 0; i < 2; i++)
+    {
+      g_autofree char *text = run_shell (fixture, "ls /proc/$$/fd; true");
+
+      g_assert_cmpstr (text, ==, "0\n1\n2\n");
+      g_assert_true (dvmd_spawner_is_without_shared_table (fixture->spawner));
+    }
+}
+
 static void
 test_crossed_descriptors (Fixture *fixture, gconstpointer data)
 {
@@ -688,6 +767,8 @@ main (int argc, char **argv)
   add ("descriptors", test_descriptors);
   add ("extra-descriptor", test_extra_descriptor);
   add ("places-of-descriptors", test_places_of_descriptors);
+  add ("cgroup-file", test_cgroup_file);
+  add ("filtered", test_filtered);
   add ("crossed-descriptors", test_crossed_descriptors);
   add ("signals", test_signals);
   add ("group", test_group);
