@@ -220,8 +220,9 @@ class Talk(dvmtest.Case):
             dvm = self.dvm(**shape)
             texts = []
             for turn in 'xy':
+                # Without the second barrier the next program may put its value before all have got that of this one.
                 texts += [INIT, f'cmd=put kvsname=@kvs key=k@rank value={turn}@rank', 'cmd=barrier_in',
-                          'cmd=get kvsname=@kvs key=k3', 'cmd=finalize']
+                          'cmd=get kvsname=@kvs key=k3', 'cmd=barrier_in', 'cmd=finalize']
             done, lines = self.talk(dvm, *texts, np=4)
             self.assert_success(done)
             for turn in 'xy':

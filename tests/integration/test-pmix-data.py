@@ -333,7 +333,7 @@ class Peers(Case):
         words = ['query', 'pmix.qry.ns', 'host=node1', 'query', 'pmix.qry.ns', 'fresh=1', 'query', 'pmix.hwlocxml2', 'host=node1',
                  'query', 'pmix.num.slots', 'pset=ocean', 'query', 'pmix.num.slots,pmix.qry.ns', 'host=node1', 'query', 'pmix.job.size', 'nspace=.', 'node=1',
                  'query', 'pmix.num.slots', 'host=node1', 'id=', 'fresh=1', 'query', 'pmix.job.size', 'nspace=.', 'rank=0',
-                 'query', 'pmix.hwlocxml2', 'nspace=.', 'rank=0']
+                 'query', 'pmix.qry.debug', 'nspace=.', 'rank=0']
         self.assertEqual([line.split()[1] for line in self.say(dvm, *words)],
                          ['NOT-SUPPORTED', 'SUCCESS', 'NOT-SUPPORTED', 'SUCCESS', 'PARTIAL-SUCCESS', 'NOT-SUPPORTED', 'NOT-SUPPORTED', 'SUCCESS', 'SUCCESS'])
 
