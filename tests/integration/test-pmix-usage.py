@@ -152,7 +152,7 @@ class Usage(pmixsteps.Case):
         job.wait_running()
         for status, *words in (('BAD-PARAM', PROC), ('BAD-PARAM', PROC, 'rank=0', 'fresh=1'), ('NOT-FOUND', PROC, 'nspace=nobody'),
                                ('NOT-FOUND', PROC, f'nspace={job.nspace}', 'rank=1'), ('NOT-FOUND', PROC, f'nspace={job.nspace}', 'host=nowhere'),
-                               ('NOT-FOUND', NODE, 'host=nowhere'), ('NOT-FOUND', NODE, 'node=2'), ('SUCCESS', NODE, 'node=1'), ('NOT-FOUND', NODE, 'nspace=nobody'),
+                               ('NOT-FOUND', NODE, 'host=nowhere'), ('NOT-FOUND', NODE, 'node=1'), ('SUCCESS', NODE, 'node=0'), ('NOT-FOUND', NODE, 'nspace=nobody'),
                                ('NOT-SUPPORTED', NODE, 'pmix.odd=1'), ('PARTIAL-SUCCESS', f'{NODE},pmix.job.size'),
                                ('SUCCESS', f'{NODE},{PROC},pmix.job.size', f'nspace={job.nspace}')):
             with self.subTest(words=words):
