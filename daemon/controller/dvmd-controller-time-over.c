@@ -13,7 +13,7 @@
 #include "dvmd-controller-streams.h"
 #include "dvmd-job-stacks.h"
 
-/* Nobody reads about more. */
+/* More lines are of no use to a reader. */
 #define MOST_PROCESSES 4096
 /* The stacks of a job that is over are kept up to so many bytes. */
 #define MOST_KEPT (1024 * 1024)
