@@ -38,13 +38,8 @@ dvm_cli_print_map (DvmCli *cli, GVariant *map, GError **error)
   for (gsize i = 0; i < g_variant_n_children (map); i++)
     {
       g_autoptr (GVariant) row = g_variant_get_child_value (map, i);
-      GVariant *values[7];
 
-      for (gsize k = 0; k < G_N_ELEMENTS (values); k++)
-        values[k] = g_variant_get_child_value (row, k);
-      dvm_cli_table_add (table, values);
-      for (gsize k = 0; k < G_N_ELEMENTS (values); k++)
-        g_variant_unref (values[k]);
+      dvm_cli_table_add_tuple (table, row);
     }
   return dvm_cli_print_table (cli, table, error);
 }

@@ -56,6 +56,13 @@ dvm_cli_table_add (DvmCliTable *self, GVariant *const *values)
     g_ptr_array_add (self->cells, g_variant_ref_sink (values[i]));
 }
 
+void
+dvm_cli_table_add_tuple (DvmCliTable *self, GVariant *row)
+{
+  for (guint i = 0; i < self->n_columns; i++)
+    g_ptr_array_add (self->cells, g_variant_get_child_value (row, i));
+}
+
 guint
 dvm_cli_table_get_n_rows (DvmCliTable *self)
 {

@@ -38,6 +38,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmCliTable, dvm_cli_table_free)
 
 /* values: (transfer none): one per column, floating ones are taken */
 void dvm_cli_table_add (DvmCliTable *self, GVariant *const *values);
+/* row: (transfer none): a tuple that begins with the values of all columns */
+void dvm_cli_table_add_tuple (DvmCliTable *self, GVariant *row);
 guint dvm_cli_table_get_n_rows (DvmCliTable *self);
 
 /* width: columns of the screen, 0 for no limit; (transfer full) */

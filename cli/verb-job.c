@@ -294,13 +294,8 @@ print_stacks_json (DvmCli *cli, GVariant *rows, GError **error)
   for (gsize i = 0; i < g_variant_n_children (rows); i++)
     {
       g_autoptr (GVariant) row = g_variant_get_child_value (rows, i);
-      GVariant *values[4];
 
-      for (gsize j = 0; j < G_N_ELEMENTS (values); j++)
-        values[j] = g_variant_get_child_value (row, j);
-      dvm_cli_table_add (table, values);
-      for (gsize j = 0; j < G_N_ELEMENTS (values); j++)
-        g_variant_unref (values[j]);
+      dvm_cli_table_add_tuple (table, row);
     }
   return dvm_cli_print_table (cli, table, error);
 }

@@ -200,7 +200,7 @@ add_logical_defaults (DvmdVariables *environment, DvmdAgentJob *job, GPtrArray *
     put_defaults (environment, yield, put);
 }
 
-/* One list follows the other. */
+/* Both lists (nullable) go into one variable, the devices last. */
 static void
 add_own_variables (DvmdVariables *environment, const char *const *defaults, const char *const *devices)
 {

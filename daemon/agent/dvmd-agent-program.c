@@ -479,7 +479,7 @@ make_directory (DvmdAgentProgram *self, const char *parent, GError **error)
       g_autofree char *sessions = g_build_filename (parent, name, "sessions", NULL);
 
       self->directory = g_build_filename (parent, name, NULL);
-      /* Not that of the controller: if that has gone the DVM has, and nobody removes what would be left. */
+      /* The controller's own is not made anew: when it has gone the DVM has, and nobody would remove it. */
       if ((g_mkdir (self->directory, 0700) == 0 || errno == EEXIST)
           && (g_mkdir (sessions, 0700) == 0 || errno == EEXIST))
         return TRUE;

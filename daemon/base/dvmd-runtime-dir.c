@@ -233,7 +233,7 @@ try_lock (DvmdRuntimeDir *self, const char *name, GError **error)
 
   if (fd < 0)
     {
-      /* One who sweeps has removed the directory, or looks at the file at this moment. */
+      /* A sweep has removed the directory, or looks at the file at this moment. */
       if (errno == ENOENT || errno == EWOULDBLOCK)
         return LOCK_AGAIN;
       g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "cannot make a lock file in %s: %s", self->path,
@@ -367,7 +367,7 @@ dvmd_runtime_dir_release (DvmdRuntimeDir *self)
   g_autoptr (GError) error = NULL;
   g_autofree char *parent = g_path_get_dirname (self->path);
 
-  /* By the lock what is left is found later. */
+  /* The lock stays with what is left, which is found by it later. */
   if (!remove_all_but_lock (self, &error))
     g_message ("something is left in %s: %s", self->path, error->message);
   else if (is_file_of_name (self->dir_fd, LOCK, self->lock_fd))

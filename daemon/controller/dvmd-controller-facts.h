@@ -18,7 +18,7 @@ guint dvmd_facts_count_slots (DvmdNodePool *pool, DvmdNode *node);
 guint dvmd_facts_count_free_slots (DvmdNodePool *pool, DvmdNode *node);
 /* Slots of those of these nodes that are up. */
 guint dvmd_facts_count_slots_of (DvmdNodePool *pool, const char *const *names);
-/* Those of their slots are counted that are free. */
+/* Free slots of those of these nodes that are up. */
 guint dvmd_facts_count_free_slots_of (DvmdNodePool *pool, const char *const *names);
 /* (transfer full) (element-type guint): ranks of the job that are on that node, of all nodes with NULL */
 GArray *dvmd_facts_list_ranks (DvmdJob *job, DvmdNode *node);

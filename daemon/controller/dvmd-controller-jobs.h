@@ -24,7 +24,7 @@ void dvmd_controller_send_to_job (DvmdController *self, DvmdJob *job, DvmdMessag
 DvmdEnvironments *dvmd_controller_get_environments (DvmdController *self);
 
 /* dvmd-controller-jobs.c */
-/* Of a job whose processes are there; "" is all. NULL with an error */
+/* (transfer full): the ranks that a caller names of a job whose processes are there; "" is all. NULL with an error */
 DvmdIdSet *dvmd_controller_parse_ranks (DvmdController *self, DvmdJob *job, const char *ranks, GError **error);
 void dvmd_controller_signal (gpointer user_data, DvmdJob *job, int signal);
 void dvmd_controller_warn_job (gpointer user_data, DvmdJob *job, DvmdNode *node, gint64 when);

@@ -278,7 +278,7 @@ list_session_nodes (Query *query, int *status)
   return dvm_session_get_nodes (dvmd_session_get_record (session));
 }
 
-/* Of a node, an allocation, or all. */
+/* The slots of the node or of the allocation that is named, or of all nodes. */
 static GVariant *
 count_slots (Query *query, guint (*of_node) (DvmdNodePool *pool, DvmdNode *node),
              guint (*of_nodes) (DvmdNodePool *pool, const char *const *names), int *status)
@@ -814,11 +814,11 @@ measure (Query *query, ListMeasuring list, Answers *answers)
 }
 
 /*
- * Those that a key has no use for are passed over, as libpmix has it; but an answer of the whole DVM would be taken for
- * that of the place that was named.
+ * Qualifiers that a key has no use for are passed over, as libpmix has it. A node or an allocation is not: an answer of
+ * the whole DVM would be taken for that of the place.
  */
 static gboolean
-is_of_place (GVariant *dict, guint uses)
+heeds_places (GVariant *dict, guint uses)
 {
   for (gsize i = 0; i < G_N_ELEMENTS (qualifiers); i++)
     {
@@ -841,7 +841,7 @@ add_answer (Answers *answers, Query *query, const char *word, GVariant *dict)
   answer->status = read_qualifiers (query, dict);
   while (i < G_N_ELEMENTS (facts) && strcmp (facts[i].word, word) != 0)
     i++;
-  if (i == G_N_ELEMENTS (facts) || !is_of_place (dict, facts[i].uses))
+  if (i == G_N_ELEMENTS (facts) || !heeds_places (dict, facts[i].uses))
     answer->status = DVMD_PMIX_ERR_NOT_SUPPORTED;
   if (answer->status != DVMD_PMIX_SUCCESS || !has_room (query, 0, &answer->status))
     return;
@@ -872,7 +872,7 @@ handle_query (gpointer service, DvmdCall *call, GVariant *request)
   const char *word;
   GVariant *dict;
 
-  /* One of them may go through all jobs, or ask all nodes. */
+  /* A single question may go through all jobs, or ask all nodes. */
   if (g_variant_n_children (questions) > DVMD_PMIX_MOST_QUESTIONS)
     {
       dvmd_controller_answer (controller, call->id, DVMD_PMIX_ERR_OUT_OF_RESOURCE, NULL);

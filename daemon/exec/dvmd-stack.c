@@ -28,7 +28,7 @@
 /* Its exit status when it could show nothing; 1 is a stack that may lack frames. */
 #define STATUS_NOTHING 2
 
-/* Of a sentence of the tool. */
+/* Bytes of a sentence of the tool that are told. */
 #define MOST_OF_LINE 300
 
 #define YAMA "/proc/sys/kernel/yama/ptrace_scope"

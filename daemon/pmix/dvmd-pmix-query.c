@@ -44,8 +44,8 @@
 #define PMIX_QUERY_RESOLVE_PEERS "pmix.qry.peers"
 #endif
 
-/* Of what is known here and of what is asked for, in bytes: one message, and the library copies values several times.
- */
+/* Bytes of one query: qualifiers that go to the controller, and values that are known here, which the library copies
+ * several times. */
 #define MAX_BYTES (16 * 1024 * 1024)
 
 typedef struct
@@ -381,7 +381,7 @@ add_item (DvmdPmixServer *self, Asked *asked, const char *name, GVariant *qualif
     item.status = PMIX_ERR_NOT_SUPPORTED;
   else if (fault == PMIX_SUCCESS && key->get != NULL)
     take_known (self, asked, key, &item);
-  /* Those of one query have the same qualifiers, and each brings them along. */
+  /* The keys of a query share its qualifiers, which go along with each of them. */
   else if (fault == PMIX_SUCCESS && (asked->size += g_variant_get_size (qualifiers)) > MAX_BYTES)
     item.status = PMIX_ERR_OUT_OF_RESOURCE;
   else if (fault == PMIX_SUCCESS)

@@ -109,7 +109,7 @@ typedef enum
 
 /* How long the controller waits for USAGE: the kernel answers at once unless a process has hundreds of GiB (µs). */
 #define DVMD_USAGE_TIMEOUT (10 * G_TIME_SPAN_SECOND)
-/* And how long the agent keeps a USAGE_ASK that it has not begun with: then the answer would come too late. */
+/* The agent drops a USAGE_ASK that it has not begun with in this time (µs): the answer would come too late. */
 #define DVMD_USAGE_WAIT (DVMD_USAGE_TIMEOUT - G_TIME_SPAN_SECOND)
 
 typedef struct

@@ -118,7 +118,7 @@ typedef enum
 /* The most processes of a set that are listed, 260 bytes each in the library; of a larger one only the name is told. */
 #define DVMD_PMIX_MOST_MEMBERS 65536
 
-/* Of one query: more are not answered. */
+/* A query with more keys is not answered. */
 #define DVMD_PMIX_MOST_QUESTIONS 512
 
 /* Information of jobs and nodes, likewise. */

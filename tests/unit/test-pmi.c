@@ -521,7 +521,7 @@ test_held (World *world, gconstpointer data)
     dvmd_pmi_server_go_on (world->server, 0);
   assert_hears (world, 0, answer);
   assert_hears (world, 1, NULL);
-  /* It does not wait for what it needs. */
+  /* A rank that goes on without the answer to its init is refused. */
   say (world, 1, "cmd=get_maxes\n");
   assert_events (world, "lost 1\n");
   dvmd_pmi_server_go_on (world->server, 1);

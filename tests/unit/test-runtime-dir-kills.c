@@ -69,7 +69,7 @@ work_alone (Fixture *fixture)
   return there;
 }
 
-/* As the directory is after jobs. */
+/* The directory has in it what jobs leave. */
 static gboolean
 work_with_jobs (Fixture *fixture)
 {
@@ -88,7 +88,7 @@ work_sweeping (Fixture *fixture)
   return TRUE;
 }
 
-/* With something in it. */
+/* The owner is killed while something is in its directory. */
 static gboolean
 work_crashing (Fixture *fixture)
 {
