@@ -635,9 +635,9 @@ def _run_one(case, number):
             raise
         good = False
         print(f'not ok {number} {name}')
-        _print_diagnostics(traceback.format_exc())
         for dvm in case.dvms:
             _print_diagnostics(f'---- log of {" ".join(dvm.argv)}\n{dvm.log()[-20000:]}')
+        _print_diagnostics(traceback.format_exc())  # last: a long report is cut from above
     finally:
         case.clear()
     print(f'# {time.monotonic() - begin:.2f} s')
