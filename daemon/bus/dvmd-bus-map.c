@@ -210,7 +210,7 @@ read_options (Question *question, GVariant *dict, GError **error)
   if (question->topologies != NULL || (question->n_nodes == 0 && slots == NULL))
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-               "nodes and slots: they are of nodes that are only described, and need a topology");
+               "nodes: they and their slots are described only together with a topology, their hardware");
   return FALSE;
 }
 

@@ -187,6 +187,8 @@ def test_map():
         contains(here.cli("map", "--topology", "pu:1", "--topology", "pu:x", "--topology", none, "x").stderr, "topology: “pu:x” does not")
         contains(here.cli("map", "--topology", "foo 99999 bar:7x", "x").stderr, "topology: it is neither a description")
         contains(here.cli("map", "--topology", "core:5000 pu:1", "x").stderr, "topology: a node has 4096 hardware threads at most")
+        equal(here.cli("map", "--nodes", "3", "x").returncode, 2)
+        equal(here.cli("map", *["--topology", "pu:1"] * 65, "x").returncode, 2)
         for words in (["package:2,core"], ["pu:2", "--slots", "a"], ["pu:2", "--slots", ""], ["pu:2", "--nodes", "1000000"],
                       ["pu:4097"], ["pu:513"], ["numa:1(memory=1GB) core:64 pu:65"], ["core:4096 pu:1"], ["<topology>"], ["pu:2", "--bind-to", "crate"]):
             result = here.cli("map", "--topology", *words, "x")
