@@ -126,7 +126,7 @@ check_preloads (DvmAppSpec *self, const char *place, GError **error)
 static gboolean
 is_pset_name (const char *name)
 {
-  if (strlen (name) > MAX_PSET_NAME || !g_utf8_validate (name, -1, NULL))
+  if (*name == '\0' || strlen (name) > MAX_PSET_NAME || !g_utf8_validate (name, -1, NULL))
     return FALSE;
   for (const char *c = name; *c != '\0'; c = g_utf8_next_char (c))
     if (*c == ',' || g_unichar_iscntrl (g_utf8_get_char (c)))
@@ -134,14 +134,14 @@ is_pset_name (const char *name)
   return TRUE;
 }
 
-static gboolean
-check_pset (DvmAppSpec *self, const char *place, GError **error)
+gboolean
+_dvm_app_spec_check_pset (const char *name, const char *place, GError **error)
 {
   g_autofree char *shown = NULL;
 
-  if (self->pset == NULL || is_pset_name (self->pset))
+  if (name == NULL || is_pset_name (name))
     return TRUE;
-  shown = _dvm_words_show (self->pset);
+  shown = _dvm_words_show (name);
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
                _ ("%spset: “%s” is not the name of a process set: 1 to %d bytes of UTF-8 without commas and control "
                   "characters are wanted"),
@@ -155,7 +155,7 @@ _dvm_app_spec_validate (DvmAppSpec *self, const char *place, DvmHostsRead *read,
   if (!check_argv (self, place, error) || !check_environment (self, place, error))
     return FALSE;
   if (!check_directory (self->cwd, "cwd", place, error) || !check_preloads (self, place, error)
-      || !check_pset (self, place, error))
+      || !_dvm_app_spec_check_pset (self->pset, place, error))
     return FALSE;
   if (!is_utf8_list (self->hosts) || !is_utf8_list (self->unset_env))
     {

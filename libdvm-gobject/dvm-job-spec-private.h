@@ -158,6 +158,8 @@ DvmJobSpec *_dvm_job_spec_new_from_submit (GVariant *argv, GVariant *options, GE
 
 /* place: "" or "$." before "apps[1].env" and the like. */
 /* read: NULL: its hosts have been loaded, and are not read again. */
+/* name (nullable): of a process set; place: what the message begins with */
+gboolean _dvm_app_spec_check_pset (const char *name, const char *place, GError **error);
 gboolean _dvm_app_spec_validate (DvmAppSpec *self, const char *place, DvmHostsRead *read, GError **error);
 gboolean _dvm_job_spec_validate_at (DvmJobSpec *self, const char *place, GError **error);
 DvmJobSpec *_dvm_job_spec_new_from_variant_at (GVariant *apps, GVariant *options, const char *place, GError **error);

@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "dvmd-controller-events.h"
 #include "dvmd-services.h"
 #include "dvmd-controller-groups.h"
 #include "dvmd-controller-jobs.h"
@@ -391,6 +392,27 @@ handle_event (gpointer service, DvmdCall *call, GVariant *request)
     }
   g_variant_unref (event.details);
   dvmd_controller_answer (controller, call->id, status, NULL);
+}
+
+void
+dvmd_controller_tell_jobs (DvmdController *controller, GPtrArray *jobs, int status, GVariant *details)
+{
+  const DvmdCall nobody = { .nspace = (char *)"" };
+  g_autoptr (GHashTable) targets = g_hash_table_new_full (NULL, NULL, NULL, free_targets);
+  g_autoptr (GVariant) owned = g_variant_ref_sink (details);
+  Event event = {
+    .controller = controller,
+    .call = &nobody,
+    .status = status,
+    .details = owned,
+    .targets = targets,
+  };
+
+  for (guint i = 0; i < jobs->len; i++)
+    if (dvmd_job_is_launched (jobs->pdata[i]))
+      add_job (&event, jobs->pdata[i]);
+  add_tools (&event, ALL_AGENTS);
+  send_to_agents (&event);
 }
 
 /* ---- survivors ---- */

@@ -12,6 +12,7 @@
 
 #include "dvmd-controller-facts.h"
 #include "dvmd-controller-groups.h"
+#include "dvmd-controller-psets.h"
 #include "dvmd-controller-usage.h"
 #include "dvmd-core-sessions.h"
 
@@ -514,45 +515,10 @@ get_group_members (Query *query, int *status)
 
 /* ---- process sets ---- */
 
-/* Jobs that live and have been placed: the one that is asked for, or all. */
-static GPtrArray *
-list_jobs_with_procs (Query *query)
-{
-  GPtrArray *jobs = dvmd_core_list_jobs (query->core, FALSE);
-
-  for (guint i = jobs->len; i-- > 0;)
-    if (dvmd_job_get_procs (jobs->pdata[i]) == NULL || (query->job != NULL && query->job != jobs->pdata[i]))
-      g_ptr_array_remove_index (jobs, i);
-  return jobs;
-}
-
-/* Names of sets, each once; they are of the jobs, which live longer. */
-static GPtrArray *
-list_psets (GPtrArray *jobs)
-{
-  g_autoptr (GHashTable) seen = g_hash_table_new (g_str_hash, g_str_equal);
-  GPtrArray *names = g_ptr_array_new ();
-
-  for (guint i = 0; i < jobs->len; i++)
-    {
-      DvmJobSpec *spec = dvmd_job_get_spec (jobs->pdata[i]);
-
-      for (guint k = 0; k < dvm_job_spec_get_n_apps (spec); k++)
-        {
-          const char *name = dvm_app_spec_get_pset (dvm_job_spec_get_app (spec, k));
-
-          if (name != NULL && g_hash_table_add (seen, (gpointer)name))
-            g_ptr_array_add (names, (gpointer)name);
-        }
-    }
-  return names;
-}
-
 static GVariant *
 get_psets (Query *query, int *status)
 {
-  g_autoptr (GPtrArray) jobs = list_jobs_with_procs (query);
-  g_autoptr (GPtrArray) names = list_psets (jobs);
+  g_autoptr (GPtrArray) names = dvmd_controller_list_psets (query->controller, query->job);
 
   return join (names);
 }
@@ -560,58 +526,23 @@ get_psets (Query *query, int *status)
 static GVariant *
 get_num_psets (Query *query, int *status)
 {
-  g_autoptr (GPtrArray) jobs = list_jobs_with_procs (query);
-  g_autoptr (GPtrArray) names = list_psets (jobs);
+  g_autoptr (GPtrArray) names = dvmd_controller_list_psets (query->controller, query->job);
 
   return g_variant_new ("(t)", (guint64)names->len);
-}
-
-static gboolean
-has_pset (DvmJobSpec *spec, const char *name)
-{
-  for (guint i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
-    if (g_strcmp0 (dvm_app_spec_get_pset (dvm_job_spec_get_app (spec, i)), name) == 0)
-      return TRUE;
-  return FALSE;
-}
-
-/* Returns: how many the job has in that set */
-static guint
-add_members (Query *query, DvmdJob *job, GVariantBuilder *builder)
-{
-  DvmJobSpec *spec = dvmd_job_get_spec (job);
-  DvmdProcTable *procs = dvmd_job_get_procs (job);
-  const char *nspace = dvm_job_get_nspace (dvmd_job_get_record (job));
-  guint n = 0;
-
-  if (!has_pset (spec, query->pset))
-    return 0;
-  for (guint rank = 0; rank < procs->n_rows; rank++)
-    {
-      DvmAppSpec *app = dvm_job_spec_get_app (spec, dvmd_proc_table_row (procs, rank)->app);
-
-      if (g_strcmp0 (dvm_app_spec_get_pset (app), query->pset) != 0)
-        continue;
-      if (++n <= MAX_ROWS)
-        g_variant_builder_add (builder, "(su)", nspace, rank);
-    }
-  return n;
 }
 
 static GVariant *
 get_pset_members (Query *query, int *status)
 {
-  g_autoptr (GPtrArray) jobs = query->pset != NULL ? list_jobs_with_procs (query) : NULL;
-  g_auto (GVariantBuilder) builder = G_VARIANT_BUILDER_INIT (G_VARIANT_TYPE ("a(su)"));
-  guint64 n = 0;
+  g_auto (GVariantBuilder) members = G_VARIANT_BUILDER_INIT (G_VARIANT_TYPE ("a(su)"));
+  guint64 n;
 
-  if (jobs == NULL)
+  if (query->pset == NULL)
     return fail (status, DVMD_PMIX_ERR_BAD_PARAM);
-  for (guint i = 0; i < jobs->len && n <= MAX_ROWS; i++)
-    n += add_members (query, jobs->pdata[i], &builder);
+  n = dvmd_controller_list_pset_members (query->controller, query->pset, query->job, &members, MAX_ROWS);
   if (n == 0)
     return fail (status, DVMD_PMIX_ERR_NOT_FOUND);
-  return n <= MAX_ROWS ? g_variant_builder_end (&builder) : fail (status, DVMD_PMIX_ERR_OUT_OF_RESOURCE);
+  return n <= MAX_ROWS ? g_variant_builder_end (&members) : fail (status, DVMD_PMIX_ERR_OUT_OF_RESOURCE);
 }
 
 enum

@@ -89,6 +89,7 @@ typedef struct
   SERVICE (groups)                                                                                                     \
   SERVICE (stacks)                                                                                                     \
   SERVICE (usage)                                                                                                      \
+  SERVICE (psets)                                                                                                      \
   SERVICE (query)                                                                                                      \
   SERVICE (input)                                                                                                      \
   SERVICE (events)                                                                                                     \

@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Clients and tools that end, signal or stop jobs: which of PMIx's directives says so, and the status taken back.
+ * Clients and tools that end, signal or stop jobs, or define process sets: which of PMIx's directives says so, and the
+ * status taken back.
  */
 
 #include "config.h"
@@ -19,20 +20,30 @@
 
 #include <string.h>
 
-/* Upstream's name, of later than the library at hand. */
+/* Upstream's names, of later than the library at hand. */
 #ifndef PMIX_JOB_CTRL_SEP
 #define PMIX_JOB_CTRL_SEP "pmix.jctrl.sep"
 #endif
 
+#ifndef PMIX_JOB_CTRL_DEFINE_PSET
+#define PMIX_JOB_CTRL_DEFINE_PSET "pmix.jctrl.defpset"
+#endif
+
 #define CONTROL_KEYS "pmix.jctrl."
+#define DEFINE_PSET  "define-pset"
 
 static const struct
 {
   const char *key;
   const char *operation;
 } operations[] = {
-  { PMIX_JOB_CTRL_KILL, "kill" },   { PMIX_JOB_CTRL_TERMINATE, "terminate" }, { PMIX_JOB_CTRL_SIGNAL, "signal" },
-  { PMIX_JOB_CTRL_PAUSE, "pause" }, { PMIX_JOB_CTRL_RESUME, "resume" },       { PMIX_JOB_CTRL_SEP, "separate" },
+  { PMIX_JOB_CTRL_KILL, "kill" },
+  { PMIX_JOB_CTRL_TERMINATE, "terminate" },
+  { PMIX_JOB_CTRL_SIGNAL, "signal" },
+  { PMIX_JOB_CTRL_PAUSE, "pause" },
+  { PMIX_JOB_CTRL_RESUME, "resume" },
+  { PMIX_JOB_CTRL_SEP, "separate" },
+  { PMIX_JOB_CTRL_DEFINE_PSET, DEFINE_PSET },
 };
 
 void
@@ -68,9 +79,10 @@ take_other (const pmix_info_t *info, GError **error)
 static gboolean
 take_operation (DvmdPmixControl *control, const pmix_info_t *info, const char *operation, GError **error)
 {
+  gboolean has_value = strcmp (operation, "signal") == 0 || strcmp (operation, DEFINE_PSET) == 0;
   guint32 number;
 
-  if (strcmp (operation, "signal") != 0 && !PMIX_INFO_TRUE (info))
+  if (!has_value && !PMIX_INFO_TRUE (info))
     return TRUE;
   if (control->operation != NULL)
     {
@@ -79,8 +91,10 @@ take_operation (DvmdPmixControl *control, const pmix_info_t *info, const char *o
       return FALSE;
     }
   control->operation = operation;
-  if (strcmp (operation, "signal") != 0)
+  if (!has_value)
     return TRUE;
+  if (strcmp (operation, DEFINE_PSET) == 0)
+    return (control->pset = dvmd_pmix_read_text (info, error)) != NULL;
   if (!dvmd_pmix_read_number (info, &number, error))
     return FALSE;
   control->signum = (int)MIN (number, G_MAXINT);
@@ -90,7 +104,7 @@ take_operation (DvmdPmixControl *control, const pmix_info_t *info, const char *o
 gboolean
 dvmd_pmix_read_control (const pmix_info_t *info, gsize n, DvmdPmixControl *control, GError **error)
 {
-  *control = (DvmdPmixControl){ NULL, 0 };
+  *control = (DvmdPmixControl){ 0 };
   for (gsize i = 0; i < n; i++)
     {
       const char *operation = find_operation (&info[i]);
@@ -100,8 +114,9 @@ dvmd_pmix_read_control (const pmix_info_t *info, gsize n, DvmdPmixControl *contr
     }
   if (control->operation != NULL)
     return TRUE;
-  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-               "Nothing is asked for: to kill, terminate, signal, pause, resume or separate");
+  g_set_error (
+      error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+      "Nothing is asked for: to kill, terminate, signal, pause, resume or separate, or to define a process set");
   return FALSE;
 }
 
@@ -121,11 +136,16 @@ dvmd_pmix_server_control (DvmdPmixServer *self, const pmix_proc_t *proc, const D
   g_autoptr (GError) error = NULL;
   GVariant *request = NULL;
   DvmdPmixControl control;
+  gboolean good;
 
   if (dvmd_pmix_server_refuse_stranger (self, proc, &call))
     return;
-  if (dvmd_pmix_read_control (info, n_info, &control, &error))
+  good = dvmd_pmix_read_control (info, n_info, &control, &error);
+  if (good && control.pset != NULL)
+    request = g_variant_new ("(@a(su)s)", dvmd_pmix_procs_to_variant (targets, n_targets), control.pset);
+  else if (good)
     request = g_variant_new ("(@a(su)si)", dvmd_pmix_procs_to_variant (targets, n_targets), control.operation,
                              control.signum);
-  dvmd_pmix_server_call (self, &call, DVMD_CALL_JOB_CONTROL, proc, request, error);
+  dvmd_pmix_server_call (self, &call, control.pset != NULL ? DVMD_CALL_DEFINE_PSET : DVMD_CALL_JOB_CONTROL, proc,
+                         request, error);
 }

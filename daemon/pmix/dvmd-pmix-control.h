@@ -12,6 +12,7 @@ typedef struct
 {
   const char *operation; /* as in DVMD_CALL_JOB_CONTROL */
   int signum;
+  const char *pset; /* (nullable): one is defined, and there is no operation */
 } DvmdPmixControl;
 
 gboolean dvmd_pmix_read_control (const pmix_info_t *info, gsize n, DvmdPmixControl *control, GError **error);

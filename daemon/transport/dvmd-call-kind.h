@@ -18,6 +18,7 @@ G_BEGIN_DECLS
  *              DVMD_SPAWN_INFO and the next ones, which no other way of submitting has
  * JOB_CONTROL  ([(nspace, rank)], operation, signal): (). Operations: "kill", "terminate", "signal", "pause",
  *              "resume", "separate". Without targets the job of the caller; of a tool: the DVM
+ * DEFINE_PSET  ([(nspace, rank)], name): (). Without members the job of the caller
  * DATA         (DvmdPmixDataOp, uid, gid, request): ([(nspace, rank, key, packed value)])
  * LOG          ([(DvmdLogChannel, syslog priority, text)]): ()
  * QUERY        ([(word, qualifiers)]): ([(status, value)]). Qualifiers are nspace, rank, node, alloc-id,
@@ -34,6 +35,7 @@ G_BEGIN_DECLS
   CALL (ALLOCATE, "change the nodes of the DVM", "(sa{sv})", "(ssu)")                                                  \
   CALL (SPAWN, "start a job", "(aa{sv}a{sv}uu)", "(s)")                                                                \
   CALL (JOB_CONTROL, "control jobs", "(a(su)si)", "()")                                                                \
+  CALL (DEFINE_PSET, "define a process set", "(a(su)s)", "()")                                                         \
   CALL (DATA, "publish or look up", "(uuua{sv})", "(a(susay))")                                                        \
   CALL (LOG, "log something", "(a(uus))", "()")                                                                        \
   CALL (QUERY, "know something", "(a(sa{sv}))", "(a(iv))")                                                             \

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Process sets: what processes know of those of their job, what a query answers on each node, and who is told of them."""
 
+import glob
 import os
 import subprocess
 
@@ -12,6 +13,8 @@ EVENTS = os.environ.get('DVM_TEST_PMIX_EVENTS', '')
 SPAWN = os.environ.get('DVM_TEST_PMIX_ALLOC', '')
 CLI = os.path.join(os.environ['DVM_TEST_BUILD'], 'cli', 'dvm-cli')
 BAD_PARAM = -27
+EXISTS = '-11'
+NOT_FOUND = '-46'
 NAME, MEMBERS = 'pmix.pset.nm', 'pmix.pset.mems'
 NUMBER, NAMES, MEMBERSHIP = 'pmix.qry.psetnum', 'pmix.qry.psets', 'pmix.qry.pmems'
 DEFINE, DELETE = '-55', '-56'
@@ -138,7 +141,7 @@ class Processes(Case):
             self.assertIn(why, result.stderr)
 
 
-class Events(Case):
+class EventsCase(Case):
     client = EVENTS
 
     def listen(self, dvm, name, *words, host='node1', **options):
@@ -146,6 +149,8 @@ class Events(Case):
         self.wait_for(name)
         return job
 
+
+class Events(EventsCase):
     def test_events(self):
         """The processes of the job, also those that register late, and others of its nodes; once each, and nobody elsewhere."""
         dvm = self.nodes(3, ['pmix-servers=2'])
@@ -181,6 +186,77 @@ class Events(Case):
             self.say(job)
         self.assertEqual([(line.split()[1], line.split('pset=')[1][0]) for line in self.say(other)],
                          [(DEFINE, 'a'), (DEFINE, 'a'), (DEFINE, 'b'), (DELETE, 'a'), (DELETE, 'b')])
+
+
+class Defined(EventsCase):
+    """By PMIx_Job_control()."""
+
+    def start_tool(self, dvm, program, *words, node='node1'):
+        pattern = os.path.join(dvm.runtime, '**', f'pmix.{node}.tool')
+        dvmtest.wait_until(lambda: glob.glob(pattern, recursive=True), 'the way in for tools')
+        file = sorted(glob.glob(pattern, recursive=True), key=len)[0]
+        tool = subprocess.Popen([program, '--tool', file, *words], stdout=subprocess.PIPE, text=True,
+                                env={key: value for key, value in os.environ.items() if key != 'G_DEBUG'})
+        self.addCleanup(tool.stdout.close)
+        self.addCleanup(tool.kill)
+        return tool
+
+    def lines_of(self, tool):
+        """What it has said, when it has ended well."""
+        out = tool.communicate(timeout=dvmtest.LIMIT)[0]
+        self.assertEqual(tool.returncode, 0, out)
+        return out.splitlines()
+
+    def tool(self, dvm, *words):
+        return self.lines_of(self.start_tool(dvm, SPAWN, *words))[1:]
+
+    def test_own_job(self):
+        """Without members it is the caller's job; what is no name, or is one already, is refused; the set goes with the job."""
+        dvm = self.nodes(2)
+        held = self.hold(dvm, 'held', {'pset': 'ice'})
+        names = ['ocean', 'ocean', 'ice', 'a,b', 'x' * 512]
+        job, said, _ = dvm.start([SPAWN, *(word for name in names for word in ('control', f'pset={name}', 'none')), 'stay'],
+                                 np=2, hosts=['node1:1,node2:1'])
+        dvmtest.wait_until(lambda: said.data.count(b'stays') == 2, 'all answers')
+        first, second = ([line.split()[2] for line in said.data.decode().splitlines() if line.startswith(f'{rank} control')] for rank in (0, 1))
+        self.assertEqual(sorted((first[0], second[0])), sorted(('0', EXISTS)))
+        for rank in (first, second):
+            self.assertEqual(rank[1:], [EXISTS, EXISTS, str(BAD_PARAM), str(BAD_PARAM)])
+        self.assertEqual(self.ask(dvm, 'query', MEMBERSHIP, 'pset=ocean', 'query', NUMBER, 'query', NAMES, 'query', NAMES, f'nspace={held.nspace}', host='node2'),
+                         [f'query SUCCESS [{MEMBERSHIP} 0 1]', 'query SUCCESS [pmix.qry.psetnum 2]', 'query SUCCESS [pmix.qry.psets ice,ocean]',
+                          'query SUCCESS [pmix.qry.psets ice]'])
+        job.cancel()
+        job.wait()
+        self.assertEqual(self.ask(dvm, 'query', MEMBERSHIP, 'pset=ocean', 'query', NAMES), ['query NOT-FOUND', 'query SUCCESS [pmix.qry.psets ice]'])
+        self.touch('held')
+        self.say(held)
+
+    def test_of_several_jobs(self):
+        """By a tool: each job is told once, others are not; members leave with their jobs, and the set with the last."""
+        dvm = self.nodes(3, ['elastic=true'])
+        one, two = (self.listen(dvm, f'up-{name}', 'await', DEFINE, '1', 'touch', self.path(f'told-{name}'), 'file', self.path(name), np=2, host=host)
+                    for name, host in (('one', 'node1:2'), ('two', 'node2:1,node3:1')))
+        stranger = self.listen(dvm, 'up-stranger', 'file', self.path('over'), host='node2')
+        watcher = self.start_tool(dvm, EVENTS, 'on', f'{DEFINE},{DELETE}', 'touch', self.path('watches'), 'await', DELETE, node='node3')
+        self.wait_for('watches')
+        self.assertEqual(self.tool(dvm, 'control', 'pset=mixed', f'{one.nspace}.1,{two.nspace},{one.nspace}.1', 'control', 'pset=no', 'none',
+                                   'control', 'pset=no', 'nobody', 'control', 'pset=no', f'{one.nspace}.0,{one.nspace}.2'),
+                         ['0 control 0', *[f'0 control {NOT_FOUND}'] * 3])
+        self.wait_for('told-one', 'told-two')
+        members = f'{one.nspace}.1,{two.nspace}.0,{two.nspace}.1'
+        asks = ['query', MEMBERSHIP, 'pset=mixed', 'query', MEMBERSHIP, 'pset=mixed', f'nspace={one.nspace}']
+        self.assertEqual(self.ask(dvm, *asks, host='node3'), [f'query SUCCESS [{MEMBERSHIP} 1 0 1]', f'query SUCCESS [{MEMBERSHIP} 1]'])
+        self.touch('one')
+        lines = self.say(one)
+        self.assertEqual(len(lines), 2, lines)
+        self.assertTrue(all(line.split('pset=')[1].startswith(f'mixed members={members}') or f'members=1,{two.nspace}' in line for line in lines), lines)
+        self.assertEqual(self.ask(dvm, *asks[:3]), [f'query SUCCESS [{MEMBERSHIP} 0 1]'])
+        self.touch('two')
+        self.assertEqual(len(self.say(two)), 2)
+        self.assertEqual([line.split(' from ')[0].split()[1] for line in self.lines_of(watcher)], [DEFINE, DELETE])
+        self.assertEqual(self.ask(dvm, 'query', NUMBER), ['query SUCCESS [pmix.qry.psetnum 0]'])
+        self.touch('over')
+        self.assertEqual(self.say(stranger), [])
 
 
 if __name__ == '__main__':

@@ -20,7 +20,8 @@
  *   parent               who has spawned this one
  *   jobs                 from now on the start and the end of what it has spawned is told
  *   ended NSPACE         wait for the end of that one
- *   control OPERATION[+OPERATION...] TARGET   kill, term, signal=N, pause, resume, separate; NSPACE[.RANK] or none
+ *   control OPERATION[+OPERATION...] TARGET[,TARGET...]   kill, term, signal=N, pause, resume, separate, pset=NAME;
+ *                        NSPACE[.RANK] or none
  *   push TARGET TEXT COUNT   PMIx_IOF_push() so often; COUNT 0: the end
  *   pull out+err[/KEY] TARGET[,TARGET...]   PMIx_IOF_pull(), with that directive
  *   gate PATH            what comes of it is not read until that file is there

@@ -23,6 +23,7 @@
 #define SPAWN_TARGET    "pmix.spwn.tgt"
 #define SPAWN_CHILD_SEP "pmix.spchildsep"
 #define JOB_CTRL_SEP    "pmix.jctrl.sep"
+#define JOB_CTRL_PSET   "pmix.jctrl.defpset"
 /* Older ones do not. */
 #ifndef PMIX_COLOCATE_PROCS
 #define PMIX_COLOCATE_PROCS    "pmix.colproc"
@@ -367,7 +368,7 @@ pmix_print_status (const char *what, pmix_status_t status)
   funlockfile (stdout);
 }
 
-/* control OPERATION[+OPERATION...] TARGET */
+/* control OPERATION[+OPERATION...] TARGET[,TARGET...] */
 static int
 do_control (const char *words, const char *target)
 {
@@ -385,26 +386,33 @@ do_control (const char *words, const char *target)
   pmix_info_t *results = NULL;
   size_t n_results = 0;
   size_t n = 0;
-  pmix_proc_t proc;
-  size_t n_targets = pmix_read_target (target, &proc);
+  char *targets = strdup (target);
+  char *next = targets;
+  pmix_proc_t procs[8];
+  size_t n_targets = 0;
   pmix_status_t status;
 
+  for (char *word = strtok_r (next, ",", &next); word != NULL && n_targets < 8; word = strtok_r (NULL, ",", &next))
+    n_targets += pmix_read_target (word, &procs[n_targets]);
   for (char *word = strtok_r (rest, "+", &rest); word != NULL && n < 4; word = strtok_r (NULL, "+", &rest))
     {
       int number = strncmp (word, "signal=", 7) == 0 ? atoi (word + 7) : 0;
 
       if (number != 0)
         PMIX_INFO_LOAD (&info[n++], PMIX_JOB_CTRL_SIGNAL, &number, PMIX_INT);
+      if (strncmp (word, "pset=", 5) == 0)
+        PMIX_INFO_LOAD (&info[n++], JOB_CTRL_PSET, word + 5, PMIX_STRING);
       for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++)
         if (strcmp (keys[i].word, word) == 0)
           PMIX_INFO_LOAD (&info[n++], keys[i].key, NULL, PMIX_BOOL);
     }
-  status = PMIx_Job_control (n_targets > 0 ? &proc : NULL, n_targets, info, n, &results, &n_results);
+  status = PMIx_Job_control (n_targets > 0 ? procs : NULL, n_targets, info, n, &results, &n_results);
   /* A request that is done at once is as good. */
   pmix_print_status ("control", status == PMIX_OPERATION_SUCCEEDED ? PMIX_SUCCESS : status);
   if (results != NULL)
     PMIX_INFO_FREE (results, n_results);
   free (copy);
+  free (targets);
   return 3;
 }
 

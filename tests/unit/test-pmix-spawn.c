@@ -15,8 +15,9 @@
 #include "dvmd-pmix-spawn.h"
 #include "dvmd-pmix-read.h"
 
-#define SPAWN_TARGET "pmix.spwn.tgt"
-#define JOB_CTRL_SEP "pmix.jctrl.sep"
+#define SPAWN_TARGET  "pmix.spwn.tgt"
+#define JOB_CTRL_SEP  "pmix.jctrl.sep"
+#define JOB_CTRL_PSET "pmix.jctrl.defpset"
 
 typedef struct
 {
@@ -555,6 +556,14 @@ test_control (Request *self, gconstpointer data)
   assert_control (&self->app, "separate", 0);
   dvmd_pmix_info_add_string (&self->app, PMIX_JOB_CTRL_RESTART, "point");
   assert_control_refused (&self->app, DVM_ERROR_NOT_SUPPORTED);
+  dvmd_pmix_info_clear (&self->app);
+  dvmd_pmix_info_add_flag (&self->app, JOB_CTRL_PSET, TRUE);
+  assert_control_refused (&self->app, DVM_ERROR_BAD_PARAM);
+  dvmd_pmix_info_clear (&self->app);
+  dvmd_pmix_info_add_string (&self->app, JOB_CTRL_PSET, "ocean");
+  assert_control (&self->app, "define-pset", 0);
+  dvmd_pmix_info_add_flag (&self->app, PMIX_JOB_CTRL_KILL, TRUE);
+  assert_control_refused (&self->app, DVM_ERROR_BAD_PARAM);
 }
 
 int
