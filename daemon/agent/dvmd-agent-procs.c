@@ -470,7 +470,6 @@ dvmd_agent_procs_unseen (DvmdAgentJob *job)
     }
 }
 
-/* The input of one that is started again has been read, in part or whole: it finds the end of the file. */
 static DvmdPipesFlags
 pipes_flags (DvmdAgentJob *job, DvmdLocalProc *proc)
 {
@@ -481,7 +480,7 @@ pipes_flags (DvmdAgentJob *job, DvmdLocalProc *proc)
   /* One terminal, that of the rank that reads from it. */
   if (job->options.pty && (job->options.stdin_target == DVMD_NO_STDIN ? proc->rank == 0 : flags != 0))
     flags = DVMD_PIPES_PTY;
-  return proc->n_restarts > 0 ? flags & ~DVMD_PIPES_STDIN : flags;
+  return flags;
 }
 
 static void
@@ -594,6 +593,7 @@ start_proc (DvmdAgentJob *job, DvmdLocalProc *proc, int *exit_code, GError **err
   proc->restart.started_at = dvmd_clock_monotonic (dvmd_agent_get_parts (job->agent)->clock);
   g_hash_table_insert (job->run->by_pid, GINT_TO_POINTER (pid), proc);
   dvmd_pipes_start (pipes);
+  /* The input of one that is started again has been read, in part or whole. */
   if (proc->n_restarts > 0)
     dvmd_pipes_close_stdin (pipes);
   dvmd_local_proc_started (proc, pid);

@@ -63,7 +63,8 @@ class Restarts(dvmtest.Case):
             path = os.path.join(dvm.place, 'read')
             # Linux drops what a terminal still holds when its session leader ends: the first process stays until its words have come.
             script = f'read line; echo "got $line"; test $DVM_RESTART = 1 && exit; until test -e {path}; do sleep 0.01; done; exit 1'
-            job, out, err = dvm.start(['sh', '-c', script], stdin=b'a\nb\n' * 1000, np=1, personality='plain', max_restarts=1, **options)
+            # More than the first process, and what is before it, can hold.
+            job, out, err = dvm.start(['sh', '-c', script], stdin=b'a\nb\n' * 500000, np=1, personality='plain', max_restarts=1, **options)
             wait_until(lambda: b'got a' in out.data, 'the words of the first process')
             open(path, 'w').close()
             result = job.wait()

@@ -125,6 +125,9 @@ class Survivors(dvmtest.Case):
                     pids.append(leftovers.get_parent(pids[-1]))
                 self.assertEqual(len(pids), 4)
                 last = pids.pop(left)
+                # None of them has the time to do something about the end of another.
+                for pid in pids:
+                    os.kill(pid, signal.SIGSTOP)
                 for pid in pids[::order]:
                     # The end of one may be that of the next, before it is its turn.
                     with contextlib.suppress(ProcessLookupError):
