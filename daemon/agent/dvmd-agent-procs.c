@@ -179,8 +179,11 @@ close_not_started (DvmdAgentJob *job)
     {
       DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
 
-      if (!(proc->flags & DVMD_PROC_LAUNCHED))
-        dvmd_agent_close_pmi (job, proc);
+      if (proc->flags & DVMD_PROC_LAUNCHED)
+        continue;
+      if (job->registered)
+        dvmd_pmix_deregister_client (dvmd_agent_get_pmix (job->agent), job->local->nspace, proc->rank);
+      dvmd_agent_close_pmi (job, proc);
     }
 }
 

@@ -90,7 +90,7 @@ expect_agent (Fence *self, guint agent)
   return !dvmd_controller_is_lost (self->all->controller, agent);
 }
 
-/* FALSE: one of them is lost, or there is no such rank (any more). */
+/* FALSE: one of them is lost, or there is no such rank (any more); all of a job have none that has ended. */
 static gboolean
 expect_agents (Fence *self, DvmdJob *job, guint32 rank)
 {
@@ -104,6 +104,8 @@ expect_agents (Fence *self, DvmdJob *job, guint32 rank)
       return rank < procs->n_rows && dvmd_proc_table_row (procs, rank)->state < DVM_PROC_STATE_UNTERMINATED
              && expect_agent (self, dvmd_proc_table_row (procs, rank)->node);
     }
+  if (dvm_job_get_num_terminated (dvmd_job_get_record (job)) > 0)
+    return FALSE;
   agents = dvmd_map_get_nodes (dvmd_job_get_map (job));
   for (guint i = 0; i < agents->len; i++)
     if (!expect_agent (self, g_array_index (agents, guint, i)))
@@ -296,7 +298,7 @@ waits_for (const Fence *self, const char *nspace, guint32 rank, guint agent)
     return FALSE;
   g_variant_iter_init (&iter, self->participants);
   while (g_variant_iter_next (&iter, "(&su)", &name, &number))
-    if (number == rank && g_str_equal (name, nspace))
+    if ((number == rank || number == DVMD_PMIX_RANK_WILDCARD) && g_str_equal (name, nspace))
       return TRUE;
   return FALSE;
 }

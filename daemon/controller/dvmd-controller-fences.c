@@ -142,6 +142,27 @@ job_killed (gpointer service, DvmdJob *job)
 
 /* The survivors go on without the tree: fences of all are refused then, and those of others are not. */
 static void
+leave_tree (TreeFences *self, guint32 job, JobFences *fences)
+{
+  fences->ended = TRUE;
+  tell_result (self, job, DVMD_FENCE_ALL, DVMD_PMIX_ERR_LOST_CONNECTION, no_data ());
+}
+
+/* A rank that was alone on its node, or has never connected there, is missed by nobody else. */
+static void
+proc_ended (gpointer service, DvmdJob *job, guint32 rank)
+{
+  JobFences *fences = g_hash_table_lookup (((TreeFences *)service)->jobs, GUINT_TO_POINTER (dvmd_job_get_id (job)));
+
+  if (fences == NULL || fences->ended)
+    return;
+  /* That is how each rank of a job ends that needs all of them. */
+  if (dvmd_job_is_recoverable (job)
+      || dvmd_proc_table_row (dvmd_job_get_procs (job), rank)->state != DVM_PROC_STATE_TERMINATED)
+    leave_tree (service, dvmd_job_get_id (job), fences);
+}
+
+static void
 agent_gone (gpointer service, guint rank)
 {
   TreeFences *self = service;
@@ -158,8 +179,7 @@ agent_gone (gpointer service, guint rank)
       if (fences->ended || job == NULL || dvmd_job_get_map (job) == NULL
           || dvmd_map_count_on_node (dvmd_job_get_map (job), rank) == 0)
         continue;
-      fences->ended = TRUE;
-      tell_result (self, GPOINTER_TO_UINT (id), DVMD_FENCE_ALL, DVMD_PMIX_ERR_LOST_CONNECTION, no_data ());
+      leave_tree (self, GPOINTER_TO_UINT (id), fences);
     }
 }
 
@@ -219,6 +239,7 @@ const DvmdService dvmd_tree_fences_service = {
   .handlers = handlers,
   .job_killed = job_killed,
   .job_ended = job_ended,
+  .proc_ended = proc_ended,
   .agent_gone = agent_gone,
   .add_statistics = add_statistics,
 };

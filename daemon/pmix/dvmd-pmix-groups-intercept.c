@@ -9,8 +9,8 @@
  * members of the first group of a name for all later ones. A group whose name is that of a namespace, or empty, takes
  * the fences of that namespace, or all, to its members.
  *
- * This file alone knows the inside of the library: it is built where the headers of that are installed, and does
- * nothing with another version than theirs.
+ * This file and dvmd-pmix-missed.c alone know the inside of the library: it is built where the headers of that are
+ * installed, and does nothing with another version than theirs.
  */
 
 #include "config.h"

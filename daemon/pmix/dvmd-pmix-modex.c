@@ -13,6 +13,7 @@
 #include "dvm.h"
 #include "dvmd-pmix-forget.h"
 #include "dvmd-pmix-inner.h"
+#include "dvmd-pmix-missed.h"
 #include "dvmd-pmix-private.h"
 
 #include <string.h>
@@ -207,6 +208,7 @@ dvmd_pmix_server_note_gone (DvmdPmixServer *self, const char *nspace, guint32 ra
     return;
   g_hash_table_insert (job->gone, GUINT_TO_POINTER (rank), GINT_TO_POINTER (FALSE));
   PMIX_LOAD_PROCID (&proc, nspace, rank);
+  dvmd_pmix_miss (&proc);
   g_hash_table_iter_init (&iter, self->tasks);
   while (g_hash_table_iter_next (&iter, &task, NULL))
     if (wants (task, &proc))

@@ -55,6 +55,27 @@ class Survivors(dvmtest.Case):
                 self.assertIn(f'{rank}: without 1\n', text)
                 self.assertIn(f'{rank}: others SUCCESS\n', text)
 
+    def test_never_comes(self):
+        """Fences of the job fail, each for all, when a rank could not be started, or has ended before they begin or while they wait."""
+        late = os.path.join(self.place(), 'late')
+        os.mkfifo(late)
+        shapes = ((3, ()), (2, ('nodes=2',)), (2, ('nodes=2', 'radix=2')), (1, ('nodes=4',)), (1, ('nodes=4', 'radix=2')))
+        for slots, settings in shapes:
+            dvm = self.dvm(slots=slots, settings=settings)
+            n = 2 if slots == 3 else 3
+            ends = [['/no/such/program'], ['true'], ['sh', '-c', f'read line <{late}']]
+            # The library of a node says something else of the first fence when one of its own has gone that had connected.
+            ends += [[CLIENT, 'die-first']] * (slots == 1)
+            for end in ends:
+                job, out, _ = dvm.start([], apps=({'argv': [CLIENT, 'fences'], 'np': n}, {'argv': end, 'np': 1}), recoverable=True)
+                dvmtest.wait_until(lambda o=out: o.data.count(b'ready') == n, 'all are ready')
+                if late in end[-1]:
+                    with open(late, 'w', encoding='utf-8') as stream:
+                        stream.write('\n')
+                dvmtest.wait_until(lambda o=out: o.data.count(b'fence LOST-CONNECTION') == 2 * n,
+                                   f'{n} ranks to be told twice, {slots} {settings} {end}: {out.data}')
+                job.wait()
+
     def test_output_of_the_others(self):
         """While all write a node is lost, also one through which others send: these are heard whole, the lost one up to some byte."""
         lines = 40000

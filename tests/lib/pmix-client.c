@@ -179,6 +179,28 @@ do_die_first (void)
   return 0;
 }
 
+/* Statuses of fences of the job, of which one rank never comes: the second begins when the first has failed. */
+static int
+do_fences (void)
+{
+  printf ("%u: ready\n", self.rank);
+  for (int turn = 0; turn < 2; turn++)
+    {
+      pmix_status_t status;
+
+      fflush (stdout);
+      status = fence (true);
+
+#if PMIX_NUMERIC_VERSION >= 0x00040209
+      /* Their server tells the status of a fence to the first who came, and success to the others. */
+      if (status == PMIX_SUCCESS)
+        status = PMIX_ERR_LOST_CONNECTION;
+#endif
+      printf ("%u: fence %s\n", self.rank, pmix_status_word (status));
+    }
+  return 0;
+}
+
 static int
 do_abort (void)
 {
@@ -432,6 +454,8 @@ run (int argc, char **argv)
     return do_die (true);
   if (strcmp (verb, "die-first") == 0)
     return do_die_first ();
+  if (strcmp (verb, "fences") == 0)
+    return do_fences ();
   if (strcmp (verb, "remote") == 0)
     return do_remote ();
   if (strcmp (verb, "abort") == 0)
