@@ -78,8 +78,9 @@ send_fence (DvmdAgentJob *job, GBytes *news, gboolean fails)
   gint32 status = DVMD_PMIX_SUCCESS;
   GVariantBuilder rows;
 
+  /* The controller itself never says that: it says LOST_CONNECTION where no barrier of the job can be any more. */
   if (fails)
-    status = DVMD_PMIX_ERR_LOST_CONNECTION;
+    status = DVMD_PMIX_ERR_UNREACH;
   else if (g_bytes_get_size (news) > DVMD_FENCE_LIMIT)
     status = DVMD_PMIX_ERROR;
   g_variant_builder_init (&rows, G_VARIANT_TYPE ("a(su)"));
@@ -110,8 +111,11 @@ dvmd_agent_answer_pmi (DvmdAgent *self, guint64 token, int status, GBytes *data)
   DvmdAgentJob *job = dvmd_agent_find_job (self, (guint32)token);
   DvmdPmiServer *server = job != NULL ? g_hash_table_lookup (get_servers (self), job) : NULL;
 
-  if (server != NULL)
-    dvmd_pmi_server_exchanged (server, status == DVMD_PMIX_SUCCESS, data);
+  if (server == NULL)
+    return;
+  dvmd_pmi_server_exchanged (server, status == DVMD_PMIX_SUCCESS, data);
+  if (status != DVMD_PMIX_ERR_LOST_CONNECTION)
+    dvmd_pmi_server_await_barrier (server);
 }
 
 static char *
@@ -150,6 +154,7 @@ dvmd_agent_open_pmi (DvmdAgentJob *job, const DvmdLocalProc *proc, GError **erro
     .nspace = job->local->nspace,
     .universe_size = job->universe,
     .n_local = job->local->procs->len,
+    .n_elsewhere = job->map->num_procs - job->local->procs->len,
   };
   DvmdPmiServer *server = g_hash_table_lookup (get_servers (job->agent), job);
 

@@ -62,6 +62,7 @@ typedef struct
   int n_spawns;     /* such commands that are one request */
   int n_spawned;    /* of these, up to this one */
   gboolean aborted; /* nothing that it says after that counts */
+  gboolean untold;  /* it has spoken and is gone, and nobody knows of the end of its process */
 } Client;
 
 struct _DvmdPmiServer
@@ -75,6 +76,7 @@ struct _DvmdPmiServer
   DvmdPmiTable *table;
   char *mapping; /* (nullable): nobody has asked */
   guint n_clients;
+  guint n_elsewhere; /* ranks of other nodes */
   Client *clients;
   guint program; /* that the ranks are in, or come to: programs may run in them one after the other */
   gboolean exchanging;
@@ -111,6 +113,7 @@ on_broken_limit (gpointer user_data)
   Client *self = user_data;
 
   self->timer = 0;
+  self->untold = self->program > 0;
   set_state (self, CLIENT_GONE);
 }
 
@@ -213,6 +216,16 @@ is_any_gone (DvmdPmiServer *self)
   return FALSE;
 }
 
+/* Ranks of other nodes wait for it, if nobody here is left to fail with them. */
+static gboolean
+is_any_untold (DvmdPmiServer *self)
+{
+  for (guint i = 0; i < self->n_clients && self->n_elsewhere > 0; i++)
+    if (self->clients[i].untold)
+      return TRUE;
+  return FALSE;
+}
+
 /* Ranks that have left are not waited for. */
 static gboolean
 have_all_come (DvmdPmiServer *self)
@@ -224,7 +237,7 @@ have_all_come (DvmdPmiServer *self)
       n_waiting++;
     else if (!has_left (&self->clients[i]))
       return FALSE;
-  return n_waiting > 0;
+  return n_waiting > 0 || is_any_untold (self);
 }
 
 static void
@@ -253,6 +266,12 @@ dvmd_pmi_server_exchanged (DvmdPmiServer *self, gboolean success, GBytes *news)
       success = FALSE;
     }
   end_barrier (self, success);
+}
+
+void
+dvmd_pmi_server_await_barrier (DvmdPmiServer *self)
+{
+  check_barrier (self);
 }
 
 static void
@@ -604,6 +623,7 @@ dvmd_pmi_server_new (const DvmdPmiSettings *settings, const DvmdPmiFuncs *funcs,
   self->user_data = user_data;
   self->table = dvmd_pmi_table_new ();
   self->n_clients = settings->n_local;
+  self->n_elsewhere = settings->n_elsewhere;
   self->clients = g_new0 (Client, self->n_clients);
   for (guint i = 0; i < self->n_clients; i++)
     {
@@ -642,7 +662,7 @@ dvmd_pmi_server_open (DvmdPmiServer *self, guint index, guint32 rank, guint32 ap
   client->rank = rank;
   client->app = app;
   client->program = 0;
-  client->held = client->aborted = client->spawns = FALSE;
+  client->held = client->aborted = client->spawns = client->untold = FALSE;
   client->fd = fds[0];
   client->theirs = fds[1];
   client->input = g_string_new (NULL);
@@ -678,6 +698,7 @@ dvmd_pmi_server_rank_ended (DvmdPmiServer *self, guint index)
   Client *client = &self->clients[index];
 
   client_close (client);
+  client->untold = FALSE;
   set_state (client, client->state == CLIENT_FINALIZED ? CLIENT_FINALIZED : CLIENT_GONE);
 }
 

@@ -18,7 +18,8 @@ typedef struct
   GMainContext *context; /* (nullable) */
   const char *nspace;    /* of the job; its key space has that name */
   guint32 universe_size;
-  guint n_local; /* ranks here */
+  guint n_local;     /* ranks here */
+  guint n_elsewhere; /* ranks of other nodes */
 } DvmdPmiSettings;
 
 /* The server tells what ranks have done, and asks for what it needs of others. None of these frees it. */
@@ -33,7 +34,8 @@ typedef struct
   void (*aborted) (guint32 rank, int status, const char *message, gpointer user_data);
   /*
    * All ranks of this node that have not left are in a barrier: dvmd_pmi_server_exchanged() follows, once, also from
-   * within. lost: some have left without finalizing, so that it fails.
+   * within. lost: some have left without finalizing, so that it fails; also if nobody is left here, and others are not
+   * told of that in another way.
    */
   void (*exchange) (GBytes *news, gboolean lost, gpointer user_data);
   /* (transfer full): as dvmd_pmi_mapping_build() makes it */
@@ -57,6 +59,8 @@ void dvmd_pmi_server_rank_ended (DvmdPmiServer *self, guint index);
 void dvmd_pmi_server_go_on (DvmdPmiServer *self, guint index);
 /* news (nullable): of all nodes that take part, in any order; FALSE: the barrier has failed */
 void dvmd_pmi_server_exchanged (DvmdPmiServer *self, gboolean success, GBytes *news);
+/* After that: ranks of other nodes may come to another one. */
+void dvmd_pmi_server_await_barrier (DvmdPmiServer *self);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdPmiServer, dvmd_pmi_server_free)
 

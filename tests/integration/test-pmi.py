@@ -19,6 +19,7 @@ TALK = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)),
 INIT = 'cmd=init pmi_version=1 pmi_subversion=1'
 GREETING = 'cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0'
 SHAPES = ({'slots': 4}, {'slots': 2, 'settings': ['nodes=4']}, {'slots': 2, 'settings': ['nodes=4', 'radix=2']})
+ALONE = ({'slots': 1, 'settings': ['nodes=4']}, {'slots': 1, 'settings': ['nodes=4', 'radix=2']})
 
 
 @unittest.skipUnless(WORLD and os.path.exists(WORLD), 'no MPICH')
@@ -205,12 +206,12 @@ class Talk(dvmtest.Case):
                 self.check_told(dvm, (0, 2, 3), texts, np=4)
 
     def test_closes(self):
-        """A rank lives on, and its connection does not, by which it has spoken."""
-        for shape in SHAPES:
+        """A rank lives on, and its connection does not, by which it has spoken: each barrier fails."""
+        for shape in SHAPES + ALONE:
             dvm = self.dvm(**shape)
-            argv = [*TALK, INIT, '1:@close', '1:@stay', 'cmd=barrier_in', 'cmd=finalize']
+            argv = [*TALK, INIT, '1:@close', '1:@stay', *['cmd=barrier_in'] * 3, 'cmd=finalize']
             job, out, _ = dvm.start(argv, np=4, recoverable=True)
-            dvmtest.wait_until(lambda: out.data.count(b'barrier_failed') == 3, 'three that are told')  # pylint: disable=cell-var-from-loop
+            dvmtest.wait_until(lambda: out.data.count(b'barrier_failed') == 9, 'three that are told')  # pylint: disable=cell-var-from-loop
             job.cancel()
             job.wait()
 
