@@ -80,6 +80,7 @@ struct _DvmdPmiServer
   Client *clients;
   guint program; /* that the ranks are in, or come to: programs may run in them one after the other */
   gboolean exchanging;
+  guint exchanged; /* the program whose barrier that is, or was last */
 };
 
 static void set_state (Client *client, ClientState state);
@@ -240,6 +241,38 @@ have_all_come (DvmdPmiServer *self)
   return n_waiting > 0 || is_any_untold (self);
 }
 
+/*
+ * MPICH's own server closes the connection in the finalize of the first program, or else counts what comes from any of
+ * them: ranks in different programs would pass for those that have met.
+ */
+static void
+say_mixed (DvmdPmiServer *self)
+{
+  dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, &(DvmdLogSubject){ .job = self->nspace },
+                  "a PMI barrier of it fails: each rank is to run as many MPI programs, one after the other, and some "
+                  "have come to it in one and some in another");
+}
+
+/* Of the ranks that wait; 0: they are in different ones, or there is none */
+static guint
+find_program (DvmdPmiServer *self)
+{
+  guint program = 0;
+
+  for (guint i = 0; i < self->n_clients; i++)
+    {
+      if (self->clients[i].state != CLIENT_IN_BARRIER)
+        continue;
+      if (program != 0 && self->clients[i].program != program)
+        {
+          say_mixed (self);
+          return 0;
+        }
+      program = self->clients[i].program;
+    }
+  return program;
+}
+
 static void
 check_barrier (DvmdPmiServer *self)
 {
@@ -247,9 +280,28 @@ check_barrier (DvmdPmiServer *self)
 
   if (self->exchanging || !have_all_come (self))
     return;
-  news = dvmd_pmi_table_take_news (self->table);
+  self->exchanged = find_program (self);
+  news = dvmd_pmi_table_take_news (self->table, self->exchanged);
   self->exchanging = TRUE;
-  self->funcs->exchange (news, is_any_gone (self), self->user_data);
+  self->funcs->exchange (news, self->exchanged == 0 || is_any_gone (self), self->user_data);
+}
+
+static gboolean
+merge_news (DvmdPmiServer *self, GBytes *news)
+{
+  switch (dvmd_pmi_table_merge (self->table, news, self->exchanged))
+    {
+    case DVMD_PMI_MERGED:
+      return TRUE;
+    case DVMD_PMI_OTHER_PROGRAM:
+      say_mixed (self);
+      return FALSE;
+    default:
+      dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, &(DvmdLogSubject){ .job = self->nspace },
+                      "what its ranks have put by PMI is more than %d MiB, or makes no sense",
+                      DVMD_PMI_TABLE_LIMIT / 1024 / 1024);
+      return FALSE;
+    }
 }
 
 void
@@ -258,14 +310,7 @@ dvmd_pmi_server_exchanged (DvmdPmiServer *self, gboolean success, GBytes *news)
   if (!self->exchanging)
     return;
   self->exchanging = FALSE;
-  if (success && news != NULL && !dvmd_pmi_table_merge (self->table, news))
-    {
-      dvmd_log_about (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, &(DvmdLogSubject){ .job = self->nspace },
-                      "what its ranks have put by PMI is more than %d MiB, or makes no sense",
-                      DVMD_PMI_TABLE_LIMIT / 1024 / 1024);
-      success = FALSE;
-    }
-  end_barrier (self, success);
+  end_barrier (self, success && (news == NULL || merge_news (self, news)));
 }
 
 void

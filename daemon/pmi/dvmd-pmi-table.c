@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The keys and values of a job. Nodes tell each other of them by lines "key=value".
+ * The keys and values of a job. Nodes tell each other of them by lines "key=value", behind one without a key that has
+ * the number of their program.
  */
 
 #include "config.h"
@@ -78,41 +79,56 @@ dvmd_pmi_table_get (const DvmdPmiTable *self, const char *key)
 }
 
 GBytes *
-dvmd_pmi_table_take_news (DvmdPmiTable *self)
+dvmd_pmi_table_take_news (DvmdPmiTable *self, guint program)
 {
-  GString *news = self->news;
+  g_autofree char *line = g_strdup_printf ("=%u\n", program);
+  GString *news = g_string_prepend (self->news, line);
 
   self->news = g_string_new (NULL);
   return g_string_free_to_bytes (news);
 }
 
+static DvmdPmiMerge
+compare_program (const char *text, guint program)
+{
+  guint64 number;
+
+  if (!g_ascii_string_to_unsigned (text, 10, 1, G_MAXUINT, &number, NULL))
+    return DVMD_PMI_NO_NEWS;
+  return number == program ? DVMD_PMI_MERGED : DVMD_PMI_OTHER_PROGRAM;
+}
+
 /* line: without its line feed */
-static gboolean
-merge_line (DvmdPmiTable *self, const char *line, gsize length)
+static DvmdPmiMerge
+merge_line (DvmdPmiTable *self, const char *line, gsize length, guint program)
 {
   g_autofree char *key = g_strndup (line, length);
   char *value = strchr (key, '=');
 
   if (value == NULL || strlen (key) != length)
-    return FALSE;
+    return DVMD_PMI_NO_NEWS;
   *value++ = '\0';
-  return store (self, key, value) == DVMD_PMI_PUT;
+  if (key[0] == '\0')
+    return compare_program (value, program);
+  return store (self, key, value) == DVMD_PMI_PUT ? DVMD_PMI_MERGED : DVMD_PMI_NO_NEWS;
 }
 
-gboolean
-dvmd_pmi_table_merge (DvmdPmiTable *self, GBytes *news)
+DvmdPmiMerge
+dvmd_pmi_table_merge (DvmdPmiTable *self, GBytes *news, guint program)
 {
+  DvmdPmiMerge result = DVMD_PMI_MERGED;
   gsize size;
   const char *text = g_bytes_get_data (news, &size);
 
-  while (size > 0)
+  while (size > 0 && result == DVMD_PMI_MERGED)
     {
       const char *end = memchr (text, '\n', size);
 
-      if (end == NULL || !merge_line (self, text, (gsize)(end - text)))
-        return FALSE;
+      if (end == NULL)
+        return DVMD_PMI_NO_NEWS;
+      result = merge_line (self, text, (gsize)(end - text), program);
       size -= (gsize)(end - text) + 1;
       text = end + 1;
     }
-  return TRUE;
+  return result;
 }

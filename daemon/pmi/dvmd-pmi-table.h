@@ -26,16 +26,25 @@ typedef enum
   DVMD_PMI_NO_ROOM,
 } DvmdPmiPut;
 
+typedef enum
+{
+  DVMD_PMI_MERGED,
+  DVMD_PMI_NO_NEWS,       /* it has something in it that is none, or that there is no room for */
+  DVMD_PMI_OTHER_PROGRAM, /* of a node whose ranks are in another program of theirs */
+} DvmdPmiMerge;
+
 DvmdPmiTable *dvmd_pmi_table_new (void);
 void dvmd_pmi_table_free (DvmdPmiTable *self);
 /* A later value replaces an earlier one. The other nodes are to know of it. */
 DvmdPmiPut dvmd_pmi_table_put (DvmdPmiTable *self, const char *key, const char *value);
 /* (nullable): until the table changes */
 const char *dvmd_pmi_table_get (const DvmdPmiTable *self, const char *key);
-/* (transfer full): what was put since the last time; such texts of several nodes may follow one another */
-GBytes *dvmd_pmi_table_take_news (DvmdPmiTable *self);
-/* FALSE: it has something in it that is none, or that there is no room for. */
-gboolean dvmd_pmi_table_merge (DvmdPmiTable *self, GBytes *news);
+/*
+ * (transfer full): what was put since the last time; such texts of several nodes may follow one another. program: the
+ * number of the one that the ranks here are in
+ */
+GBytes *dvmd_pmi_table_take_news (DvmdPmiTable *self, guint program);
+DvmdPmiMerge dvmd_pmi_table_merge (DvmdPmiTable *self, GBytes *news, guint program);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdPmiTable, dvmd_pmi_table_free)
 

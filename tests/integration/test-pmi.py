@@ -232,6 +232,15 @@ class Talk(dvmtest.Case):
             self.assertEqual(done.state, ABORTED_WO_SYNC, done)
             self.assertRegex(done.result['reason'], '^Rank 1 ')
 
+    def test_other_program(self):
+        """A barrier to which ranks come in different programs fails for each of them, and the log says why."""
+        for shape in ALONE:
+            dvm = self.dvm(**shape)
+            texts = (INIT, '0:cmd=finalize', '0:' + INIT, 'cmd=put kvsname=@kvs key=k value=@rank', 'cmd=barrier_in', 'cmd=finalize')
+            done, _ = self.talk(dvm, *texts, np=4, recoverable=True)
+            self.assertEqual(done.out.count(b'barrier_failed'), 4, done)
+            self.assertIn('each rank is to run as many MPI programs', dvm.log())
+
     def test_aborts(self):
         """With words of its own, as newer libraries hand them on."""
         done, _ = self.talk(self.dvm(slots=2), INIT, '1:cmd=abort exitcode=9 message=no more of it', '@wait', np=2)

@@ -51,7 +51,7 @@ merges (DvmdPmiTable *table, const char *text, gssize length)
 {
   g_autoptr (GBytes) bytes = g_bytes_new (text, length < 0 ? strlen (text) : (gsize)length);
 
-  return dvmd_pmi_table_merge (table, bytes);
+  return dvmd_pmi_table_merge (table, bytes, 1) == DVMD_PMI_MERGED;
 }
 
 static void
@@ -77,18 +77,20 @@ test_table (void)
   g_assert_cmpstr (dvmd_pmi_table_get (table, "a"), ==, "x=y");
   g_assert_null (dvmd_pmi_table_get (table, "b"));
 
-  news = dvmd_pmi_table_take_news (table);
-  nothing = dvmd_pmi_table_take_news (table);
-  g_assert_cmpuint (g_bytes_get_size (nothing), ==, 0);
-  g_assert_true (dvmd_pmi_table_merge (other, news));
-  g_assert_true (dvmd_pmi_table_merge (other, nothing));
+  news = dvmd_pmi_table_take_news (table, 1);
+  nothing = dvmd_pmi_table_take_news (table, 1);
+  g_assert_cmpuint (g_bytes_get_size (nothing), ==, strlen ("=1\n"));
+  g_assert_cmpint (dvmd_pmi_table_merge (other, news, 2), ==, DVMD_PMI_OTHER_PROGRAM);
+  g_assert_null (dvmd_pmi_table_get (other, "a"));
+  g_assert_cmpint (dvmd_pmi_table_merge (other, news, 1), ==, DVMD_PMI_MERGED);
+  g_assert_cmpint (dvmd_pmi_table_merge (other, nothing, 1), ==, DVMD_PMI_MERGED);
   g_assert_cmpstr (dvmd_pmi_table_get (other, "a"), ==, "x=y");
   g_assert_cmpstr (dvmd_pmi_table_get (other, key), ==, value);
   g_assert_true (merges (other, "c=1\nd=\n", -1));
   g_assert_cmpstr (dvmd_pmi_table_get (other, "d"), ==, "");
   g_assert_false (merges (other, "c=1", -1));
   g_assert_false (merges (other, "c\n", -1));
-  g_assert_false (merges (other, "=1\n", -1));
+  g_assert_false (merges (other, "=x\n", -1));
   g_assert_false (merges (other, "c=\0\n", 4));
 }
 
@@ -189,7 +191,7 @@ aborted (guint32 rank, int status, const char *message, gpointer user_data)
 static void
 exchange (GBytes *news, gboolean any_lost, gpointer user_data)
 {
-  note (user_data, any_lost ? "exchange-lost" : "exchange", (guint32)g_bytes_get_size (news));
+  note (user_data, any_lost ? "exchange-lost" : "exchange", (guint32)(g_bytes_get_size (news) - strlen ("=1\n")));
 }
 
 static char *
@@ -507,6 +509,18 @@ test_next_program (World *world, gconstpointer data)
   assert_events (world, "exchange-lost 0\n");
 }
 
+/* A rank that is in its second program does not meet those who are in their first one. */
+static void
+test_other_program (World *world, gconstpointer data)
+{
+  say_init (world);
+  say (world, 0, "cmd=finalize\n" INIT "cmd=barrier_in\n");
+  say (world, 1, "cmd=barrier_in\n");
+  g_string_truncate (world->events, 0);
+  say (world, 2, "cmd=barrier_in\n");
+  assert_events (world, "exchange-lost 0\n");
+}
+
 static void
 test_held (World *world, gconstpointer data)
 {
@@ -548,6 +562,7 @@ main (int argc, char **argv)
   g_test_add ("/pmi/breaks-and-is-reaped", World, NULL, set_up, test_breaks_and_is_reaped, tear_down);
   g_test_add ("/pmi/comes-back", World, NULL, set_up, test_comes_back, tear_down);
   g_test_add ("/pmi/next-program", World, NULL, set_up, test_next_program, tear_down);
+  g_test_add ("/pmi/other-program", World, NULL, set_up, test_other_program, tear_down);
   g_test_add ("/pmi/held", World, NULL, set_up, test_held, tear_down);
   return g_test_run ();
 }
