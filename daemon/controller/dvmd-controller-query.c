@@ -251,7 +251,22 @@ get_nodes (Query *query, int *status)
   return join (names);
 }
 
-/* (nullable): the one that is named, by its id or by that of its request */
+/* By its id, or by that of its request. */
+static gboolean
+names_allocation (const Query *query)
+{
+  return query->alloc_id != NULL || query->request_id != NULL;
+}
+
+/* Both names are there, and are not those of one allocation. */
+static gboolean
+is_contradicted (const Query *query, DvmdSession *session)
+{
+  return query->alloc_id != NULL && query->request_id != NULL
+         && strcmp (dvm_session_get_request_id (dvmd_session_get_record (session)), query->request_id) != 0;
+}
+
+/* (nullable): the one that is named */
 static DvmdSession *
 find_session (Query *query, int *status)
 {
@@ -262,9 +277,10 @@ find_session (Query *query, int *status)
   else if (query->request_id != NULL)
     session = dvmd_core_find_session_by_request (query->core, query->request_id);
   if (session == NULL)
-    fail (status,
-          query->alloc_id == NULL && query->request_id == NULL ? DVMD_PMIX_ERR_BAD_PARAM : DVMD_PMIX_ERR_NOT_FOUND);
-  return session;
+    *status = names_allocation (query) ? DVMD_PMIX_ERR_NOT_FOUND : DVMD_PMIX_ERR_BAD_PARAM;
+  else if (is_contradicted (query, session))
+    *status = DVMD_PMIX_ERR_BAD_PARAM;
+  return *status == DVMD_PMIX_SUCCESS ? session : NULL;
 }
 
 /* (nullable): of the allocation that is named */
@@ -286,7 +302,7 @@ count_slots (Query *query, guint (*of_node) (DvmdNodePool *pool, DvmdNode *node)
 {
   const char *const *names;
 
-  if (query->alloc_id == NULL)
+  if (!names_allocation (query))
     return g_variant_new_uint32 (of_node (get_pool (query), query->node));
   if (query->node != NULL)
     return fail (status, DVMD_PMIX_ERR_NOT_SUPPORTED);
@@ -378,7 +394,7 @@ find_session_of_job (Query *query, int *status)
   guint id = ids != NULL && ids->len > 0 ? g_array_index (ids, guint, 0) : 0;
   DvmdSession *session = NULL;
 
-  if (query->alloc_id != NULL)
+  if (names_allocation (query))
     fail (status, DVMD_PMIX_ERR_NOT_SUPPORTED);
   else if (id == 0 || !dvmd_core_select_session (query->core, id, NULL, NULL, &session, NULL))
     fail (status, DVMD_PMIX_ERR_NOT_FOUND);
@@ -418,11 +434,11 @@ add_node (GVariantBuilder *builder, DvmdNode *node)
 static GVariant *
 get_allocation (Query *query, int *status)
 {
-  const char *const *names = query->alloc_id != NULL ? list_session_nodes (query, status) : NULL;
+  const char *const *names = names_allocation (query) ? list_session_nodes (query, status) : NULL;
   g_autoptr (GPtrArray) all = NULL;
   GVariantBuilder builder;
 
-  if (query->alloc_id != NULL && names == NULL)
+  if (names_allocation (query) && names == NULL)
     return NULL;
   if (names == NULL)
     {
@@ -551,10 +567,9 @@ enum
   OF_RANK = 1 << 1,
   OF_NODE = 1 << 2,
   OF_ALLOC = 1 << 3,
-  OF_REQUEST = 1 << 4,
-  OF_PROPERTY = 1 << 5,
-  OF_GROUP = 1 << 6,
-  OF_PSET = 1 << 7,
+  OF_PROPERTY = 1 << 4,
+  OF_GROUP = 1 << 5,
+  OF_PSET = 1 << 6,
 };
 
 static const struct
@@ -563,7 +578,7 @@ static const struct
   guint bit;
 } qualifiers[] = {
   { "nspace", OF_JOB },        { "rank", OF_RANK },      { "node", OF_NODE },
-  { "node-id", OF_NODE },      { "alloc-id", OF_ALLOC }, { "request-id", OF_REQUEST },
+  { "node-id", OF_NODE },      { "alloc-id", OF_ALLOC }, { "request-id", OF_ALLOC },
   { "property", OF_PROPERTY }, { "group", OF_GROUP },    { "pset", OF_PSET },
 };
 
@@ -576,7 +591,7 @@ static const struct
 } facts[] = {
   { "alloc-ids", 0, get_alloc_ids },
   { "alloc-properties", OF_ALLOC | OF_PROPERTY, get_alloc_properties },
-  { "alloc-status", OF_ALLOC | OF_REQUEST, get_alloc_status },
+  { "alloc-status", OF_ALLOC, get_alloc_status },
   { "allocations", OF_ALLOC, get_allocation },
   { "free-slots", OF_NODE | OF_ALLOC, get_free_slots },
   { "group-members", OF_GROUP, get_group_members },

@@ -179,6 +179,20 @@ take_text (GVariantDict *dict, const char *name, const pmix_info_t *info, GError
   return text != NULL;
 }
 
+/* An empty name is that of no job, and does not mean all of them either. */
+static gboolean
+take_nspace (GVariantDict *dict, const char *nspace, const pmix_info_t *info, GError **error)
+{
+  if (nspace[0] == '\0')
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s names a job by an empty namespace: leave it out for all",
+                   info->key);
+      return FALSE;
+    }
+  g_variant_dict_insert (dict, "nspace", "s", nspace);
+  return TRUE;
+}
+
 /* PMIX_RANK_WILDCARD is no choice. */
 static void
 take_rank (GVariantDict *dict, pmix_rank_t rank)
@@ -197,18 +211,18 @@ take_proc (GVariantDict *dict, const pmix_info_t *info, GError **error)
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s is no process", info->key);
       return FALSE;
     }
-  g_variant_dict_insert (dict, "nspace", "s", proc->nspace);
   take_rank (dict, proc->rank);
-  return TRUE;
+  return take_nspace (dict, proc->nspace, info, error);
 }
 
 static gboolean
 take_qualifier (GVariantDict *dict, const pmix_info_t *info, GError **error)
 {
+  const char *text;
   guint32 number;
 
   if (PMIX_CHECK_KEY (info, PMIX_NSPACE))
-    return take_text (dict, "nspace", info, error);
+    return (text = dvmd_pmix_read_text (info, error)) != NULL && take_nspace (dict, text, info, error);
   if (PMIX_CHECK_KEY (info, PMIX_HOSTNAME))
     return take_text (dict, "node", info, error);
   if (PMIX_CHECK_KEY (info, PMIX_ALLOC_ID))
@@ -353,7 +367,7 @@ take_known (DvmdPmixServer *self, Asked *asked, const QueryKey *key, Item *item)
 static gboolean
 names_place (GVariant *qualifiers)
 {
-  static const char *const places[] = { "node", "node-id", "alloc-id" };
+  static const char *const places[] = { "node", "node-id", "alloc-id", "request-id" };
 
   for (gsize i = 0; i < G_N_ELEMENTS (places); i++)
     {

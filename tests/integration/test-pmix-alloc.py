@@ -235,17 +235,20 @@ class Queries(Elastic):
             return dvm.run([QUERY, 'query', *words], np=1, hosts=['node1']).lines[-1]
 
         self.assertEqual(ask('pmix.query.alloc.ids'), f'query SUCCESS [pmix.query.alloc.ids [pmix.alloc.id {alloc}]]')
-        for name in (f'id={alloc}', 'req=mine'):
-            self.assertEqual(ask('pmix.query.alloc', name), 'query SUCCESS [pmix.query.alloc active]')
+        for names in ([f'id={alloc}'], ['req=mine'], [f'id={alloc}', 'req=mine']):
+            self.assertEqual(ask('pmix.query.alloc', *names), 'query SUCCESS [pmix.query.alloc active]')
+            self.assertEqual(ask('pmix.num.slots,pmix.qry.aslots', *names), 'query SUCCESS [pmix.num.slots 5] [pmix.qry.aslots 4]')
         self.assertEqual(ask('pmix.query.alloc.prop', f'id={alloc}'),
                          f'query SUCCESS [pmix.query.alloc.prop [pmix.alloc.releasable true] [pmix.session.id {session}] [pmix.alloc.reqid mine]'
                          ' [pmix.alloc.nlist n9,n10] [pmix.alloc.nnodes 2] [pmix.alloc.share true]]')
         self.assertEqual(ask('pmix.query.alloc.prop', f'id={alloc}', 'prop=pmix.alloc.releasable'),
                          'query SUCCESS [pmix.query.alloc.prop [pmix.alloc.releasable true]]')
-        self.assertEqual(ask('pmix.num.slots,pmix.qry.aslots', f'id={alloc}'), 'query SUCCESS [pmix.num.slots 5] [pmix.qry.aslots 4]')
         for name in (f'id={alloc}', f'nspace={inner}'):
             self.assertRegex(ask('pmix.time.remaining', name), r'^query SUCCESS \[pmix.time.remaining 9\d\d\]$')
-        for status, *words in (('NOT-FOUND', 'pmix.query.alloc', 'req=others'), ('BAD-PARAM', 'pmix.query.alloc.prop'),
+        for status, *words in (('NOT-FOUND', 'pmix.query.alloc', 'req=others'), ('NOT-FOUND', 'pmix.query.allc', 'req=others'),
+                               ('BAD-PARAM', 'pmix.query.alloc', f'id={alloc}', 'req=others'), ('BAD-PARAM', 'pmix.num.slots', f'id={alloc}', 'req='),
+                               ('NOT-FOUND', 'pmix.query.alloc', 'req='), ('NOT-SUPPORTED', 'pmix.qry.ns', 'req=mine'),
+                               ('BAD-PARAM', 'pmix.query.alloc.prop'),
                                ('NOT-FOUND', 'pmix.query.alloc.prop', f'id={alloc}', 'prop=pmix.odd'), ('NOT-FOUND', 'pmix.num.slots', 'id=others'),
                                ('NOT-SUPPORTED', 'pmix.num.slots', f'id={alloc}', 'host=n9'), ('NOT-FOUND', 'pmix.time.remaining', 'nspace=.')):
             with self.subTest(words=words):
