@@ -9,6 +9,7 @@
 #define G_LOG_DOMAIN "dvmd-agent"
 
 #include "dvmd-agent-host.h"
+#include "dvmd-agent-pmi-calls.h"
 
 void
 dvmd_agent_call (DvmdPmixHost *host, guint64 token, DvmdCallKind kind, const char *nspace, guint32 rank,
@@ -37,10 +38,13 @@ give_answer (DvmdAgent *self, GVariant *body)
 {
   g_autoptr (GVariant) answer = NULL;
   guint64 token;
+  guint32 kind;
   gint32 status;
 
-  g_variant_get (body, "(tuiv)", &token, NULL, &status, &answer);
-  if (dvmd_agent_has_pmix (self))
+  g_variant_get (body, "(tuiv)", &token, &kind, &status, &answer);
+  if (DVMD_CALL_SERVER (token) == DVMD_CALL_SERVER_PMI)
+    dvmd_agent_answer_pmi_call (self, token, kind, status, answer);
+  else if (dvmd_agent_has_pmix (self))
     dvmd_pmix_complete_call (dvmd_agent_get_pmix (self), token, status, status == DVMD_PMIX_SUCCESS ? answer : NULL);
 }
 

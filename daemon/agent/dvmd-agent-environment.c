@@ -12,6 +12,7 @@
 
 #include "dvmd-agent-binding.h"
 #include "dvmd-agent-devices.h"
+#include "dvmd-agent-pmi-calls.h"
 #include "dvmd-agent-pmi.h"
 
 #include "dvmd-call-kind.h"
@@ -259,6 +260,8 @@ dvmd_agent_prepare_app_environment (DvmdAgentJob *job, DvmdAgentApp *app)
     {
       dvmd_variables_printf (environment, "PMI_FD=%d", DVMD_SPAWN_EXTRA_FD);
       dvmd_variables_printf (environment, "PMI_SIZE=%u", job->map->num_procs);
+      if (dvmd_agent_was_spawned_by_pmi (job))
+        dvmd_variables_put (environment, "PMI_SPAWNED=1");
     }
   g_clear_pointer (&app->base, dvmd_variables_free);
   app->base = environment;

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 
 #include "dvmd-agent-host.h"
+#include "dvmd-agent-pmi-calls.h"
 #include "dvmd-fence.h"
 #include "dvmd-log.h"
 #include "dvmd-pmi-mapping.h"
@@ -108,8 +109,7 @@ exchange (GBytes *news, gboolean any_lost, gpointer user_data)
 void
 dvmd_agent_answer_pmi (DvmdAgent *self, guint64 token, int status, GBytes *data)
 {
-  DvmdAgentJob *job = dvmd_agent_find_job (self, (guint32)token);
-  DvmdPmiServer *server = job != NULL ? g_hash_table_lookup (get_servers (self), job) : NULL;
+  DvmdPmiServer *server = dvmd_agent_find_pmi (self, (guint32)token);
 
   if (server == NULL)
     return;
@@ -136,8 +136,18 @@ static const DvmdPmiFuncs funcs = {
   .lost = lost,
   .aborted = aborted,
   .exchange = exchange,
+  .ask_names = dvmd_agent_pmi_ask_names,
+  .spawn = dvmd_agent_pmi_spawn,
   .build_mapping = build_mapping,
 };
+
+DvmdPmiServer *
+dvmd_agent_find_pmi (DvmdAgent *self, guint job_id)
+{
+  DvmdAgentJob *job = dvmd_agent_find_job (self, job_id);
+
+  return job != NULL ? g_hash_table_lookup (get_servers (self), job) : NULL;
+}
 
 gboolean
 dvmd_agent_offers_pmi (const DvmdAgentJob *job)
@@ -152,6 +162,7 @@ dvmd_agent_open_pmi (DvmdAgentJob *job, const DvmdLocalProc *proc, GError **erro
     .clock = dvmd_agent_get_parts (job->agent)->clock,
     .context = dvmd_agent_get_parts (job->agent)->context,
     .nspace = job->local->nspace,
+    .size = job->map->num_procs,
     .universe_size = job->universe,
     .n_local = job->local->procs->len,
     .n_elsewhere = job->map->num_procs - job->local->procs->len,
@@ -161,6 +172,7 @@ dvmd_agent_open_pmi (DvmdAgentJob *job, const DvmdLocalProc *proc, GError **erro
   if (server == NULL)
     {
       server = dvmd_pmi_server_new (&settings, &funcs, job);
+      dvmd_agent_seed_pmi (job, server);
       g_hash_table_insert (get_servers (job->agent), job, server);
     }
   return dvmd_pmi_server_open (server, proc->local_rank, proc->rank, proc->app, error);

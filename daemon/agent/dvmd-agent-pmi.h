@@ -5,11 +5,14 @@
 #pragma once
 
 #include "dvmd-agent-job.h"
+#include "dvmd-pmi-server.h"
 
 G_BEGIN_DECLS
 
 /* The ranks of the job may speak PMI-1. */
 gboolean dvmd_agent_offers_pmi (const DvmdAgentJob *job);
+/* (nullable): none of its ranks was started here */
+DvmdPmiServer *dvmd_agent_find_pmi (DvmdAgent *self, guint job_id);
 /* (transfer none): the descriptor that the process is to have, -1 with an error */
 int dvmd_agent_open_pmi (DvmdAgentJob *job, const DvmdLocalProc *proc, GError **error);
 /* It has been reaped: what it has said until then is known. */

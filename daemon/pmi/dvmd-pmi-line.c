@@ -21,19 +21,38 @@ is_word (const char *word)
   return word[0] != '\0' && word[0] != '=' && strchr (word, '=') != NULL;
 }
 
+/* (transfer full) (nullable): "service=..." up to the port, or the end; what is left of the line follows its place */
+static char *
+cut_service (char *line)
+{
+  char *begin = strstr (line, " service=");
+  char *end = NULL;
+  char *service;
+
+  if (begin == NULL)
+    return NULL;
+  for (char *port = begin; port != NULL; port = strstr (port + 1, " port="))
+    if (port != begin)
+      end = port;
+  service = g_strndup (begin + 1, end != NULL ? (gsize)(end - begin - 1) : strlen (begin + 1));
+  memmove (begin, end != NULL ? end : "", end != NULL ? strlen (end) + 1 : 1);
+  return service;
+}
+
 DvmdPmiLine *
 dvmd_pmi_line_parse (const char *text, gsize length)
 {
   g_autoptr (GPtrArray) words = g_ptr_array_new_with_free_func (g_free);
   g_autofree char *copy = g_strndup (text, length);
   char *message = strstr (copy, " message=");
+  g_autofree char *service = NULL;
   g_auto (GStrv) parts = NULL;
-  DvmdPmiLine *self;
 
   if (strlen (copy) != length)
     return NULL;
   if (message != NULL)
     *message++ = '\0';
+  service = cut_service (copy);
   parts = g_strsplit (copy, " ", -1);
   for (char **part = parts; *part != NULL; part++)
     if (is_word (*part))
@@ -42,12 +61,27 @@ dvmd_pmi_line_parse (const char *text, gsize length)
       return NULL;
   if (words->len == 0)
     return NULL;
+  if (service != NULL)
+    g_ptr_array_add (words, g_steal_pointer (&service));
   if (message != NULL)
     g_ptr_array_add (words, g_strdup (message));
   g_ptr_array_add (words, NULL);
-  self = g_new0 (DvmdPmiLine, 1);
-  self->words = (GStrv)g_ptr_array_free (g_steal_pointer (&words), FALSE);
+  return dvmd_pmi_line_new ((GStrv)g_ptr_array_free (g_steal_pointer (&words), FALSE));
+}
+
+DvmdPmiLine *
+dvmd_pmi_line_new (GStrv words)
+{
+  DvmdPmiLine *self = g_new0 (DvmdPmiLine, 1);
+
+  self->words = words;
   return self;
+}
+
+const char *const *
+dvmd_pmi_line_get_words (const DvmdPmiLine *self)
+{
+  return (const char *const *)self->words;
 }
 
 void

@@ -21,6 +21,7 @@
 
 #include "dvmd-log.h"
 #include "dvmd-pmi-line.h"
+#include "dvmd-pmi-two.h"
 
 /* MPICH's library writes lines of 1 KiB at most. */
 #define LINE_LIMIT (8 * 1024)
@@ -44,6 +45,9 @@ typedef enum
   CLIENT_GONE,   /* likewise, and it comes to no barrier any more */
 } ClientState;
 
+/* What a rank waits for: one of DvmdPmiNames, or this. */
+#define ASKS_SPAWN (DVMD_PMI_LOOK_UP + 1)
+
 typedef struct
 {
   DvmdPmiServer *server; /* unowned */
@@ -53,16 +57,19 @@ typedef struct
   int fd;     /* -1: none */
   int theirs; /* the end of the rank, until it has spoken: the end of one that does not speak PMI wakes nobody here; -1
                */
-  GSource *source;  /* (nullable) */
-  GString *input;   /* (nullable): what is not a whole line yet */
-  guint timer;      /* of one that is broken; 0: none */
-  guint program;    /* it is in, or was last: the first one of the rank is 1, and 0 none */
-  gboolean held;    /* it has no answer to its init yet */
-  gboolean spawns;  /* the lines of a spawn are being read */
-  int n_spawns;     /* such commands that are one request */
-  int n_spawned;    /* of these, up to this one */
-  gboolean aborted; /* nothing that it says after that counts */
-  gboolean untold;  /* it has spoken and is gone, and nobody knows of the end of its process */
+  GSource *source;           /* (nullable) */
+  GString *input;            /* (nullable): what is not a whole line yet */
+  guint timer;               /* of one that is broken; 0: none */
+  guint program;             /* it is in, or was last: the first one of the rank is 1, and 0 none */
+  gboolean held;             /* it has no answer to its init yet */
+  DvmdPmiSpawnReader *spawn; /* (nullable): a job that it wants is being read */
+  gboolean aborted;          /* nothing that it says after that counts */
+  guint question;            /* it waits for what others answer to that number; 0: it does not */
+  guint asks;                /* that */
+  guint n_spawned;           /* processes that it wants by that */
+  DvmdPmiTwo *two;           /* (nullable): it speaks PMI-2 */
+  char *awaits;              /* (nullable): an attribute of its node */
+  gboolean untold;           /* it has spoken and is gone, and nobody knows of the end of its process */
 } Client;
 
 struct _DvmdPmiServer
@@ -73,14 +80,17 @@ struct _DvmdPmiServer
   guint32 universe_size;
   const DvmdPmiFuncs *funcs;
   gpointer user_data;
+  guint32 size;
   DvmdPmiTable *table;
-  char *mapping; /* (nullable): nobody has asked */
+  DvmdPmiTable *node; /* attributes that ranks of this node have put by PMI-2 */
+  char *mapping;      /* (nullable): nobody has asked */
   guint n_clients;
   guint n_elsewhere; /* ranks of other nodes */
   Client *clients;
   guint program; /* that the ranks are in, or come to: programs may run in them one after the other */
   gboolean exchanging;
   guint exchanged; /* the program whose barrier that is, or was last */
+  guint last_question;
 };
 
 static void set_state (Client *client, ClientState state);
@@ -104,6 +114,10 @@ client_close (Client *self)
   close_end (&self->theirs);
   dvmd_clock_remove_timer (self->server->clock, self->timer);
   self->timer = 0;
+  self->question = 0;
+  g_clear_pointer (&self->spawn, dvmd_pmi_spawn_reader_free);
+  g_clear_pointer (&self->two, dvmd_pmi_two_free);
+  g_clear_pointer (&self->awaits, g_free);
   if (self->input != NULL)
     g_string_free (g_steal_pointer (&self->input), TRUE);
 }
@@ -138,11 +152,8 @@ client_leave (Client *self)
     self->server->funcs->lost (self->rank, self->server->user_data);
 }
 
-static void client_refuse (Client *self, const char *format, ...) G_GNUC_PRINTF (2, 3);
-
 /* The client makes no sense: it is not spoken with any more. */
-static void
-client_refuse (Client *self, const char *format, ...)
+G_GNUC_PRINTF (2, 3) static void client_refuse (Client *self, const char *format, ...)
 {
   g_autofree char *text = NULL;
   va_list args;
@@ -155,11 +166,8 @@ client_refuse (Client *self, const char *format, ...)
   client_leave (self);
 }
 
-static void client_answer (Client *self, const char *format, ...) G_GNUC_PRINTF (2, 3);
-
 /* A client waits for each answer before it goes on: there is room for one, unless it does not read them. */
-static void
-client_answer (Client *self, const char *format, ...)
+G_GNUC_PRINTF (2, 3) static void client_answer (Client *self, const char *format, ...)
 {
   g_autofree char *text = NULL;
   va_list args;
@@ -169,6 +177,12 @@ client_answer (Client *self, const char *format, ...)
   va_start (args, format);
   text = g_strdup_vprintf (format, args);
   va_end (args);
+  if (self->two != NULL)
+    {
+      g_autofree char *line = g_steal_pointer (&text);
+
+      text = dvmd_pmi_two_write (self->two, line);
+    }
   if (send (self->fd, text, strlen (text), MSG_DONTWAIT | MSG_NOSIGNAL) != (gssize)strlen (text))
     client_refuse (self, "it does not read the answers");
 }
@@ -338,28 +352,50 @@ begin_program (Client *client)
   self->program = MAX (self->program, client->program);
 }
 
+/* Behind the line of PMI-1 it speaks PMI-2, and says by that who it is. */
 static void
 accept_init (Client *client)
 {
+  DvmdPmiServer *self = client->server;
+  const char *spawner = dvmd_pmi_table_get (self->table, DVMD_PMI_SPAWNED);
+
   client->held = FALSE;
-  client_answer (client, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n");
+  if (client->two == NULL)
+    client_answer (client, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n");
+  else
+    client_answer (client,
+                   "cmd=init rc=0 pmi-version=2 pmi-subversion=0 rank=%u size=%u appnum=%u%s%s debugged=FALSE "
+                   "pmiverbose=FALSE\n",
+                   client->rank, self->size, client->app, spawner != NULL ? " spawner-jobid=" : "",
+                   spawner != NULL ? spawner : "");
 }
 
 static void
-handle_init (Client *client, const DvmdPmiLine *line)
+initialize (Client *client, const DvmdPmiLine *line)
 {
-  int version;
-
-  if (!dvmd_pmi_line_get_int (line, "pmi_version", &version) || version != 1)
-    {
-      client_answer (client, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1\n");
-      return;
-    }
   begin_program (client);
   set_state (client, CLIENT_INITIALIZED);
   client->held = TRUE;
   if (client->server->funcs->initialized (client->rank, client->server->user_data))
     accept_init (client);
+}
+
+static void
+handle_init (Client *client, const DvmdPmiLine *line)
+{
+  int version = 0;
+
+  dvmd_pmi_line_get_int (line, "pmi_version", &version);
+  if (version == 2)
+    {
+      client_answer (client, "cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=0\n");
+      if (client->fd >= 0)
+        client->two = dvmd_pmi_two_new (client->server->nspace);
+    }
+  else if (version == 1)
+    initialize (client, line);
+  else
+    client_answer (client, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=-1\n");
 }
 
 static void
@@ -466,29 +502,187 @@ handle_finalize (Client *client, const DvmdPmiLine *line)
 static void
 handle_abort (Client *client, const DvmdPmiLine *line)
 {
+  const char *message = dvmd_pmi_line_get (line, "message");
+  g_autofree char *first = message != NULL ? g_strndup (message, strcspn (message, "\n")) : NULL;
   int status = 1;
 
   client->aborted = TRUE;
   dvmd_pmi_line_get_int (line, "exitcode", &status);
-  client->server->funcs->aborted (client->rank, status, dvmd_pmi_line_get (line, "message"), client->server->user_data);
+  client->server->funcs->aborted (client->rank, status, first, client->server->user_data);
+}
+
+/* ---- questions to others ---- */
+
+/* More do not fit into a line of 1 KiB; without them each process is well for the library. */
+#define MAX_ERRCODES 400
+
+static guint
+begin_question (Client *client, guint asks)
+{
+  DvmdPmiServer *self = client->server;
+
+  self->last_question = self->last_question % DVMD_PMI_QUESTION_MAX + 1;
+  client->question = self->last_question;
+  client->asks = asks;
+  client->n_spawned = 0;
+  return client->question;
+}
+
+/* (transfer full): the rest of an answer that begins with a space */
+static char *
+describe_success (const Client *client, const char *text)
+{
+  g_autoptr (GString) rest = g_string_new (NULL);
+
+  if (client->asks == DVMD_PMI_LOOK_UP)
+    g_string_append_printf (rest, " port=%s", text);
+  if (client->asks == ASKS_SPAWN && client->two != NULL)
+    {
+      g_string_append_printf (rest, " jobid=%s", text);
+      return g_string_free (g_steal_pointer (&rest), FALSE);
+    }
+  for (guint i = 0; i < client->n_spawned && client->n_spawned <= MAX_ERRCODES; i++)
+    g_string_append (rest, i == 0 ? " errcodes=0" : ",0");
+  return g_string_free (g_steal_pointer (&rest), FALSE);
 }
 
 static void
-handle_publish_name (Client *client, const DvmdPmiLine *line)
+end_question (Client *client, const char *failure, const char *text)
 {
-  client_answer (client, "cmd=publish_result rc=-1 msg=not_supported\n");
+  static const char *const answers[] = {
+    [DVMD_PMI_PUBLISH] = "publish_result",
+    [DVMD_PMI_UNPUBLISH] = "unpublish_result",
+    [DVMD_PMI_LOOK_UP] = "lookup_result",
+    [ASKS_SPAWN] = "spawn_result",
+  };
+  g_autofree char *rest = failure == NULL ? describe_success (client, text) : NULL;
+
+  client->question = 0;
+  if (failure != NULL)
+    client_answer (client, "cmd=%s rc=-1 msg=%s\n", answers[client->asks], failure);
+  else
+    client_answer (client, "cmd=%s rc=0 msg=success%s\n", answers[client->asks], rest);
+}
+
+/* PMI-1 has no other way to write a port. */
+static gboolean
+is_port (const char *port)
+{
+  return port != NULL && port[0] != '\0' && strlen (port) <= DVMD_PMI_VALUE_MAX && strpbrk (port, " \n") == NULL;
+}
+
+void
+dvmd_pmi_server_answered (DvmdPmiServer *self, guint number, const char *failure, const char *text)
+{
+  for (guint i = 0; i < self->n_clients; i++)
+    if (number != 0 && self->clients[i].question == number)
+      {
+        if (failure == NULL && self->clients[i].asks == DVMD_PMI_LOOK_UP && !is_port (text))
+          failure = "no_port_of_pmi";
+        end_question (&self->clients[i], failure, text);
+        return;
+      }
 }
 
 static void
-handle_unpublish_name (Client *client, const DvmdPmiLine *line)
+ask_names (Client *client, const DvmdPmiLine *line, DvmdPmiNames what)
 {
-  client_answer (client, "cmd=unpublish_result rc=-1 msg=not_supported\n");
+  DvmdPmiServer *self = client->server;
+  const char *service = dvmd_pmi_line_get (line, "service");
+  const char *port = what == DVMD_PMI_PUBLISH ? dvmd_pmi_line_get (line, "port") : NULL;
+  guint number = begin_question (client, what);
+
+  if (service == NULL || service[0] == '\0' || !g_utf8_validate (service, -1, NULL))
+    end_question (client, "no_service_is_named", NULL);
+  else if (what == DVMD_PMI_PUBLISH && !is_port (port))
+    end_question (client, "no_port_is_named", NULL);
+  else
+    self->funcs->ask_names (client->rank, number, what, service, port, self->user_data);
 }
 
 static void
-handle_lookup_name (Client *client, const DvmdPmiLine *line)
+handle_names (Client *client, const DvmdPmiLine *line)
 {
-  client_answer (client, "cmd=lookup_result rc=-1 msg=not_supported\n");
+  const char *command = dvmd_pmi_line_get (line, "cmd");
+
+  ask_names (client, line,
+             g_str_has_prefix (command, "publish")     ? DVMD_PMI_PUBLISH
+             : g_str_has_prefix (command, "unpublish") ? DVMD_PMI_UNPUBLISH
+                                                       : DVMD_PMI_LOOK_UP);
+}
+
+/* Its reader belongs to this function: the client may be gone when it is asked for. */
+static void
+ask_spawn (Client *client, DvmdPmiSpawnReader *reader)
+{
+  DvmdPmiServer *self = client->server;
+  g_autoptr (DvmdPmiSpawnReader) own = reader;
+  const DvmdPmiSpawn *spawn = dvmd_pmi_spawn_reader_get (own);
+  const char *failure = dvmd_pmi_spawn_reader_get_failure (own);
+  guint number = begin_question (client, ASKS_SPAWN);
+
+  client->n_spawned = spawn->n_procs;
+  if (failure != NULL)
+    {
+      dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, self->nspace, client->rank,
+                     "what it wants to spawn makes no sense: %s", failure);
+      end_question (client, failure, NULL);
+    }
+  else
+    self->funcs->spawn (client->rank, number, spawn, self->user_data);
+}
+
+/* ---- attributes of the node, of PMI-2 ---- */
+
+/* FALSE: it is not there. */
+static gboolean
+tell_attribute (Client *client, const char *key)
+{
+  const char *value = dvmd_pmi_table_get (client->server->node, key);
+
+  if (value != NULL)
+    client_answer (client, "cmd=get_result rc=0 msg=success value=%s\n", value);
+  return value != NULL;
+}
+
+static void
+handle_put_node (Client *client, const DvmdPmiLine *line)
+{
+  DvmdPmiServer *self = client->server;
+  const char *key = dvmd_pmi_line_get (line, "key");
+  const char *value = dvmd_pmi_line_get (line, "value");
+
+  if (key == NULL || value == NULL || dvmd_pmi_table_put (self->node, key, value) != DVMD_PMI_PUT)
+    {
+      client_answer (client, "cmd=put_result rc=-1 msg=invalid_key_or_value\n");
+      return;
+    }
+  client_answer (client, "cmd=put_result rc=0 msg=success\n");
+  for (guint i = 0; i < self->n_clients; i++)
+    if (g_strcmp0 (self->clients[i].awaits, key) == 0)
+      {
+        g_clear_pointer (&self->clients[i].awaits, g_free);
+        tell_attribute (&self->clients[i], key);
+      }
+}
+
+static void
+handle_get_node (Client *client, const DvmdPmiLine *line)
+{
+  const char *key = dvmd_pmi_line_get (line, "key");
+
+  if (key != NULL && tell_attribute (client, key))
+    return;
+  if (key != NULL && g_strcmp0 (dvmd_pmi_line_get (line, "wait"), "TRUE") == 0)
+    client->awaits = g_strdup (key);
+  else
+    client_answer (client, "cmd=get_result rc=-1 msg=key_not_found\n");
+}
+
+static void
+handle_unsupported (Client *client, const DvmdPmiLine *line)
+{
+  client_answer (client, "cmd=unsupported rc=-1 msg=not_supported\n");
 }
 
 /* These commands are for those who have sent init, but for init itself, and abort. */
@@ -496,8 +690,13 @@ static const struct
 {
   const char *name;
   void (*handle) (Client *client, const DvmdPmiLine *line);
+  gboolean two; /* of PMI-2 alone */
 } commands[] = {
   { "init", handle_init },
+  { "fullinit", initialize, TRUE },
+  { "put_node", handle_put_node, TRUE },
+  { "get_node", handle_get_node, TRUE },
+  { "unsupported", handle_unsupported, TRUE },
   { "get_maxes", handle_get_maxes },
   { "get_universe_size", handle_get_universe_size },
   { "get_appnum", handle_get_appnum },
@@ -507,17 +706,18 @@ static const struct
   { "barrier_in", handle_barrier_in },
   { "finalize", handle_finalize },
   { "abort", handle_abort },
-  { "publish_name", handle_publish_name },
-  { "unpublish_name", handle_unpublish_name },
-  { "lookup_name", handle_lookup_name },
+  { "publish_name", handle_names },
+  { "unpublish_name", handle_names },
+  { "lookup_name", handle_names },
 };
 
 static gboolean
 is_in_order (const Client *client, const char *command)
 {
-  if (g_str_equal (command, "init"))
+  if (g_str_equal (command, client->two != NULL ? "fullinit" : "init"))
     return client->state == CLIENT_AWAITED || client->state == CLIENT_FINALIZED;
-  return (client->state == CLIENT_INITIALIZED && !client->held) || g_str_equal (command, "abort");
+  return (client->state == CLIENT_INITIALIZED && !client->held && client->question == 0 && client->awaits == NULL)
+         || g_str_equal (command, "abort");
 }
 
 static void
@@ -527,7 +727,7 @@ handle_command (Client *client, const DvmdPmiLine *line)
   g_autofree char *shown = NULL;
 
   for (gsize i = 0; name != NULL && i < G_N_ELEMENTS (commands); i++)
-    if (g_str_equal (commands[i].name, name))
+    if (g_str_equal (commands[i].name, name) && (client->two != NULL || !commands[i].two))
       {
         if (is_in_order (client, name))
           commands[i].handle (client, line);
@@ -541,37 +741,22 @@ handle_command (Client *client, const DvmdPmiLine *line)
   client_refuse (client, "there is no command '%.64s'", shown);
 }
 
-/* ---- spawn: lines from "mcmd=spawn" to "endcmd", once or more for one answer ---- */
-
-static void
-end_spawn (Client *client)
-{
-  client->spawns = FALSE;
-  if (client->n_spawned >= client->n_spawns)
-    client_answer (client, "cmd=spawn_result rc=-1 msg=not_supported\n");
-}
-
 static void
 read_spawn (Client *client, const char *text)
 {
-  int *number = NULL;
-  gint64 value;
-
-  if (g_str_equal (text, "endcmd"))
-    end_spawn (client);
-  /* The program that spawned has ended there, and the next one of the rank begins. */
-  else if (g_str_has_prefix (text, "cmd="))
-    client_refuse (client, "a command came in the middle of a spawn");
-  else if (g_str_has_prefix (text, "totspawns="))
-    number = &client->n_spawns;
-  else if (g_str_has_prefix (text, "spawnssofar="))
-    number = &client->n_spawned;
-  if (number == NULL)
-    return;
-  if (g_ascii_string_to_signed (strchr (text, '=') + 1, 10, 1, G_MAXINT, &value, NULL))
-    *number = (int)value;
-  else
-    client_refuse (client, "a spawn counts something that is no number");
+  switch (dvmd_pmi_spawn_reader_take_line (client->spawn, text))
+    {
+    case DVMD_PMI_SPAWN_MORE:
+      break;
+    case DVMD_PMI_SPAWN_READ:
+    case DVMD_PMI_SPAWN_REFUSED:
+      ask_spawn (client, g_steal_pointer (&client->spawn));
+      break;
+    case DVMD_PMI_SPAWN_NO_SENSE:
+      /* The program that spawned has ended there, and the next one of the rank begins. */
+      client_refuse (client, "a command came in the middle of a spawn");
+      break;
+    }
 }
 
 /* ---- lines ---- */
@@ -585,15 +770,11 @@ handle_line (Client *client, const char *text, gsize length)
   /* Libraries write the message of an abort as it is, and it may have several lines. */
   if (client->aborted)
     return;
-  if (client->spawns)
+  if (client->spawn == NULL && g_str_equal (copy, "mcmd=spawn") && is_in_order (client, copy))
+    client->spawn = dvmd_pmi_spawn_reader_new ();
+  if (client->spawn != NULL)
     {
       read_spawn (client, copy);
-      return;
-    }
-  if (g_str_equal (copy, "mcmd=spawn") && client->state == CLIENT_INITIALIZED && !client->held)
-    {
-      client->spawns = TRUE;
-      client->n_spawns = client->n_spawned = 1;
       return;
     }
   line = dvmd_pmi_line_parse (text, length);
@@ -603,22 +784,76 @@ handle_line (Client *client, const char *text, gsize length)
     handle_command (client, line);
 }
 
+/* FALSE: there is none, or it is not whole yet. */
+static gboolean
+take_line (Client *client)
+{
+  const char *end = memchr (client->input->str, '\n', client->input->len);
+  gsize length = end != NULL ? (gsize)(end - client->input->str) : 0;
+  g_autofree char *line = g_strndup (client->input->str, length);
+
+  if (end == NULL && client->input->len > LINE_LIMIT)
+    client_refuse (client, "a line is longer than %d bytes", LINE_LIMIT);
+  if (end == NULL)
+    return FALSE;
+  g_string_erase (client->input, 0, (gssize)length + 1);
+  handle_line (client, line, length);
+  return TRUE;
+}
+
+/* Lines of its request may be too few. */
+static void
+spawn_two (Client *client, GPtrArray *lines)
+{
+  client->spawn = dvmd_pmi_spawn_reader_new ();
+  for (guint i = 0; i < lines->len && client->spawn != NULL; i++)
+    read_spawn (client, lines->pdata[i]);
+  if (client->spawn == NULL)
+    return;
+  g_clear_pointer (&client->spawn, dvmd_pmi_spawn_reader_free);
+  client_answer (client, "cmd=spawn_result rc=-1 msg=ncmds_is_out_of_range\n");
+}
+
+/* The next program of the rank begins with a line of PMI-1. */
+static void
+handle_message (Client *client, const char *message, gsize length)
+{
+  g_autoptr (GPtrArray) spawn = NULL;
+  g_autoptr (DvmdPmiLine) line = dvmd_pmi_two_read (client->two, message, length, &spawn);
+
+  if (line == NULL)
+    client_refuse (client, "a message of %zu bytes makes no sense", length);
+  else if (spawn != NULL && is_in_order (client, "spawn"))
+    spawn_two (client, spawn);
+  else
+    handle_command (client, line);
+  if (client->state == CLIENT_FINALIZED)
+    g_clear_pointer (&client->two, dvmd_pmi_two_free);
+}
+
+/* As take_line(). */
+static gboolean
+take_message (Client *client)
+{
+  gssize length = dvmd_pmi_two_measure (client->input->str, client->input->len);
+  g_autofree char *message = g_strndup (client->input->str, (gsize)MAX (length, 0));
+
+  if (length < 0)
+    client_refuse (client, "a message does not begin with its length, %d bytes at most", DVMD_PMI_TWO_LIMIT);
+  if (length <= 0)
+    return FALSE;
+  g_string_erase (client->input, 0, length);
+  if (!client->aborted)
+    handle_message (client, message, (gsize)length);
+  return TRUE;
+}
+
 /* It may be gone after any line. */
 static void
 handle_lines (Client *client)
 {
-  char *end;
-
-  while (client->input != NULL && (end = memchr (client->input->str, '\n', client->input->len)) != NULL)
-    {
-      gsize length = (gsize)(end - client->input->str);
-      g_autofree char *line = g_strndup (client->input->str, length);
-
-      g_string_erase (client->input, 0, (gssize)length + 1);
-      handle_line (client, line, length);
-    }
-  if (client->input != NULL && client->input->len > LINE_LIMIT)
-    client_refuse (client, "a line is longer than %d bytes", LINE_LIMIT);
+  while (client->input != NULL && (client->two != NULL ? take_message (client) : take_line (client)))
+    ;
 }
 
 /* FALSE: there is nothing more at present. */
@@ -664,9 +899,11 @@ dvmd_pmi_server_new (const DvmdPmiSettings *settings, const DvmdPmiFuncs *funcs,
   self->context = settings->context != NULL ? g_main_context_ref (settings->context) : NULL;
   self->nspace = g_strdup (settings->nspace);
   self->universe_size = settings->universe_size;
+  self->size = settings->size;
   self->funcs = funcs;
   self->user_data = user_data;
   self->table = dvmd_pmi_table_new ();
+  self->node = dvmd_pmi_table_new ();
   self->n_clients = settings->n_local;
   self->n_elsewhere = settings->n_elsewhere;
   self->clients = g_new0 (Client, self->n_clients);
@@ -685,10 +922,17 @@ dvmd_pmi_server_free (DvmdPmiServer *self)
     client_close (&self->clients[i]);
   g_free (self->clients);
   dvmd_pmi_table_free (self->table);
+  dvmd_pmi_table_free (self->node);
   g_clear_pointer (&self->context, g_main_context_unref);
   g_free (self->mapping);
   g_free (self->nspace);
   g_free (self);
+}
+
+void
+dvmd_pmi_server_seed (DvmdPmiServer *self, const char *key, const char *value)
+{
+  dvmd_pmi_table_seed (self->table, key, value);
 }
 
 int
@@ -707,7 +951,7 @@ dvmd_pmi_server_open (DvmdPmiServer *self, guint index, guint32 rank, guint32 ap
   client->rank = rank;
   client->app = app;
   client->program = 0;
-  client->held = client->aborted = client->spawns = client->untold = FALSE;
+  client->held = client->aborted = client->untold = FALSE;
   client->fd = fds[0];
   client->theirs = fds[1];
   client->input = g_string_new (NULL);

@@ -5,9 +5,24 @@
 #pragma once
 
 #include "dvmd-clock.h"
+#include "dvmd-pmi-spawn.h"
 #include "dvmd-pmi-table.h"
 
 G_BEGIN_DECLS
+
+/* The key of a seed that says who has spawned the job; it is a variable of its processes, too. */
+#define DVMD_PMI_SPAWNED "PMI_SPAWNED"
+
+/* Questions have numbers from 1 to this one, and begin anew then. */
+#define DVMD_PMI_QUESTION_MAX 0xffff
+
+/* Names are published for the whole DVM. */
+typedef enum
+{
+  DVMD_PMI_PUBLISH,
+  DVMD_PMI_UNPUBLISH,
+  DVMD_PMI_LOOK_UP,
+} DvmdPmiNames;
 
 /* The PMI-1 server of one job on one node. All of it happens on one main context. */
 typedef struct _DvmdPmiServer DvmdPmiServer;
@@ -17,6 +32,7 @@ typedef struct
   DvmdClock *clock;
   GMainContext *context; /* (nullable) */
   const char *nspace;    /* of the job; its key space has that name */
+  guint32 size;          /* all of its ranks */
   guint32 universe_size;
   guint n_local;     /* ranks here */
   guint n_elsewhere; /* ranks of other nodes */
@@ -38,12 +54,22 @@ typedef struct
    * told of that in another way.
    */
   void (*exchange) (GBytes *news, gboolean lost, gpointer user_data);
+  /*
+   * A rank waits for what others do: dvmd_pmi_server_answered() follows, once, also from within. port (nullable): of
+   * what is published
+   */
+  void (*ask_names) (guint32 rank, guint number, DvmdPmiNames what, const char *service, const char *port,
+                     gpointer user_data);
+  /* Likewise. */
+  void (*spawn) (guint32 rank, guint number, const DvmdPmiSpawn *spawn, gpointer user_data);
   /* (transfer full): as dvmd_pmi_mapping_build() makes it */
   char *(*build_mapping) (gpointer user_data);
 } DvmdPmiFuncs;
 
 DvmdPmiServer *dvmd_pmi_server_new (const DvmdPmiSettings *settings, const DvmdPmiFuncs *funcs, gpointer user_data);
 void dvmd_pmi_server_free (DvmdPmiServer *self);
+/* Before any rank: the job was spawned with that pair. One that no rank could put is left out. */
+void dvmd_pmi_server_seed (DvmdPmiServer *self, const char *key, const char *value);
 /*
  * For a rank that is about to be started, or started again: (transfer none) the descriptor that it inherits, or -1.
  * index: of the ranks here.
@@ -61,6 +87,11 @@ void dvmd_pmi_server_go_on (DvmdPmiServer *self, guint index);
 void dvmd_pmi_server_exchanged (DvmdPmiServer *self, gboolean success, GBytes *news);
 /* After that: ranks of other nodes may come to another one. */
 void dvmd_pmi_server_await_barrier (DvmdPmiServer *self);
+/*
+ * number: of a question; nothing happens if the rank does not wait any more. failure (nullable): why not, without
+ * spaces; text (nullable): the port of a service that was looked up, or the name of the job that was spawned
+ */
+void dvmd_pmi_server_answered (DvmdPmiServer *self, guint number, const char *failure, const char *text);
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdPmiServer, dvmd_pmi_server_free)
 

@@ -39,16 +39,25 @@ dvmd_pmi_table_free (DvmdPmiTable *self)
 /* The memory of a pair besides its text. */
 #define PAIR_SIZE 64
 
-static DvmdPmiPut
-store (DvmdPmiTable *self, const char *key, const char *value)
+DvmdPmiPut
+dvmd_pmi_table_check (const char *key, const char *value)
 {
-  const char *old;
-  gsize size;
-
   if (key[0] == '\0' || strlen (key) > DVMD_PMI_KEY_MAX || strpbrk (key, " =\n") != NULL)
     return DVMD_PMI_BAD_KEY;
   if (strlen (value) > DVMD_PMI_VALUE_MAX || strpbrk (value, " \n") != NULL)
     return DVMD_PMI_BAD_VALUE;
+  return DVMD_PMI_PUT;
+}
+
+static DvmdPmiPut
+store (DvmdPmiTable *self, const char *key, const char *value)
+{
+  DvmdPmiPut result = dvmd_pmi_table_check (key, value);
+  const char *old;
+  gsize size;
+
+  if (result != DVMD_PMI_PUT)
+    return result;
   old = g_hash_table_lookup (self->values, key);
   size = self->size + strlen (value) + (old != NULL ? 0 : strlen (key) + PAIR_SIZE) - (old != NULL ? strlen (old) : 0);
   if (size > DVMD_PMI_TABLE_LIMIT)
@@ -56,6 +65,12 @@ store (DvmdPmiTable *self, const char *key, const char *value)
   self->size = size;
   g_hash_table_replace (self->values, g_strdup (key), g_strdup (value));
   return DVMD_PMI_PUT;
+}
+
+void
+dvmd_pmi_table_seed (DvmdPmiTable *self, const char *key, const char *value)
+{
+  store (self, key, value);
 }
 
 DvmdPmiPut

@@ -35,6 +35,10 @@ typedef enum
 
 DvmdPmiTable *dvmd_pmi_table_new (void);
 void dvmd_pmi_table_free (DvmdPmiTable *self);
+/* Whether there may be such a pair, were there room. */
+DvmdPmiPut dvmd_pmi_table_check (const char *key, const char *value);
+/* All nodes know of it: it is there before any rank. Nothing happens where there cannot be such a pair. */
+void dvmd_pmi_table_seed (DvmdPmiTable *self, const char *key, const char *value);
 /* A later value replaces an earlier one. The other nodes are to know of it. */
 DvmdPmiPut dvmd_pmi_table_put (DvmdPmiTable *self, const char *key, const char *value);
 /* (nullable): until the table changes */

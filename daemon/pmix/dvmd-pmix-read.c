@@ -11,8 +11,10 @@
 #include "dvmd-pmix-read.h"
 
 #include <pmix.h>
+#include <string.h>
 
 #include "dvm.h"
+#include "dvmd-pmix-numbers.h"
 
 const char *
 dvmd_pmix_read_text (const pmix_info_t *info, GError **error)
@@ -102,6 +104,9 @@ dvmd_pmix_pack_value (const pmix_info_t *info, GError **error)
   GVariant *bytes = NULL;
   pmix_status_t status;
 
+  /* Ranks that speak PMI read those, too. */
+  if (value.type == PMIX_STRING && value.data.string != NULL)
+    return dvmd_pmix_text_new (value.data.string);
   PMIX_DATA_BUFFER_CONSTRUCT (&buffer);
   status = PMIx_Data_pack (NULL, &buffer, &value, 1, PMIX_VALUE);
   if (status == PMIX_SUCCESS)
@@ -118,7 +123,15 @@ dvmd_pmix_unpack_value (GVariant *bytes, pmix_value_t *value)
 {
   pmix_data_buffer_t buffer = { 0 };
   gconstpointer packed = g_variant_get_data (bytes);
+  const char *text = dvmd_pmix_text_get (bytes);
   int32_t count = 1;
+
+  if (text != NULL)
+    {
+      value->type = PMIX_STRING;
+      value->data.string = strdup (text);
+      return TRUE;
+    }
 
   /* The buffer is the variant's: unpacking copies. */
   buffer.base_ptr = buffer.unpack_ptr = (char *)packed;

@@ -9,6 +9,26 @@
 #include "dvmd-pmix-numbers.h"
 
 #include <dvm.h>
+#include <string.h>
+
+/* libpmix packs the type first, as a number below 127 in its shortest form, or as two bytes of which the first is 0. */
+#define TEXT_MARK '\xff'
+
+GVariant *
+dvmd_pmix_text_new (const char *text)
+{
+  g_autofree char *marked = g_strdup_printf ("%c%s", TEXT_MARK, text);
+
+  return g_variant_new_bytestring (marked);
+}
+
+const char *
+dvmd_pmix_text_get (GVariant *packed)
+{
+  const char *marked = g_variant_get_bytestring (packed);
+
+  return marked[0] == TEXT_MARK && strlen (marked) + 1 == g_variant_get_size (packed) ? marked + 1 : NULL;
+}
 
 int
 dvmd_pmix_status_from_error (const GError *error)

@@ -156,6 +156,13 @@ typedef struct
   guint32 rank; /* or DVMD_PMIX_RANK_WILDCARD */
 } DvmdPmixProc;
 
+/*
+ * A text as a packed value, without libpmix: what libpmix packs does not begin as it does. floating
+ */
+GVariant *dvmd_pmix_text_new (const char *text);
+/* (nullable): it is the value of another type, or bytes that nobody has packed */
+const char *dvmd_pmix_text_get (GVariant *packed);
+
 /* The status of PMIx for error, which is one of DVM_ERROR. */
 int dvmd_pmix_status_from_error (const GError *error);
 

@@ -24,6 +24,7 @@ typedef struct
   int fds[N_RANKS];
   gboolean waits; /* a barrier, for the other nodes */
   GBytes *news;   /* (nullable): of that */
+  guint question; /* that has no answer yet; 0: none */
 } World;
 
 static gboolean
@@ -58,6 +59,46 @@ exchange (GBytes *news, gboolean any_lost, gpointer user_data)
   world->news = g_bytes_ref (news);
 }
 
+/* Every third one is answered at once, every other one later, if no other comes before. */
+static void
+ask_names (guint32 rank, guint number, DvmdPmiNames what, const char *service, const char *port, gpointer user_data)
+{
+  World *world = user_data;
+
+  g_assert_true (g_utf8_validate (service, -1, NULL));
+  g_assert_cmpint (port != NULL, ==, what == DVMD_PMI_PUBLISH);
+  if (number % 3 == 0)
+    dvmd_pmi_server_answered (world->server, number, NULL, what == DVMD_PMI_LOOK_UP ? service : NULL);
+  else
+    world->question = number;
+}
+
+static void
+spawn_job (guint32 rank, guint number, const DvmdPmiSpawn *spawn, gpointer user_data)
+{
+  World *world = user_data;
+  guint n_procs = 0;
+
+  for (guint i = 0; i < spawn->apps->len; i++)
+    {
+      const DvmdPmiSpawnApp *app = spawn->apps->pdata[i];
+
+      g_assert_cmpuint (app->n_procs, >, 0);
+      g_assert_cmpuint (strlen (app->program), >, 0);
+      g_assert_cmpuint (app->info->len % 2, ==, 0);
+      n_procs += app->n_procs;
+    }
+  g_assert_cmpuint (spawn->n_procs, ==, n_procs);
+  g_assert_cmpuint (spawn->apps->len, >, 0);
+  g_assert_cmpuint (spawn->preput->len % 2, ==, 0);
+  for (guint i = 0; i < spawn->preput->len; i += 2)
+    dvmd_pmi_server_seed (world->server, spawn->preput->pdata[i], spawn->preput->pdata[i + 1]);
+  if (number % 3 == 0)
+    dvmd_pmi_server_answered (world->server, number, NULL, "job");
+  else
+    world->question = number;
+}
+
 static char *
 build_mapping (gpointer user_data)
 {
@@ -70,6 +111,8 @@ static const DvmdPmiFuncs funcs = {
   .lost = lost,
   .aborted = aborted,
   .exchange = exchange,
+  .ask_names = ask_names,
+  .spawn = spawn_job,
   .build_mapping = build_mapping,
 };
 
@@ -125,6 +168,22 @@ act (World *self, const char *line, gsize length)
     case 'g':
       dvmd_pmi_server_rank_ended (self->server, rank);
       break;
+    case 'h':
+      dvmd_pmi_server_answered (self->server, self->question, NULL, "port");
+      break;
+    case 'i':
+      dvmd_pmi_server_answered (self->server, self->question, "failed", NULL);
+      break;
+    case 'j':
+    case 'k':
+      {
+        /* A message of PMI-2, whose length is right. */
+        gsize size = length - 1 - (line[length - 1] == '\n');
+        g_autofree char *message = g_strdup_printf ("%6zu%.*s", size, (int)size, line + 1);
+
+        send (self->fds[rank], message, strlen (message), MSG_DONTWAIT | MSG_NOSIGNAL);
+        break;
+      }
     default:
       send (self->fds[rank], line + 1, length - 1, MSG_DONTWAIT | MSG_NOSIGNAL);
       break;
@@ -135,7 +194,7 @@ act (World *self, const char *line, gsize length)
 void
 fuzz_pmi (const guint8 *data, gsize size)
 {
-  DvmdPmiSettings settings = { .nspace = "job", .universe_size = 4, .n_local = N_RANKS };
+  DvmdPmiSettings settings = { .nspace = "job", .size = 3, .universe_size = 4, .n_local = N_RANKS };
   World world = { .fds = { -1, -1 } };
   const char *at = (const char *)data;
 

@@ -3,7 +3,7 @@
  *
  * All ranks exchange numbers, in the world and in its halves, and say how many they are, there and on their nodes.
  * After that rank 1 does what the first argument says: "abort" with the status of the second one, "die", "exit" without
- * MPI_Finalize, or "spawn", and the others wait for it.
+ * MPI_Finalize, or "spawn", and the others wait for it. With "names" it publishes one that all of them look up.
  */
 
 #include <mpi.h>
@@ -31,6 +31,33 @@ spawn (void)
   MPI_Comm_set_errhandler (MPI_COMM_SELF, MPI_ERRORS_RETURN);
   code = MPI_Comm_spawn ("true", MPI_ARGV_NULL, 1, MPI_INFO_NULL, 0, MPI_COMM_SELF, &children, MPI_ERRCODES_IGNORE);
   printf ("spawn %s\n", code == MPI_SUCCESS ? "succeeded" : "refused");
+}
+
+static void
+look_up (int rank)
+{
+  char port[MPI_MAX_PORT_NAME] = "";
+
+  if (MPI_Lookup_name ("my ocean", MPI_INFO_NULL, port) == MPI_SUCCESS)
+    printf ("%d: %s\n", rank, port);
+  else
+    printf ("%d: none\n", rank);
+}
+
+static void
+use_names (int rank)
+{
+  MPI_Comm_set_errhandler (MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+  MPI_Comm_set_errhandler (MPI_COMM_SELF, MPI_ERRORS_RETURN);
+  if (rank == 1 && MPI_Publish_name ("my ocean", MPI_INFO_NULL, "a#port$") == MPI_SUCCESS)
+    printf ("published\n");
+  MPI_Barrier (MPI_COMM_WORLD);
+  look_up (rank);
+  MPI_Barrier (MPI_COMM_WORLD);
+  if (rank == 1 && MPI_Unpublish_name ("my ocean", MPI_INFO_NULL, "a#port$") == MPI_SUCCESS)
+    printf ("unpublished\n");
+  MPI_Barrier (MPI_COMM_WORLD);
+  look_up (rank);
 }
 
 int
@@ -63,6 +90,8 @@ main (int argc, char **argv)
     _exit (0);
   if (rank == 1 && strcmp (what, "spawn") == 0)
     spawn ();
+  if (strcmp (what, "names") == 0)
+    use_names (rank);
   MPI_Barrier (MPI_COMM_WORLD);
   MPI_Finalize ();
   return 0;

@@ -14,6 +14,7 @@ from dvmtest import ABORTED_BY_SIG, ABORTED_WO_SYNC, CALLED_ABORT, NON_ZERO_TERM
 os.environ['DVM_HEAL'] = 'false'
 
 WORLD = os.environ.get('DVM_TEST_MPICH_WORLD', '')
+DATA = os.environ.get('DVM_TEST_PMIX_DATA', '')
 CLIENT = os.environ.get('DVM_TEST_PMIX_CLIENT', '')
 TALK = [sys.executable, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'pmi-talk.py')]
 INIT = 'cmd=init pmi_version=1 pmi_subversion=1'
@@ -68,6 +69,16 @@ class Mpich(dvmtest.Case):
         self.assertEqual(done.state, ABORTED_WO_SYNC, done)
         self.assertRegex(done.result['reason'], '^Rank 1 ')
 
+    def test_names(self):
+        """One rank publishes for all, also for those of other nodes, and in the end there is nothing left of it."""
+        for shape in SHAPES:
+            dvm = self.dvm(**shape)
+            done = dvm.run([WORLD, 'names'], np=4)
+            self.assert_success(done)
+            said = ['published', *(f'{rank}: a#port$' for rank in range(4)), 'unpublished', *(f'{rank}: none' for rank in range(4))]
+            self.assertEqual(sorted(line for line in done.out.decode().splitlines() if ' of ' not in line), sorted(said), done)
+            self.assertEqual(dvm.get('Statistics')['data-published'], 0)
+
     def test_spawn(self):
         done = self.dvm(slots=2, settings=['nodes=2']).run([WORLD, 'spawn'], np=2)
         self.assert_success(done)
@@ -94,20 +105,158 @@ class Talk(dvmtest.Case):
             (put + 'k' * 65 + ' value=v', 'cmd=put_result rc=-1 msg=invalid_key'),
             (put + 'k value=' + 'v' * 1025, 'cmd=put_result rc=-1 msg=value_too_long'),
             (get + 'PMI_process_mapping', 'cmd=get_result rc=0 msg=success value=(vector,(0,1,1))'),
-            ('cmd=publish_name service=s port=p', 'cmd=publish_result rc=-1 msg=not_supported'),
-            ('cmd=unpublish_name service=s', 'cmd=unpublish_result rc=-1 msg=not_supported'),
-            ('cmd=lookup_name service=s', 'cmd=lookup_result rc=-1 msg=not_supported'),
-            ('mcmd=spawn\nnprocs=1\nexecname=a\ntotspawns=2\nspawnssofar=1\narg1=x y\nendcmd\n'
-             'mcmd=spawn\ntotspawns=2\nspawnssofar=2\nendcmd', 'cmd=spawn_result rc=-1 msg=not_supported'),
+            ('cmd=publish_name service=my s port=p', 'cmd=publish_result rc=0 msg=success'),
+            ('cmd=publish_name service=my s port=q', 'cmd=publish_result rc=-1 msg=key_already_present'),
+            ('cmd=lookup_name service=my s', 'cmd=lookup_result rc=0 msg=success port=p'),
+            ('cmd=unpublish_name service=my s', 'cmd=unpublish_result rc=0 msg=success'),
+            ('cmd=unpublish_name service=my s', 'cmd=unpublish_result rc=-1 msg=service_not_found'),
+            ('cmd=lookup_name service=my s', 'cmd=lookup_result rc=-1 msg=service_not_found'),
+            ('cmd=lookup_name service=', 'cmd=lookup_result rc=-1 msg=no_service_is_named'),
+            ('cmd=publish_name service=s', 'cmd=publish_result rc=-1 msg=no_port_is_named'),
+            ('mcmd=spawn\ntotspawns=many\nendcmd', 'cmd=spawn_result rc=-1 msg=totspawns_is_out_of_range'),
+            ('mcmd=spawn\nnprocs=1\nexecname=a\ntotspawns=2\nspawnssofar=1\nargcnt=1\narg1=x y\nendcmd\n'
+             'mcmd=spawn\ntotspawns=2\nspawnssofar=2\nendcmd', 'cmd=spawn_result rc=-1 msg=execname_is_missing'),
             ('cmd=barrier_in', 'cmd=barrier_out rc=0'), ('cmd=finalize', 'cmd=finalize_ack rc=0'))
         done, _ = self.talk(dvm, *(text for text, _ in pairs))
         self.assert_success(done)
         self.assertEqual(done.out.decode().splitlines(), ['0: ' + answer for _, answer in pairs])
 
+    @staticmethod
+    def spawn(*apps, preput=()):
+        """apps: the number of processes, the words of the program, its info"""
+        lines = []
+        for number, (n, argv, info) in enumerate(apps):
+            lines += ['mcmd=spawn', f'nprocs={n}', f'execname={argv[0]}', f'totspawns={len(apps)}', f'spawnssofar={number + 1}']
+            lines += [f'arg{i}={arg}' for i, arg in enumerate(argv) if i > 0]
+            lines += [f'argcnt={len(argv) - 1}', f'preput_num={len(preput)}']
+            for i, (key, value) in enumerate(preput):
+                lines += [f'preput_key_{i}={key}', f'preput_val_{i}={value}']
+            lines += [f'info_num={len(info)}']
+            for i, (key, value) in enumerate(info.items()):
+                lines += [f'info_key_{i}={key}', f'info_val_{i}={value}']
+            lines += ['endcmd']
+        return '\n'.join(lines)
+
+    def test_spawn(self):
+        """Two programs on two nodes: children are where they are told to be, know what they are told, and have barriers of their own."""
+        for radix in ('2', '32'):
+            dvm = self.dvm(slots=4, settings=['nodes=3', f'radix={radix}'])
+            texts = ['@about', INIT, 'cmd=get kvsname=@@kvs key=port', 'cmd=put kvsname=@@kvs key=k@@rank value=of@@rank', 'cmd=barrier_in',
+                     'cmd=get kvsname=@@kvs key=k2', 'cmd=get_appnum', 'cmd=finalize']
+            text = self.spawn((2, [*TALK, *texts], {'wdir': '/', 'host': 'node2', 'map': 'any'}),
+                              (1, [os.path.basename(TALK[0]), TALK[1], *texts, 'x'], {'path': os.path.dirname(TALK[0]), 'host': 'node3'}),
+                              preput=(('port', 'tag#0$x=1$'), ('other', '1')))
+            job, out, _ = dvm.start([*TALK, INIT, '0:' + text, 'cmd=barrier_in', 'cmd=finalize', '@stay'], np=2, hosts=['node1'])
+            dvmtest.wait_until(lambda: out.data.count(b'finalize_ack') == 5, 'the end of all')  # pylint: disable=cell-var-from-loop
+            lines = sorted(out.data.decode().splitlines())
+            self.assertIn('0: cmd=spawn_result rc=0 msg=success errcodes=0,0,0', lines)
+            self.assertEqual(sum(line.endswith('value=tag#0$x=1$') for line in lines), 3, lines)
+            self.assertEqual(sum(line.endswith('value=of2') for line in lines), 3, lines)
+            self.assertEqual([line for line in lines if ' appnum' in line],
+                             [f'{rank}: cmd=appnum rc=0 appnum={rank // 2}' for rank in range(3)])
+            about = [line.split()[2:] for line in lines if ' about ' in line]
+            self.assertEqual([row[:3] for row in about], [['3', '1', '8']] * 2 + [['3', '1', '9']], lines)
+            self.assertEqual([row[3:] for row in about[:2]], [['node2', '/']] * 2, lines)
+            self.assertEqual(about[2][3], 'node3', lines)
+            self.assertNotEqual(about[2][4], '/', lines)
+            dvmtest.wait_until(lambda: dvm.get('Statistics')['spawns-open'] == 0, 'the end of the children')  # pylint: disable=cell-var-from-loop
+            job.cancel()
+            job.wait()
+
+    def test_spawn_refused(self):
+        """With what was wrong, and the rank goes on; its job says why to people."""
+        dvm = self.dvm(slots=2, settings=['nodes=2'])
+        cases = ((self.spawn((1, ['/no/such'], {})), 'program_not_found', 'program '),
+                 (self.spawn((1, ['/etc/passwd'], {})), 'program_not_executable', 'passwd'),
+                 (self.spawn((1, ['true'], {'wdir': '/no/such'})), 'failed', '/no/such'),
+                 (self.spawn((1, ['true'], {}), (99, ['true'], {})), 'no_place_for_it', ''),
+                 (self.spawn((1, ['true'], {'host': 'node2,nowhere'})), 'no_place_for_it', '“nowhere”'),
+                 (self.spawn((1, ['true'], {'path': '/bin:/usr/bin'})), 'path_is_more_than_one_directory', ''),
+                 (self.spawn((1, ['true'], {'hostfile': '/no/such'})), 'not_found', '/no/such'))
+        done = dvm.run([*TALK, INIT, *(text for text, _, _ in cases), 'cmd=finalize'])
+        self.assert_success(done)
+        self.assertEqual(done.out.decode().splitlines()[1:-1], [f'0: cmd=spawn_result rc=-1 msg={msg}' for _, msg, _ in cases], done)
+        for _, _, word in cases:
+            self.assertIn(word, done.err.decode())
+        self.assertEqual(dvm.get('Statistics')['spawns-open'], 0)
+
+    def test_spawner_dies(self):
+        """Before it has its answer: what it has spawned ends with it, and another one is served."""
+        dvm = self.dvm(slots=2, settings=['nodes=2'])
+        for text in (self.spawn((2, ['sleep', '1000'], {})), 'mcmd=spawn\nnprocs=1'):
+            done, _ = self.talk(dvm, INIT, '@mute ' + text, '@die')
+            self.assertEqual(done.state, ABORTED_BY_SIG, done)
+        dvmtest.wait_until(lambda: dvm.get('Statistics')['spawns-open'] == 0, 'the end of what was spawned')
+        done, lines = self.talk(dvm, INIT, self.spawn((3, ['true'], {})), 'cmd=finalize')
+        self.assertIn('0: cmd=spawn_result rc=0 msg=success errcodes=0,0,0', lines)
+
+    def test_two(self):
+        """PMI-2: pairs and attributes of a job and its nodes, names, and a spawn, whose children speak PMI-1."""
+        start = ('cmd=init pmi_version=2 pmi_subversion=0', '@2 cmd=fullinit;pmirank=@rank;')
+        for radix in ('2', '32'):
+            dvm = self.dvm(slots=4, settings=['nodes=2', f'radix={radix}'])
+            spawn = ('cmd=spawn;ncmds=1;preputcount=1;ppkey0=port;ppval0=tag;;;subcmd=' + TALK[0] + f';maxprocs=2;argc=4;argv0={TALK[1]};'
+                     f'argv1={INIT};argv2=cmd=get kvsname=@kvs key=port;argv3=cmd=finalize;')
+            argv = [*TALK, *start, '@2 cmd=kvs-put;key=k@rank;value=of@rank;;;', '@2 cmd=kvs-fence;', '@2 cmd=kvs-get;jobid=;key=k3;',
+                    '@2 cmd=info-getjobattr;key=PMI_process_mapping;', '0:@2 cmd=info-putnodeattr;key=a;value=b;',
+                    '2:@2 cmd=info-putnodeattr;key=a;value=c;', '@2 cmd=info-getnodeattr;key=a;wait=TRUE;',
+                    '3:@2 cmd=name-publish;name=my name;port=p;infokeycount=0;', '@2 cmd=kvs-fence;', '@2 cmd=name-lookup;name=my name;',
+                    '@2 cmd=job-connect;jobid=x;', '1:@2 ' + spawn, '@2 cmd=finalize;', '@stay']
+            job, out, _ = dvm.start(argv, np=4, map_by='ppr:2:node')
+            dvmtest.wait_until(lambda: out.data.count(b'finalize') == 6, 'the end of all')  # pylint: disable=cell-var-from-loop
+            lines = sorted(out.data.decode().splitlines())
+            for rank in range(4):
+                own = [line[3:].partition(';')[2] for line in lines if line.startswith(f'{rank}: cmd=') and '-response;' in line]
+                for answer in (f'rc=0;pmi-version=2;pmi-subversion=0;rank={rank};size=4;appnum=0;debugged=FALSE;pmiverbose=FALSE;',
+                               'found=TRUE;value=of3;;;rc=0;', 'found=TRUE;value=(vector,(0,2,2));rc=0;',
+                               f'found=TRUE;value={"bc"[rank // 2]};rc=0;', 'rc=0;port=p;value=p;', 'rc=-1;errmsg=not_supported;'):
+                    self.assertIn(answer, own, (rank, lines))
+            self.assertEqual(sum(line.startswith('1: cmd=spawn-response;rc=0;jobid=dvm-') for line in lines), 1, lines)
+            self.assertEqual(sum(line.endswith('cmd=get_result rc=0 msg=success value=tag;') for line in lines), 2, lines)
+            job.cancel()
+            job.wait()
+        done, _ = self.talk(dvm, *start, '1:@2 cmd=abort;isworld=TRUE;msg=no more of it;', '@wait', np=2)
+        self.assertEqual((done.state, done.result['exit-code']), (CALLED_ABORT, 1), done)
+        self.assertRegex(done.result['reason'], 'with status 1: no more of it$')
+
+    def test_names_of_pmix(self):
+        """They are in one store: each finds what the other has published, but for what no line of PMI can have."""
+        dvm = self.dvm(slots=2, settings=['nodes=2'])
+        publish = 'cmd=publish_name service=s port=tag#0$'
+        apps = [{'argv': [*TALK, INIT, publish, '@stay'], 'np': 1, 'hosts': ['node1']}]
+        job, out, _ = dvm.start([], apps=apps)
+        dvmtest.wait_until(lambda: b'publish_result rc=0' in out.data, 'what it publishes')
+        done = dvm.run([DATA, 'lookup', 's'], hosts=['node2'])
+        self.assertIn(b' s=tag#0$:0\n', done.out, done)
+        job.cancel()
+        job.wait()
+        job, out, _ = dvm.start([DATA, 'publish', 't', 'p', 'publish', 'u', 'two words', 'file', '/no/such/file'],
+                                hosts=['node2'])
+        dvmtest.wait_until(lambda: out.data.count(b'publish') >= 2, 'what it publishes')
+        done, lines = self.talk(dvm, INIT, 'cmd=lookup_name service=t', 'cmd=lookup_name service=u', 'cmd=lookup_name service=s',
+                                'cmd=finalize', hosts=['node1'])
+        self.assert_success(done)
+        self.assertEqual([line for line in lines if 'lookup' in line],
+                         ['0: cmd=lookup_result rc=-1 msg=no_port_of_pmi', '0: cmd=lookup_result rc=-1 msg=service_not_found',
+                          '0: cmd=lookup_result rc=0 msg=success port=p'])
+        job.cancel()
+        job.wait()
+
+    def test_dies_before_answer(self):
+        """Of one that does not wait for what it has asked nothing is left, and others are answered."""
+        dvm = self.dvm(slots=2, settings=['nodes=2'])
+        for _ in range(10):
+            done, _ = self.talk(dvm, INIT, '@mute cmd=publish_name service=s port=p', '@die')
+            self.assertEqual(done.state, ABORTED_BY_SIG, done)
+        done, lines = self.talk(dvm, INIT, 'cmd=lookup_name service=s', 'cmd=finalize')
+        self.assertIn('0: cmd=lookup_result rc=-1 msg=service_not_found', lines)
+        self.assert_success(done)
+        self.assertEqual(dvm.get('Statistics')['data-published'], 0)
+
     def test_no_sense(self):
         """The connection ends, and with it the job, as it does of a rank that has not finalized."""
         dvm = self.dvm(slots=2)
-        for text in ('nonsense', 'cmd=', 'cmd=unknown', '=x', '@raw 20000', INIT, 'mcmd=spawn\ntotspawns=many\nendcmd'):
+        for text in ('nonsense', 'cmd=', 'cmd=unknown', '=x', '@raw 20000', INIT, 'mcmd=spawn\nnprocs=1\ncmd=get_appnum'):
             done, lines = self.talk(dvm, INIT, text)
             self.assertEqual(done.state, ABORTED_WO_SYNC, (text, done))
             self.assertEqual(lines[-1], '0: the end', text)
@@ -115,7 +264,7 @@ class Talk(dvmtest.Case):
         done, lines = self.talk(dvm, 'cmd=get_maxes')
         self.assert_success(done)
         self.assertEqual(lines, ['0: the end'])
-        done, lines = self.talk(dvm, 'cmd=init pmi_version=2 pmi_subversion=0')
+        done, lines = self.talk(dvm, 'cmd=init pmi_version=3 pmi_subversion=0')
         self.assertEqual(lines, ['0: ' + GREETING.replace('rc=0', 'rc=-1')])
         self.assert_success(dvm.run(['true']))
 

@@ -15,6 +15,7 @@
 #include "dvmd-pmi-line.h"
 #include "dvmd-pmi-mapping.h"
 #include "dvmd-pmi-server.h"
+#include "dvmd-pmi-two.h"
 
 static void
 test_line (void)
@@ -44,6 +45,151 @@ test_line (void)
   for (gsize i = 0; i < G_N_ELEMENTS (bad); i++)
     g_assert_null (dvmd_pmi_line_parse (bad[i], strlen (bad[i])));
   g_assert_null (dvmd_pmi_line_parse ("cmd=a\0b", 7));
+}
+
+/* Names of services are texts of users. */
+static void
+test_line_service (void)
+{
+  static const struct
+  {
+    const char *text;
+    const char *service; /* NULL: the line makes no sense */
+    const char *port;
+  } cases[] = {
+    { "cmd=publish_name service=ocean port=tag#0$x=1$", "ocean", "tag#0$x=1$" },
+    { "cmd=publish_name service=my ocean, port=2 port=p", "my ocean, port=2", "p" },
+    { "cmd=lookup_name service=my ocean port ", "my ocean port ", NULL },
+    { "cmd=publish_name service= port=p", "", "p" },
+    { "cmd=publish_name service=a port=p q", NULL, NULL },
+    { " service=a", NULL, NULL },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (DvmdPmiLine) line = dvmd_pmi_line_parse (cases[i].text, strlen (cases[i].text));
+
+      g_assert_cmpint (line != NULL, ==, cases[i].service != NULL);
+      if (line == NULL)
+        continue;
+      g_assert_cmpstr (dvmd_pmi_line_get (line, "service"), ==, cases[i].service);
+      g_assert_cmpstr (dvmd_pmi_line_get (line, "port"), ==, cases[i].port);
+    }
+}
+
+static void
+test_two_measure (void)
+{
+  static const struct
+  {
+    const char *input;
+    gssize length;
+  } cases[] = {
+    { "", 0 },
+    { "    5", 0 },
+    { "     5", 0 },
+    { "     5cmd=", 0 },
+    { "     5cmd=a;x", 11 },
+    { "5     cmd=a", 11 },
+    { "000005cmd=a", 11 },
+    { "     0", -1 },
+    { "    -1", -1 },
+    { " 65537", -1 },
+    { "999999", -1 },
+    { "cmd=in", -1 },
+    { "      ", -1 },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    g_assert_cmpint (dvmd_pmi_two_measure (cases[i].input, strlen (cases[i].input)), ==, cases[i].length);
+  g_assert_cmpint (dvmd_pmi_two_measure ("   \0 5", 6), ==, -1);
+}
+
+static void
+test_two_read (void)
+{
+  static const struct
+  {
+    const char *message;
+    const char *line;  /* NULL: it makes no sense */
+    const char *spawn; /* NULL: it is none */
+  } cases[] = {
+    { "cmd=kvs-put;thrid=1;key=a;value=b;;c =d;", "cmd=put|thrid=1|key=a|value=b;c =d|kvsname=job", NULL },
+    { "cmd=kvs-get;jobid=;srcid=-1;key=a;", "cmd=get|srcid=-1|key=a|kvsname=job", NULL },
+    { "cmd=kvs-get;jobid=other;key=a;", "cmd=get|kvsname=other|key=a", NULL },
+    { "cmd=info-getjobattr;key=universeSize;", "cmd=get_universe_size|key=universeSize|kvsname=job", NULL },
+    { "cmd=abort;isworld=TRUE;msg=no more;", "cmd=abort|isworld=TRUE|message=no more", NULL },
+    { "cmd=name-publish;name=my ocean;port=p;;;", "cmd=publish_name|service=my ocean|port=p;", NULL },
+    { "cmd=job-connect;jobid=x;", "cmd=unsupported", NULL },
+    { "cmd=spawn;ncmds=2;preputcount=1;ppkey0=k;ppval0=v;subcmd=a;maxprocs=2;argc=1;argv0=x y;infokeycount=1;"
+      "infokey0=wdir;infoval0=/;subcmd=b;maxprocs=1;argc=0;",
+      "cmd=spawn|ncmds=2|preputcount=1|ppkey0=k|ppval0=v|subcmd=a|maxprocs=2|argc=1|argv0=x y|infokeycount=1|"
+      "infokey0=wdir|infoval0=/|subcmd=b|maxprocs=1|argc=0",
+      "mcmd=spawn|preput_num=1|preput_key_0=k|preput_val_0=v|execname=a|totspawns=2|nprocs=2|argcnt=1|arg1=x y|"
+      "info_num=1|info_key_0=wdir|info_val_0=/|endcmd|mcmd=spawn|execname=b|totspawns=2|nprocs=1|argcnt=0|endcmd" },
+    { "cmd=spawn;", "cmd=spawn", "mcmd=spawn|endcmd" },
+    { "cmd=kvs-fence", NULL, NULL },
+    { "cmd=a;noise;", NULL, NULL },
+    { "cmd=a;=b;", NULL, NULL },
+    { "key=a;cmd=kvs-get;", NULL, NULL },
+    { ";", NULL, NULL },
+    { ";;", NULL, NULL },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autoptr (DvmdPmiTwo) two = dvmd_pmi_two_new ("job");
+      g_autofree char *message = g_strconcat ("     0", cases[i].message, NULL);
+      g_autoptr (GPtrArray) spawn = NULL;
+      g_autoptr (DvmdPmiLine) line = dvmd_pmi_two_read (two, message, strlen (message), &spawn);
+      g_autofree char *words = NULL;
+      g_autofree char *lines = NULL;
+
+      if (line != NULL)
+        words = g_strjoinv ("|", (GStrv)dvmd_pmi_line_get_words (line));
+      g_assert_cmpstr (words, ==, cases[i].line);
+      if (spawn != NULL)
+        {
+          g_ptr_array_add (spawn, NULL);
+          lines = g_strjoinv ("|", (GStrv)spawn->pdata);
+        }
+      g_assert_cmpstr (lines, ==, cases[i].spawn);
+    }
+}
+
+static void
+assert_writes (const char *message, const char *answer, const char *expected)
+{
+  g_autoptr (DvmdPmiTwo) two = dvmd_pmi_two_new ("job");
+  g_autofree char *input = g_strconcat ("     0", message, NULL);
+  g_autoptr (GPtrArray) spawn = NULL;
+  g_autoptr (DvmdPmiLine) line = dvmd_pmi_two_read (two, input, strlen (input), &spawn);
+  g_autofree char *text = dvmd_pmi_two_write (two, answer);
+  g_autofree char *whole = g_strdup_printf ("%6zu%s", strlen (expected), expected);
+
+  g_assert_nonnull (line);
+  g_assert_cmpstr (text, ==, whole);
+}
+
+static void
+test_two_write (void)
+{
+  assert_writes ("cmd=kvs-put;thrid=0x1;key=a;value=b;", "cmd=put_result rc=0 msg=success\n",
+                 "cmd=kvs-put-response;thrid=0x1;rc=0;");
+  assert_writes ("cmd=kvs-put;", "cmd=put_result rc=-1 msg=no_room\n", "cmd=kvs-put-response;rc=-1;errmsg=no_room;");
+  assert_writes ("cmd=kvs-get;", "cmd=get_result rc=0 msg=success value=a;=b\n",
+                 "cmd=kvs-get-response;found=TRUE;value=a;;=b;rc=0;");
+  assert_writes ("cmd=kvs-get;", "cmd=get_result rc=-1 msg=key_not_found value=unknown\n",
+                 "cmd=kvs-get-response;found=FALSE;rc=0;");
+  assert_writes ("cmd=kvs-get;", "cmd=get_result rc=-1 msg=unknown_kvsname value=unknown\n",
+                 "cmd=kvs-get-response;found=FALSE;errmsg=unknown_kvsname;rc=-1;");
+  assert_writes ("cmd=info-getjobattr;key=universeSize;", "cmd=universe_size rc=0 size=9\n",
+                 "cmd=info-getjobattr-response;found=TRUE;value=9;rc=0;");
+  assert_writes ("cmd=job-getid;", "cmd=my_kvsname rc=0 kvsname=job\n", "cmd=job-getid-response;rc=0;jobid=job;");
+  assert_writes ("cmd=name-lookup;name=a;", "cmd=lookup_result rc=0 msg=success port=p;\n",
+                 "cmd=name-lookup-response;rc=0;port=p;;;value=p;;;");
+  assert_writes ("cmd=odd;", "cmd=unsupported rc=-1 msg=not_supported\n",
+                 "cmd=odd-response;rc=-1;errmsg=not_supported;");
 }
 
 static gboolean
@@ -194,6 +340,39 @@ exchange (GBytes *news, gboolean any_lost, gpointer user_data)
   note (user_data, any_lost ? "exchange-lost" : "exchange", (guint32)(g_bytes_get_size (news) - strlen ("=1\n")));
 }
 
+static void
+ask_names (guint32 rank, guint number, DvmdPmiNames what, const char *service, const char *port, gpointer user_data)
+{
+  static const char *const words[] = { "publish", "unpublish", "look-up" };
+
+  g_string_append_printf (((World *)user_data)->events, "%s %u %u %s %s\n", words[what], rank, number, service,
+                          port != NULL ? port : "-");
+}
+
+static void
+spawn_job (guint32 rank, guint number, const DvmdPmiSpawn *spawn, gpointer user_data)
+{
+  GString *events = ((World *)user_data)->events;
+
+  g_string_append_printf (events, "spawn %u %u", rank, number);
+  for (guint i = 0; i < spawn->apps->len; i++)
+    {
+      const DvmdPmiSpawnApp *app = spawn->apps->pdata[i];
+
+      g_string_append_printf (events, " [%u of %s", app->n_procs, app->program);
+      for (guint k = 0; k < app->args->len; k++)
+        g_string_append_printf (events, " '%s'", (const char *)app->args->pdata[k]);
+      for (guint k = 0; k < app->info->len; k += 2)
+        g_string_append_printf (events, " %s=%s", (const char *)app->info->pdata[k],
+                                (const char *)app->info->pdata[k + 1]);
+      g_string_append_c (events, ']');
+    }
+  for (guint k = 0; k < spawn->preput->len; k += 2)
+    g_string_append_printf (events, " %s=%s", (const char *)spawn->preput->pdata[k],
+                            (const char *)spawn->preput->pdata[k + 1]);
+  g_string_append_c (events, '\n');
+}
+
 static char *
 build_mapping (gpointer user_data)
 {
@@ -206,13 +385,15 @@ static const DvmdPmiFuncs funcs = {
   .lost = lost,
   .aborted = aborted,
   .exchange = exchange,
+  .ask_names = ask_names,
+  .spawn = spawn_job,
   .build_mapping = build_mapping,
 };
 
 static void
 set_up (World *world, gconstpointer data)
 {
-  DvmdPmiSettings settings = { .nspace = "job", .universe_size = 9, .n_local = N_RANKS };
+  DvmdPmiSettings settings = { .nspace = "job", .size = 3, .universe_size = 9, .n_local = N_RANKS };
 
   settings.clock = world->clock = dvmd_clock_new_manual (0);
   world->events = g_string_new (NULL);
@@ -298,6 +479,275 @@ test_barrier (World *world, gconstpointer data)
   /* An answer that nobody waits for. */
   dvmd_pmi_server_exchanged (world->server, FALSE, NULL);
   assert_hears (world, 1, NULL);
+}
+
+static void
+test_names (World *world, gconstpointer data)
+{
+  g_autofree char *long_port = g_strnfill (DVMD_PMI_VALUE_MAX + 1, 'p');
+  g_autofree char *too_long = g_strdup_printf ("cmd=publish_name service=a port=%s\n", long_port);
+
+  say_init (world);
+  say (world, 0, "cmd=publish_name service=my ocean port=x=1\n");
+  say (world, 1, "cmd=lookup_name service=my ocean\n");
+  say (world, 2, "cmd=unpublish_name service=a\n");
+  assert_events (world, "publish 0 1 my ocean x=1\nlook-up 1 2 my ocean -\nunpublish 2 3 a -\n");
+  assert_hears (world, 0, NULL);
+  dvmd_pmi_server_answered (world->server, 2, NULL, "x=1");
+  dvmd_pmi_server_answered (world->server, 1, NULL, NULL);
+  dvmd_pmi_server_answered (world->server, 3, "service_not_found", NULL);
+  assert_hears (world, 0, "cmd=publish_result rc=0 msg=success\n");
+  assert_hears (world, 1, "cmd=lookup_result rc=0 msg=success port=x=1\n");
+  assert_hears (world, 2, "cmd=unpublish_result rc=-1 msg=service_not_found\n");
+  /* These are nobody's any more. */
+  dvmd_pmi_server_answered (world->server, 2, NULL, "x=1");
+  dvmd_pmi_server_answered (world->server, 0, NULL, NULL);
+  assert_hears (world, 1, NULL);
+
+  say (world, 0, "cmd=publish_name service=a\n");
+  assert_hears (world, 0, "cmd=publish_result rc=-1 msg=no_port_is_named\n");
+  say (world, 0, too_long);
+  assert_hears (world, 0, "cmd=publish_result rc=-1 msg=no_port_is_named\n");
+  say (world, 0, "cmd=lookup_name port=a\n");
+  assert_hears (world, 0, "cmd=lookup_result rc=-1 msg=no_service_is_named\n");
+  say (world, 0, "cmd=lookup_name service=\xff\n");
+  assert_hears (world, 0, "cmd=lookup_result rc=-1 msg=no_service_is_named\n");
+  assert_events (world, "");
+  /* A text of PMIx that no line of PMI can have. */
+  say (world, 0, "cmd=lookup_name service=a\n");
+  assert_events (world, "look-up 0 8 a -\n");
+  dvmd_pmi_server_answered (world->server, 8, NULL, "two words");
+  assert_hears (world, 0, "cmd=lookup_result rc=-1 msg=no_port_of_pmi\n");
+}
+
+/* The answer to one that has gone is for nobody, nor for the one that comes in its place. */
+static void
+test_names_gone (World *world, gconstpointer data)
+{
+  say_init (world);
+  say (world, 0, "cmd=lookup_name service=a\n");
+  dvmd_pmi_server_rank_reaped (world->server, 0);
+  dvmd_pmi_server_rank_comes_back (world->server, 0);
+  g_close (world->fds[0], NULL);
+  world->fds[0] = dup (dvmd_pmi_server_open (world->server, 0, 0, 0, NULL));
+  say (world, 0, INIT);
+  assert_hears (world, 0, "cmd=response_to_init pmi_version=1 pmi_subversion=1 rc=0\n");
+  dvmd_pmi_server_answered (world->server, 1, NULL, "p");
+  assert_hears (world, 0, NULL);
+  /* One that does not wait for its answer. */
+  assert_events (world, "look-up 0 1 a -\nlost 0\ninitialized 0\n");
+  say (world, 1, "cmd=lookup_name service=a\ncmd=get_appnum\n");
+  assert_events (world, "look-up 1 2 a -\nlost 1\n");
+}
+
+#define COMMAND(fields) "mcmd=spawn\nnprocs=2\nexecname=a\n" fields "argcnt=0\nendcmd\n"
+
+static void
+test_spawn (World *world, gconstpointer data)
+{
+  say_init (world);
+  /* As MPICH 4.0 writes it, in pieces. */
+  say (world, 0, "mcmd=spawn\nnprocs=2\nexecname=./a b\ntotspawns=2\nspawnssofar=1\narg1=x y\n");
+  say (world, 0,
+       "arg2==\nargcnt=2\npreput_num=1\npreput_key_0=PARENT_ROOT_PORT_NAME\npreput_val_0=tag#0$x=1$\n"
+       "info_num=1\ninfo_key_0=wdir\ninfo_val_0=/a b\nendcmd\n");
+  assert_events (world, "");
+  assert_hears (world, 0, NULL);
+  say (world, 0,
+       "mcmd=spawn\nnprocs=1\nexecname=c\ntotspawns=2\nspawnssofar=2\nargcnt=0\npreput_num=1\n"
+       "preput_key_0=PARENT_ROOT_PORT_NAME\npreput_val_0=tag#0$x=1$\ninfo_num=0\nendcmd\n");
+  assert_events (world, "spawn 0 1 [2 of ./a b 'x y' '=' wdir=/a b] [1 of c] PARENT_ROOT_PORT_NAME=tag#0$x=1$\n");
+  assert_hears (world, 0, NULL);
+  dvmd_pmi_server_answered (world->server, 1, NULL, NULL);
+  assert_hears (world, 0, "cmd=spawn_result rc=0 msg=success errcodes=0,0,0\n");
+  /* So many numbers are in no line. */
+  say (world, 1, "mcmd=spawn\nnprocs=401\nexecname=a\ntotspawns=1\nargcnt=0\nendcmd\n");
+  assert_events (world, "spawn 1 2 [401 of a]\n");
+  dvmd_pmi_server_answered (world->server, 2, NULL, NULL);
+  assert_hears (world, 1, "cmd=spawn_result rc=0 msg=success\n");
+  say (world, 1, COMMAND ("totspawns=1\n"));
+  dvmd_pmi_server_answered (world->server, 3, "program_not_found", NULL);
+  assert_hears (world, 1, "cmd=spawn_result rc=-1 msg=program_not_found\n");
+  /* The children know from the beginning what they were spawned with. */
+  dvmd_pmi_server_seed (world->server, "port", "p=1");
+  dvmd_pmi_server_seed (world->server, "no key", "p");
+  say (world, 2, "cmd=get kvsname=job key=port\n");
+  assert_hears (world, 2, "cmd=get_result rc=0 msg=success value=p=1\n");
+}
+
+/* Each is refused with a sentence of PMI, and the rank is served as before. */
+static void
+test_bad_spawns (World *world, gconstpointer data)
+{
+  static const struct
+  {
+    const char *text;
+    const char *failure;
+  } cases[] = {
+    { "mcmd=spawn\nendcmd\n", "totspawns_is_missing" },
+    { COMMAND ("totspawns=many\n"), "totspawns_is_out_of_range" },
+    { COMMAND ("totspawns=0\n"), "totspawns_is_out_of_range" },
+    { COMMAND ("totspawns=2000000000\nspawnssofar=1\n"), "totspawns_is_out_of_range" },
+    { COMMAND ("totspawns=1\nspawnssofar=2\n"), "spawnssofar_is_out_of_range" },
+    { COMMAND ("totspawns=1\nnoise\n"), "a_line_has_no_name" },
+    { COMMAND ("totspawns=1\n=\n"), "a_line_has_no_name" },
+    { COMMAND ("totspawns=1\nnprocs=0\n"), "nprocs_is_out_of_range" },
+    { COMMAND ("totspawns=1\nnprocs=-1\n"), "nprocs_is_out_of_range" },
+    { COMMAND ("totspawns=1\nnprocs=99999999999\n"), "nprocs_is_out_of_range" },
+    { COMMAND ("totspawns=1\nexecname=\n"), "execname_is_missing" },
+    { COMMAND ("totspawns=1\ninfo_num=2000000000\n"), "info_key_0_is_missing" },
+    { COMMAND ("totspawns=1\ninfo_num=1\ninfo_key_0=host\n"), "info_val_0_is_missing" },
+    { COMMAND ("totspawns=1\npreput_num=x\n"), "preput_num_is_out_of_range" },
+    { COMMAND ("totspawns=1\npreput_num=1\npreput_key_0=a b\npreput_val_0=c\n"), "preput_is_out_of_range" },
+    { "mcmd=spawn\ntotspawns=1\nnprocs=1\nexecname=a\nargcnt=2000000000\narg1=x\nendcmd\n", "arg2_is_missing" },
+    { "mcmd=spawn\ntotspawns=1\nnprocs=1\nexecname=a\nendcmd\n", "argcnt_is_missing" },
+    { COMMAND ("totspawns=2\nnprocs=2147483647\n") COMMAND ("totspawns=2\n"), "nprocs_is_out_of_range" },
+    { COMMAND ("totspawns=2\nexecname=\n") COMMAND ("totspawns=2\n"), "execname_is_missing" },
+  };
+
+  say_init (world);
+  for (gsize i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_autofree char *expected = g_strdup_printf ("cmd=spawn_result rc=-1 msg=%s\n", cases[i].failure);
+
+      say (world, 0, cases[i].text);
+      assert_hears (world, 0, expected);
+    }
+  assert_events (world, "");
+  say (world, 0, COMMAND ("totspawns=1\n"));
+  assert_events (world, "spawn 0 20 [2 of a]\n");
+}
+
+/* Lines without an end are not kept. */
+static void
+test_long_spawn (World *world, gconstpointer data)
+{
+  g_autofree char *text = g_strnfill (4000, 'x');
+
+  say_init (world);
+  say (world, 0, "mcmd=spawn\ntotspawns=1\nnprocs=1\nexecname=a\nargcnt=300\n");
+  for (guint i = 1; i <= 300; i++)
+    {
+      g_autofree char *line = g_strdup_printf ("arg%u=%s\n", i, text);
+
+      say (world, 0, line);
+    }
+  say (world, 0, "endcmd\n");
+  assert_hears (world, 0, "cmd=spawn_result rc=-1 msg=the_request_is_too_long\n");
+  assert_events (world, "");
+}
+
+/* A program that ends in the middle of it takes its rank along, or there is the next one: neither is answered. */
+static void
+test_spawn_gone (World *world, gconstpointer data)
+{
+  say_init (world);
+  say (world, 0, "mcmd=spawn\nnprocs=1\n");
+  say (world, 0, INIT);
+  say (world, 1, COMMAND ("totspawns=2\n"));
+  say (world, 1, "cmd=get_appnum\n");
+  say (world, 2, COMMAND ("totspawns=1\n") COMMAND ("totspawns=1\n"));
+  assert_events (world, "lost 0\nlost 1\nspawn 2 1 [2 of a]\nlost 2\n");
+  dvmd_pmi_server_answered (world->server, 1, NULL, NULL);
+  for (guint i = 0; i < N_RANKS; i++)
+    {
+      char buffer[16];
+
+      g_assert_cmpint (recv (world->fds[i], buffer, sizeof buffer, MSG_DONTWAIT), ==, 0);
+    }
+}
+
+#define INIT_TWO "cmd=init pmi_version=2 pmi_subversion=0\n"
+
+static void
+say_two (World *world, guint rank, const char *text)
+{
+  g_autofree char *message = g_strdup_printf ("%6zu%s", strlen (text), text);
+
+  say (world, rank, message);
+}
+
+/* text (nullable): there is no answer */
+static void
+assert_hears_two (World *world, guint rank, const char *text)
+{
+  g_autofree char *message = text != NULL ? g_strdup_printf ("%6zu%s", strlen (text), text) : NULL;
+
+  assert_hears (world, rank, message);
+}
+
+static void
+test_two (World *world, gconstpointer data)
+{
+  dvmd_pmi_server_seed (world->server, DVMD_PMI_SPAWNED, "parent");
+  for (guint i = 0; i < N_RANKS; i++)
+    {
+      g_autofree char *expected = g_strdup_printf (
+          "cmd=fullinit-response;rc=0;pmi-version=2;pmi-subversion=0;rank=%u;size=3;appnum=0;"
+          "spawner-jobid=parent;debugged=FALSE;pmiverbose=FALSE;",
+          i);
+
+      say (world, i, INIT_TWO);
+      assert_hears (world, i, "cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=0\n");
+      say_two (world, i, "cmd=fullinit;pmirank=0;threaded=FALSE;");
+      assert_hears_two (world, i, expected);
+    }
+  assert_events (world, "initialized 0\ninitialized 1\ninitialized 2\n");
+  say_two (world, 0, "cmd=info-getnodeattr;key=shm;wait=TRUE;");
+  say_two (world, 1, "cmd=info-getnodeattr;key=shm;wait=FALSE;");
+  assert_hears_two (world, 0, NULL);
+  assert_hears_two (world, 1, "cmd=info-getnodeattr-response;found=FALSE;rc=0;");
+  say_two (world, 1, "cmd=info-putnodeattr;key=shm;value=two words;");
+  assert_hears_two (world, 1, "cmd=info-putnodeattr-response;rc=-1;errmsg=invalid_key_or_value;");
+  say_two (world, 1, "cmd=info-putnodeattr;key=shm;value=/x;");
+  assert_hears_two (world, 1, "cmd=info-putnodeattr-response;rc=0;");
+  assert_hears_two (world, 0, "cmd=info-getnodeattr-response;found=TRUE;value=/x;rc=0;");
+  say_two (world, 0, "cmd=spawn;ncmds=1;subcmd=a;maxprocs=2;argc=0;");
+  say_two (world, 1, "cmd=spawn;ncmds=2;subcmd=a;maxprocs=2;argc=0;");
+  say_two (world, 2, "cmd=spawn;ncmds=2;subcmd=a;maxprocs=2;argc=0;subcmd=b;maxprocs=x;argc=0;");
+  assert_events (world, "spawn 0 1 [2 of a]\n");
+  dvmd_pmi_server_answered (world->server, 1, NULL, "job-2");
+  assert_hears_two (world, 0, "cmd=spawn-response;rc=0;jobid=job-2;");
+  assert_hears_two (world, 1, "cmd=spawn-response;rc=-1;errmsg=ncmds_is_out_of_range;");
+  assert_hears_two (world, 2, "cmd=spawn-response;rc=-1;errmsg=nprocs_is_out_of_range;");
+  for (guint i = 0; i < N_RANKS; i++)
+    say_two (world, i, i == 0 ? "cmd=kvs-fence;" : "cmd=finalize;");
+  assert_hears_two (world, 1, "cmd=finalize-response;rc=0;");
+  assert_events (world, "finalized 1\nfinalized 2\nexchange 0\n");
+  dvmd_pmi_server_exchanged (world->server, FALSE, NULL);
+  assert_hears_two (world, 0, "cmd=kvs-fence-response;rc=-1;errmsg=other_ranks_do_not_come;");
+  say_two (world, 0, "cmd=abort;isworld=TRUE;msg=no more\nof it;");
+  assert_events (world, "no more 1\n");
+  /* The next program of the rank is one of PMI-1. */
+  say (world, 1, INIT);
+  assert_events (world, "initialized 1\n");
+}
+
+/* Messages, and what is none: each of these ends a connection, and no other one. */
+static void
+test_bad_two (World *world, gconstpointer data)
+{
+  static const char *const bad[] = {
+    "     9cmd=odd;;",     "cmd=get_appnum\n", "    14cmd=kvs-fence;",
+    "    13cmd=fullinit;", " 70000",           "    22cmd=info-getnodeattr;k",
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (bad); i++)
+    {
+      g_close (world->fds[0], NULL);
+      world->fds[0] = dup (dvmd_pmi_server_open (world->server, 0, 0, 0, NULL));
+      say (world, 0, INIT_TWO);
+      assert_hears (world, 0, "cmd=response_to_init pmi_version=2 pmi_subversion=0 rc=0\n");
+      if (i != 2)
+        {
+          char buffer[256];
+
+          say_two (world, 0, "cmd=fullinit;");
+          g_assert_cmpint (recv (world->fds[0], buffer, sizeof buffer, MSG_DONTWAIT), >, 0);
+        }
+      say (world, 0, bad[i]);
+      assert_hears (world, 0, "");
+    }
 }
 
 static void
@@ -548,10 +998,22 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/pmi/line", test_line);
+  g_test_add_func ("/pmi/line-service", test_line_service);
+  g_test_add_func ("/pmi/two-measure", test_two_measure);
+  g_test_add_func ("/pmi/two-read", test_two_read);
+  g_test_add_func ("/pmi/two-write", test_two_write);
   g_test_add_func ("/pmi/table", test_table);
   g_test_add_func ("/pmi/table-limit", test_table_limit);
   g_test_add_func ("/pmi/mapping", test_mapping);
   g_test_add ("/pmi/barrier", World, NULL, set_up, test_barrier, tear_down);
+  g_test_add ("/pmi/names", World, NULL, set_up, test_names, tear_down);
+  g_test_add ("/pmi/names-gone", World, NULL, set_up, test_names_gone, tear_down);
+  g_test_add ("/pmi/spawn", World, NULL, set_up, test_spawn, tear_down);
+  g_test_add ("/pmi/bad-spawns", World, NULL, set_up, test_bad_spawns, tear_down);
+  g_test_add ("/pmi/long-spawn", World, NULL, set_up, test_long_spawn, tear_down);
+  g_test_add ("/pmi/spawn-gone", World, NULL, set_up, test_spawn_gone, tear_down);
+  g_test_add ("/pmi/two", World, NULL, set_up, test_two, tear_down);
+  g_test_add ("/pmi/bad-two", World, NULL, set_up, test_bad_two, tear_down);
   g_test_add ("/pmi/barrier-fails", World, NULL, set_up, test_barrier_fails, tear_down);
   g_test_add ("/pmi/finalizes", World, NULL, set_up, test_finalizes, tear_down);
   g_test_add ("/pmi/breaks", World, NULL, set_up, test_breaks, tear_down);
