@@ -40,7 +40,8 @@ static const struct
   const char *names;
   const char *kind;
 } value_kinds[] = {
-  { "socket file log stdout-path stderr-path hostfile add-hostfile preload-files rankfile svg", "files" },
+  { "socket file log stdout-path stderr-path hostfile add-hostfile preload-files rankfile svg output-proctable",
+    "files" },
   { "wdir", "directories" },
 };
 
@@ -447,7 +448,7 @@ read_option (Complete *self, const char *word)
     return;
   if (equals != NULL)
     note_option (self, option, equals + 1);
-  else
+  else if (option->arg != DVM_CLI_ARG_OPTIONAL)
     self->pending = option;
 }
 

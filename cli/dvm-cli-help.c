@@ -34,7 +34,9 @@ spell (const DvmCliOption *option)
   if (option->letter == '\0' && option->aliases == NULL)
     g_string_append (text, "    ");
   g_string_append_printf (text, "--%s", option->name);
-  if (option->arg != DVM_CLI_ARG_NONE)
+  if (option->arg == DVM_CLI_ARG_OPTIONAL)
+    g_string_append_printf (text, "[=%s]", _ (option->value));
+  else if (option->arg != DVM_CLI_ARG_NONE)
     g_string_append_printf (text, " %s", _ (option->value));
   return g_string_free (text, FALSE);
 }

@@ -251,6 +251,7 @@ check_value (const DvmCliOption *option, const char *spelling, const char *value
     case DVM_CLI_ARG_CHOICE:
       return check_choice (option, spelling, value, error);
     case DVM_CLI_ARG_STRING:
+    case DVM_CLI_ARG_OPTIONAL:
       if (value[0] != '\0')
         return TRUE;
       g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option %s has an empty value"), spelling);
@@ -318,7 +319,7 @@ take_option (Parser *parser, const DvmCliOption *option, const char *spelling, c
       g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option %s takes no value"), spelling);
       return FALSE;
     }
-  if (option->arg != DVM_CLI_ARG_NONE && value == NULL)
+  if (option->arg != DVM_CLI_ARG_NONE && option->arg != DVM_CLI_ARG_OPTIONAL && value == NULL)
     {
       given.value = parser->argv[parser->next];
       if (given.value == NULL)

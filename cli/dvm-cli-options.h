@@ -14,12 +14,13 @@ G_BEGIN_DECLS
 
 typedef enum
 {
-  DVM_CLI_ARG_NONE,   /* a flag */
-  DVM_CLI_ARG_STRING, /* any text but the empty one */
-  DVM_CLI_ARG_COUNT,  /* a number of at least 1 */
-  DVM_CLI_ARG_NUMBER, /* a number of at least 0 */
-  DVM_CLI_ARG_TIME,   /* seconds, or a time such as 90s, 10m, 2h, 1d or 1:30:00; 0 is allowed */
-  DVM_CLI_ARG_CHOICE, /* one of choices */
+  DVM_CLI_ARG_NONE,     /* a flag */
+  DVM_CLI_ARG_STRING,   /* any text but the empty one */
+  DVM_CLI_ARG_OPTIONAL, /* the same behind "=", or nothing: never the next word */
+  DVM_CLI_ARG_COUNT,    /* a number of at least 1 */
+  DVM_CLI_ARG_NUMBER,   /* a number of at least 0 */
+  DVM_CLI_ARG_TIME,     /* seconds, or a time such as 90s, 10m, 2h, 1d or 1:30:00; 0 is allowed */
+  DVM_CLI_ARG_CHOICE,   /* one of choices */
 } DvmCliArg;
 
 typedef struct

@@ -167,7 +167,7 @@ takes_next (DvmCliOptionLists lists, const char *word)
 {
   const DvmCliOption *option = word[0] == '-' ? dvm_cli_option_find_spelling (lists, word) : NULL;
 
-  return option != NULL && option->arg != DVM_CLI_ARG_NONE;
+  return option != NULL && option->arg != DVM_CLI_ARG_NONE && option->arg != DVM_CLI_ARG_OPTIONAL;
 }
 
 /* "-9" and "-KILL", as kill(1) has them */

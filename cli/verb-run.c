@@ -23,6 +23,7 @@
 #include "dvm-cli-old.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-private.h"
+#include "dvm-cli-proctable.h"
 #include "dvm-cli-reader.h"
 #include "dvm-cli-records.h"
 #include "dvm-cli-report.h"
@@ -48,6 +49,8 @@ typedef struct
   gboolean knows_display;
   DvmCliReport *report; /* that is done when the job has its map */
   gulong map_handler;
+  gboolean tells_processes;
+  DvmCliProctable *proctable; /* (nullable) */
   GCancellable *connecting;
   int stdin_fd;    /* what the job gets; ours to close if it is not 0 */
   int interrupted; /* the first signal that asked us to end */
@@ -502,11 +505,13 @@ follow (Run *run, GError **error)
   run->held_timer = g_timeout_add (HELD_NOTE_MS, look_whether_held, run);
   if (run->display.what != 0)
     run->map_handler = g_signal_connect (run->job, "notify::num-procs", G_CALLBACK (on_mapped), run);
-  if (!run->cli->json && run->display.what == 0)
+  if (!run->cli->json && run->display.what == 0 && !run->tells_processes)
     return TRUE;
   /* The processes are about to write: the map is asked for at once, and again if it was not there yet. */
   if (run->display.what != 0)
     begin_report (run);
+  if (run->tells_processes)
+    run->proctable = dvm_cli_proctable_new (run->cli, run->client, run->job, run->spec);
   dvm_client_watch_job_async (run->client, run->job, NULL, dvm_cli_ready, &result);
   return dvm_client_watch_job_finish (run->client, dvm_cli_await (&result), error);
 }
@@ -543,6 +548,8 @@ wait_for_end (Run *run, GError **error)
   if (dvm_client_wait_finish (run->client, dvm_cli_await (&result), error))
     {
       finish_report (run);
+      if (run->proctable != NULL)
+        dvm_cli_proctable_finish (run->proctable);
       return TRUE;
     }
   g_prefix_error (error, _ ("the end of job %u is not known: "), dvm_job_get_id (run->job));
@@ -551,9 +558,21 @@ wait_for_end (Run *run, GError **error)
 }
 
 static gboolean
+read_proctable (Run *run, GError **error)
+{
+  g_autoptr (GError) local_error = NULL;
+
+  run->tells_processes = dvm_cli_proctable_is_given (run->cli, &local_error);
+  if (local_error == NULL)
+    return TRUE;
+  g_propagate_error (error, g_steal_pointer (&local_error));
+  return FALSE;
+}
+
+static gboolean
 run_job (Run *run, GError **error)
 {
-  if (!dvm_cli_display_parse (run->cli, &run->display, error))
+  if (!dvm_cli_display_parse (run->cli, &run->display, error) || !read_proctable (run, error))
     return FALSE;
   run->spec = dvm_cli_spec_choose (run->cli, NULL, error);
   if (run->spec == NULL || !reach_dvm (run, run->spec, error))
@@ -580,6 +599,7 @@ clear_run (Run *run)
   if (run->job != NULL)
     g_clear_signal_handler (&run->map_handler, run->job);
   g_clear_pointer (&run->report, dvm_cli_report_free);
+  g_clear_pointer (&run->proctable, dvm_cli_proctable_free);
   dvm_cli_display_clear (&run->display);
   g_clear_object (&run->spec);
   g_clear_object (&run->job);
@@ -638,6 +658,9 @@ static const DvmCliOption run_options[] = {
     N_ ("what to show of the job: map or map-devel (its ranks), bindings (their cpus), allocation (nodes), topo and "
         "cpus "
         "(what nodes have); with :parseable and :physical") },
+  { "output-proctable", 0, NULL, DVM_CLI_ARG_OPTIONAL, N_ ("FILE"), NULL,
+    N_ ("tell rank, node, program and pid of each process when all have started, for debuggers: here (-), on standard "
+        "error (+) or in FILE") },
   { NULL },
 };
 

@@ -32,7 +32,8 @@ G_BEGIN_DECLS
  * @DVM_JOB_STATE_SUSPENDED: reserved by the specification
  * @DVM_JOB_STATE_REGISTERED: every process has called PMIx_Init
  * @DVM_JOB_STATE_WAITING_FOR_DAEMONS: parked by a campaign
- * @DVM_JOB_STATE_LOCAL_LAUNCH_COMPLETE: an agent has tried all of its processes
+ * @DVM_JOB_STATE_LOCAL_LAUNCH_COMPLETE: an agent has tried all of its processes; of a job that stops for a debugger all
+ *   agents have
  * @DVM_JOB_STATE_READY_FOR_DEBUG: every process waits for a debugger
  * @DVM_JOB_STATE_STARTED: the first process is started
  * @DVM_JOB_STATE_UNTERMINATED: boundary, states below are live

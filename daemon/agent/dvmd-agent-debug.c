@@ -45,29 +45,55 @@ dvmd_agent_proc_resumed (DvmdAgentJob *job, DvmdLocalProc *proc)
 }
 
 static void
+let_go_on (DvmdAgentJob *job, DvmdLocalProc *proc)
+{
+  if (proc->state == DVM_PROC_STATE_READY_FOR_DEBUG && job->options.stop != DVM_STOP_ON_EXEC)
+    release (job, proc);
+  dvmd_agent_let_pmi_go_on (job, proc);
+  if (job->options.stop != DVM_STOP_NONE && waits (proc))
+    dvmd_local_proc_continued (proc);
+}
+
+static void
+let_all_go_on (DvmdAgentJob *job)
+{
+  job->went_on = TRUE;
+  for (guint i = 0; i < job->local->procs->len; i++)
+    let_go_on (job, g_ptr_array_index (job->local->procs, i));
+  /* Also those that somebody has stopped by a signal. */
+  dvmd_container_signal (job->container, SIGCONT);
+}
+
+static void
 handle_continue (gpointer service, guint source, GVariant *body)
 {
-  DvmdAgent *self = service;
   DvmdAgentJob *job;
   guint32 id;
 
   g_variant_get (body, "(u)", &id);
-  job = dvmd_agent_find_job (self, id);
-  if (job == NULL)
-    return;
-  job->went_on = TRUE;
-  for (guint i = 0; i < job->local->procs->len; i++)
-    {
-      DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
+  job = dvmd_agent_find_job (service, id);
+  if (job != NULL)
+    let_all_go_on (job);
+}
 
-      if (proc->state == DVM_PROC_STATE_READY_FOR_DEBUG && job->options.stop != DVM_STOP_ON_EXEC)
-        release (job, proc);
-      dvmd_agent_let_pmi_go_on (job, proc);
-      if (job->options.stop != DVM_STOP_NONE && waits (proc))
-        dvmd_local_proc_continued (proc);
+gboolean
+dvmd_agent_release (DvmdAgentJob *job, guint32 rank)
+{
+  DvmdLocalProc *proc = dvmd_local_job_find_proc (job->local, rank);
+
+  if (job->options.stop == DVM_STOP_NONE || job->went_on)
+    return FALSE;
+  if (rank == DVMD_PMIX_RANK_WILDCARD)
+    let_all_go_on (job);
+  else if (proc != NULL && waits (proc))
+    {
+      let_go_on (job, proc);
+      if (job->options.stop == DVM_STOP_ON_EXEC)
+        dvmd_container_signal_rank (job->container, proc->pid, SIGCONT);
     }
-  /* Also those that somebody has stopped by a signal. */
-  dvmd_container_signal (job->container, SIGCONT);
+  else
+    return FALSE;
+  return TRUE;
 }
 
 static const DvmdHandler handlers[] = {

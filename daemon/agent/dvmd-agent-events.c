@@ -9,7 +9,7 @@
 #define G_LOG_DOMAIN "dvmd-agent"
 
 #include "dvmd-agent-host.h"
-#include "dvmd-agent-job.h"
+#include "dvmd-agent-ranks.h"
 #include "dvmd-log.h"
 
 typedef struct
@@ -98,6 +98,9 @@ deliver (DvmdAgent *self, GVariant *body, const DvmdAgentJob *only)
       DvmdAgentJob *job = dvmd_agent_find_job_named (self, target.nspace);
 
       if (only != NULL && job != only)
+        continue;
+      /* A rank that has waited is told by the agent, which has to know of it. */
+      if (event.status == DVMD_PMIX_DEBUGGER_RELEASE && job != NULL && dvmd_agent_release (job, target.rank))
         continue;
       if (job != NULL && is_on_its_way (job))
         keep (job, body);

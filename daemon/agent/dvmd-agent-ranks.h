@@ -34,6 +34,11 @@ void dvmd_agent_await_restart (DvmdLocalJob *local, DvmdLocalProc *proc, gpointe
 /* dvmd-agent-debug.c */
 /* The rank waits for a debugger in a call of its PMIx library. */
 void dvmd_agent_proc_waits (DvmdAgentJob *job, DvmdLocalProc *proc);
+/*
+ * Somebody tells the rank, or all of the job, that it need not wait any more. FALSE: it does not wait for that, and the
+ * event is one as others are
+ */
+gboolean dvmd_agent_release (DvmdAgentJob *job, guint32 rank);
 /* The rank gets SIGCONT. */
 void dvmd_agent_proc_resumed (DvmdAgentJob *job, DvmdLocalProc *proc);
 

@@ -42,8 +42,10 @@ describe_job_event (const JobEvent *self, gboolean for_now)
   GVariantBuilder details;
 
   g_variant_builder_init (&details, G_VARIANT_TYPE_VARDICT);
-  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_AFFECTED_PROC,
-                         g_variant_new ("(su)", self->nspace, DVMD_PMIX_RANK_WILDCARD));
+  /* Debuggers of the reference await this one as something that is said of their server: the library filters by it. */
+  if (self->event != DVMD_PMIX_READY_FOR_DEBUG)
+    g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_AFFECTED_PROC,
+                           g_variant_new ("(su)", self->nspace, DVMD_PMIX_RANK_WILDCARD));
   g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_NSPACE, g_variant_new_string (self->nspace));
   if (self->event == DVMD_PMIX_EVENT_JOB_END)
     {

@@ -33,6 +33,7 @@ typedef struct
   GVariant *procs; /* of a range of processes: a(su) */
   GVariant *details;
   int refusal;         /* of an event of a group; success: none */
+  GPtrArray *released; /* (nullable): unowned DvmdJob that need not wait for a debugger any more */
   GHashTable *targets; /* agent -> GVariantBuilder of a(su): whom it is to tell */
   guint tools;         /* whose tools are told, too */
 } Event;
@@ -75,13 +76,17 @@ share_session (DvmdJob *one, DvmdJob *other)
   return sessions == NULL && has_session (get_sessions (other), 0);
 }
 
-/* A process does not reach the jobs of others behind the walls of their sessions. */
+/* A process does not reach the jobs of others behind the walls of their sessions, and lets go on what it may control.
+ */
 static gboolean
 reaches (const Event *self, DvmdJob *job)
 {
-  return share_session (self->job, job)
-         || (self->range != DVMD_PMIX_RANGE_SESSION
-             && dvmd_core_has_right (get_core (self), self->requester, DVMD_RIGHT_JOB, NULL, job));
+  gboolean near = share_session (self->job, job);
+  gboolean may = dvmd_core_has_right (get_core (self), self->requester, DVMD_RIGHT_JOB, NULL, job);
+
+  if (self->status == DVMD_PMIX_DEBUGGER_RELEASE && !may)
+    return FALSE;
+  return near || (self->range != DVMD_PMIX_RANGE_SESSION && may);
 }
 
 static GVariantBuilder *
@@ -120,6 +125,8 @@ add_job (Event *self, DvmdJob *job)
   const char *nspace = dvm_job_get_nspace (dvmd_job_get_record (job));
   g_autoptr (GArray) nodes = NULL;
 
+  if (self->status == DVMD_PMIX_DEBUGGER_RELEASE)
+    g_ptr_array_add (self->released, job);
   if (dvmd_controller_is_broadcast (self->controller, job))
     {
       add_target (self, ALL_AGENTS, nspace, DVMD_PMIX_RANK_WILDCARD);
@@ -257,6 +264,8 @@ send_to_agents (Event *self)
   gpointer key;
   gpointer targets;
 
+  for (guint i = 0; self->released != NULL && i < self->released->len; i++)
+    dvmd_core_continue_job (get_core (self), self->released->pdata[i]);
   g_hash_table_iter_init (&iter, self->targets);
   while (g_hash_table_iter_next (&iter, &key, &targets))
     {
@@ -368,6 +377,7 @@ handle_event (gpointer service, DvmdCall *call, GVariant *request)
   DvmdController *controller = service;
   g_autoptr (DvmdRequester) requester = dvmd_call_new_requester (call);
   g_autoptr (GHashTable) targets = g_hash_table_new_full (NULL, NULL, NULL, free_targets);
+  g_autoptr (GPtrArray) released = g_ptr_array_new ();
   g_autoptr (GVariant) procs = NULL;
   g_autoptr (GError) error = NULL;
   Event event = {
@@ -375,6 +385,7 @@ handle_event (gpointer service, DvmdCall *call, GVariant *request)
     .call = call,
     .requester = requester,
     .job = dvmd_core_find_job (dvmd_controller_get_core (controller), call->nspace),
+    .released = released,
     .targets = targets,
     .tools = NO_AGENT,
   };

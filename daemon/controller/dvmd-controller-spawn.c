@@ -12,8 +12,10 @@
 #include <string.h>
 
 #include "dvm-placement-private.h"
+#include "dvmd-colocation.h"
 #include "dvmd-services.h"
 #include "dvmd-controller-input.h"
+#include "dvmd-controller-jobs.h"
 #include "dvmd-controller-pulls.h"
 #include "dvmd-controller-streams.h"
 #include "dvmd-reading.h"
@@ -599,10 +601,12 @@ find_term_status (DvmdJob *job)
     }
 }
 
+/* That its processes wait for a debugger is no event that the attributes of a spawn speak of. */
 static gboolean
 wants_event (const Spawn *spawn, int event)
 {
-  return !spawn->not_told && (!spawn->not_told_end || event != DVMD_PMIX_EVENT_JOB_END);
+  return event == DVMD_PMIX_READY_FOR_DEBUG
+         || (!spawn->not_told && (!spawn->not_told_end || event != DVMD_PMIX_EVENT_JOB_END));
 }
 
 /* spawn (nullable): no process and no tool has wanted the job */
@@ -620,7 +624,31 @@ tell_agent (Spawns *self, guint agent, const Spawn *spawn, DvmdJob *job, int eve
                                        dvm_job_get_exit_code (record)));
 }
 
-/* The process or tool that has wanted the job is told, unless it does not want to be, and all tools are. */
+/* Debuggers and monitors that are beside it, and may have nothing more to do. */
+static void
+tell_end_to_jobs_beside (Spawns *self, DvmdJob *job)
+{
+  DvmJob *record = dvmd_job_get_record (job);
+  const char *nspace = dvm_job_get_nspace (record);
+  DvmdCore *core = dvmd_controller_get_core (self->controller);
+
+  for (DvmdJob *other = dvmd_core_next_job (core, NULL, FALSE); other != NULL;
+       other = dvmd_core_next_job (core, other, FALSE))
+    if (dvmd_job_is_launched (other) && dvmd_colocation_is_beside (other, job))
+      dvmd_controller_send_to_job (
+          self->controller, other, DVMD_MSG_EVENT,
+          g_variant_new_parsed ("(%i, '', uint32 0, [(%s, %u)], false, {%s: <(%s, %u)>, %s: <%s>, %s: <(%i,)>, "
+                                "%s: <%i>})",
+                                DVMD_PMIX_EVENT_JOB_END, dvm_job_get_nspace (dvmd_job_get_record (other)),
+                                DVMD_PMIX_RANK_WILDCARD, DVMD_PMIX_KEY_AFFECTED_PROC, nspace, DVMD_PMIX_RANK_WILDCARD,
+                                DVMD_PMIX_KEY_NSPACE, nspace, DVMD_PMIX_KEY_STATUS, find_term_status (job),
+                                DVMD_PMIX_KEY_EXIT_CODE, dvm_job_get_exit_code (record)));
+}
+
+/*
+ * The process or tool that has wanted the job is told, unless it does not want to be, all tools are, and of its end the
+ * jobs beside it.
+ */
 static void
 tell (Spawns *self, const Spawn *spawn, DvmdJob *job, int event)
 {
@@ -630,8 +658,11 @@ tell (Spawns *self, const Spawn *spawn, DvmdJob *job, int event)
 
   if (event == DVMD_PMIX_EVENT_JOB_START)
     g_hash_table_add (self->started, GUINT_TO_POINTER (dvmd_job_get_id (job)));
-  else
-    g_hash_table_remove (self->started, GUINT_TO_POINTER (dvmd_job_get_id (job)));
+  if (event == DVMD_PMIX_EVENT_JOB_END)
+    {
+      g_hash_table_remove (self->started, GUINT_TO_POINTER (dvmd_job_get_id (job)));
+      tell_end_to_jobs_beside (self, job);
+    }
   dvmd_controller_add_agents_of_tools (self->controller, agents);
   if (spawn != NULL && wants_event (spawn, event))
     g_hash_table_add (agents, GUINT_TO_POINTER (spawn->call->agent));
@@ -659,17 +690,26 @@ answer (Spawn *spawn, DvmdJob *job, int status)
   tell (spawn->all, spawn, job, DVMD_PMIX_EVENT_JOB_START);
 }
 
+/* A job that stops for a debugger runs when that has let it go on, who is to know of it before. */
+static gboolean
+has_started (DvmdJob *job, DvmJobState state)
+{
+  return state == DVM_JOB_STATE_RUNNING || (state == DVM_JOB_STATE_LOCAL_LAUNCH_COMPLETE && dvmd_job_stops (job));
+}
+
 static void
 job_changed (gpointer service, DvmdJob *job, DvmJobState state)
 {
   Spawns *self = service;
   Spawn *spawn = g_hash_table_lookup (self->spawns, GUINT_TO_POINTER (dvmd_job_get_id (job)));
 
-  if (spawn == NULL && state == DVM_JOB_STATE_RUNNING
+  if (spawn == NULL && has_started (job, state)
       && !g_hash_table_contains (self->started, GUINT_TO_POINTER (dvmd_job_get_id (job))))
     tell (self, NULL, job, DVMD_PMIX_EVENT_JOB_START);
-  if (spawn != NULL && !spawn->answered && state == DVM_JOB_STATE_RUNNING)
+  if (spawn != NULL && !spawn->answered && has_started (job, state))
     answer (spawn, job, DVMD_PMIX_SUCCESS);
+  if (state == DVM_JOB_STATE_READY_FOR_DEBUG)
+    tell (self, spawn, job, DVMD_PMIX_READY_FOR_DEBUG);
   if (spawn != NULL)
     serve_later (self);
 }

@@ -257,3 +257,18 @@ dvmd_colocation_check (DvmdCore *core, DvmJobSpec *spec, GError **error)
 
   return named == NULL || shares != NULL;
 }
+
+gboolean
+dvmd_colocation_is_beside (DvmdJob *job, DvmdJob *other)
+{
+  const char *named = dvmd_colocation_get (job);
+  g_auto (GStrv) entries = named != NULL ? g_strsplit (named, "+", -1) : NULL;
+
+  for (gsize i = 0; entries != NULL && entries[i] != NULL; i++)
+    {
+      entries[i][strcspn (entries[i], ":")] = '\0';
+      if (find_job (dvmd_job_get_core (job), entries[i]) == other)
+        return TRUE;
+    }
+  return FALSE;
+}

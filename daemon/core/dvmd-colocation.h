@@ -25,5 +25,7 @@ GArray *dvmd_colocation_find (DvmdJob *job, GError **error);
 gboolean dvmd_colocation_list_jobs (DvmdCore *core, DvmJobSpec *spec, GPtrArray **jobs, GError **error);
 /* Whether the processes run that a job which comes names. */
 gboolean dvmd_colocation_check (DvmdCore *core, DvmJobSpec *spec, GError **error);
+/* Whether the job was placed beside processes of the other one, which may have ended. */
+gboolean dvmd_colocation_is_beside (DvmdJob *job, DvmdJob *other);
 
 G_END_DECLS

@@ -296,11 +296,20 @@ dvmd_core_proc_relaunched (DvmdCore *self, DvmdJob *job, guint rank, int pid, in
   set_proc_state (job, rank, DVM_PROC_STATE_RUNNING, NULL);
 }
 
+/* A debugger is told that the processes of its job are there when all are: the job does not run yet, which would tell.
+ */
+static gboolean
+is_far_enough (DvmdJob *job)
+{
+  return !dvmd_job_stops (job)
+         || (dvmd_job_is_launched (job) && dvmd_job_answers_count (job, DVMD_ANSWER_LAUNCHED) == 0);
+}
+
 /* An agent has tried all of its processes, or never will. */
 static void
 agent_has_tried (DvmdJob *job)
 {
-  if (!have_all_ended (job))
+  if (!have_all_ended (job) && is_far_enough (job))
     dvmd_core_post (job, DVMD_JOB_LOCAL_LAUNCHED);
   if (all_tried (job) && !dvmd_job_debug_holds (job) && !have_all_ended (job))
     dvmd_core_post (job, DVMD_JOB_ALL_RUNNING);

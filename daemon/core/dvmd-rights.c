@@ -10,6 +10,7 @@
 
 #include "dvmd-rights.h"
 
+#include "dvmd-colocation.h"
 #include "dvmd-core-elastic.h"
 #include "dvmd-core-parts.h"
 #include "dvmd-core-sessions.h"
@@ -78,7 +79,16 @@ may_session (const Caller *caller, DvmdRight right, DvmdSession *session)
   return !caller->is_application && (caller->who->uid == dvmd_session_get_owner_uid (session) || caller->who->uid == 0);
 }
 
-/* Its own, those that descend from it, and those in sessions that it owns. */
+/* Debuggers let the processes go on beside which they are; they were placed there by somebody who may control these. */
+static gboolean
+is_beside (const Caller *caller, DvmdJob *job)
+{
+  DvmdJob *own = dvmd_core_find_job (caller->core, caller->nspace);
+
+  return own != NULL && dvmd_colocation_is_beside (own, job);
+}
+
+/* Its own, those that descend from it, those beside which it is, and those in sessions that it owns. */
 static gboolean
 may_job_as_application (const Caller *caller, DvmdJob *job)
 {
@@ -86,7 +96,8 @@ may_job_as_application (const Caller *caller, DvmdJob *job)
   DvmdLineage *lineage = dvmd_job_get_lineage (job);
   GArray *sessions = dvmd_job_get_sessions (job);
 
-  if (strcmp (nspace, caller->nspace) == 0 || (lineage != NULL && dvmd_lineage_descends_from (lineage, caller->nspace)))
+  if (strcmp (nspace, caller->nspace) == 0 || (lineage != NULL && dvmd_lineage_descends_from (lineage, caller->nspace))
+      || is_beside (caller, job))
     return TRUE;
   for (guint i = 0; sessions != NULL && i < sessions->len; i++)
     {
@@ -144,7 +155,7 @@ static const char *
 describe_entitled (DvmdRight right, DvmdSession *session, DvmdJob *job)
 {
   if (right == DVMD_RIGHT_JOB && job != NULL)
-    return "itself, those that spawned it, the owner of its session, and tools of its user may";
+    return "itself, those that spawned it, those beside it, the owner of its session, and tools of its user may";
   if (session != NULL && dvmd_session_get_id (session) != 0)
     return "its owners, tools of their user, and the scheduler may";
   return "tools and the scheduler may";

@@ -45,7 +45,7 @@ typedef enum
   CLIENT_GONE,   /* likewise, and it comes to no barrier any more */
 } ClientState;
 
-/* What a rank waits for: one of DvmdPmiNames, or this. */
+/* A rank waits for one of DvmdPmiNames, or for this. */
 #define ASKS_SPAWN (DVMD_PMI_LOOK_UP + 1)
 
 typedef struct

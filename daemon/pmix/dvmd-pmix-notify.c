@@ -107,12 +107,12 @@ on_notified (pmix_status_t status, void *data)
 
 /*
  * Not for handlers of everything: a program that does not wait for a debugger any more must not take its release for an
- * error, and one that knows nothing of changes of size is not bothered with them.
+ * error, and one that knows nothing of debuggers, or of changes of size, is not bothered with them.
  */
 static gboolean
 is_for_who_asked (int status)
 {
-  return status == PMIX_DEBUGGER_RELEASE || status == (int)DVMD_PMIX_DVM_IS_READY
+  return status == PMIX_DEBUGGER_RELEASE || status == PMIX_READY_FOR_DEBUG || status == (int)DVMD_PMIX_DVM_IS_READY
          || status == (int)DVMD_PMIX_ERR_DVM_MOD || status == (int)DVMD_PMIX_ALLOC_TIMEOUT_WARNING;
 }
 

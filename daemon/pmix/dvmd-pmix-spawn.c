@@ -46,6 +46,9 @@ typedef struct
   guint32 app;        /* that is being read, G_MAXUINT32: the job */
   GString *beside;    /* "JOB:RANKS+JOB", empty: the job is beside no others */
   GString *beside_by; /* ":nperproc=2" */
+  GString *debugged;  /* "JOB" or "JOB:RANK", empty: the job has nothing to debug */
+  gboolean daemons;   /* the job is one of debuggers */
+  guint n_daemons;    /* applications that say it of themselves */
 } Reader;
 
 /* Applications of one job may differ in what is theirs, not in what is the job's. */
@@ -355,24 +358,55 @@ take_number_beside (Reader *self, const pmix_info_t *info, const DvmdPmixSpawnKe
   return TRUE;
 }
 
+/*
+ * Debuggers that know no other word ask for so many on each node ("ppr:1:node:PE=2"), and mean those of the target.
+ * Returns: what is left of the words
+ */
+static const char *
+take_per_node (Reader *self, const char *map_by)
+{
+  const char *number = map_by + strlen ("ppr:");
+  const char *rest;
+
+  if (g_ascii_strncasecmp (map_by, "ppr:", strlen ("ppr:")) != 0)
+    return map_by;
+  rest = number + strspn (number, "0123456789");
+  if (rest == number || g_ascii_strncasecmp (rest, ":node", strlen (":node")) != 0
+      || strchr (":", rest[strlen (":node")]) == NULL)
+    return map_by;
+  g_string_printf (self->beside_by, ":npernode=%.*s", (int)(rest - number), number);
+  return rest + strlen (":node");
+}
+
 /* It says where the job goes, as a word of map-by does; qualifiers of it stand behind. */
 static gboolean
 add_beside (Reader *self, GError **error)
 {
+  gboolean debugs = self->debugged->len > 0;
+  const GString *beside = debugs ? self->debugged : self->beside;
   const char *given = "";
   g_autofree char *map_by = NULL;
 
-  if (self->beside->len == 0 && self->beside_by->len == 0)
+  if (beside->len == 0 && self->beside_by->len == 0)
     return TRUE;
-  if (self->beside->len > 0 && (!g_variant_dict_lookup (self->options, "map-by", "&s", &given) || given[0] == ':'))
+  g_variant_dict_lookup (self->options, "map-by", "&s", &given);
+  if (debugs && self->beside_by->len == 0)
+    given = take_per_node (self, given);
+  if (beside->len > 0 && (given[0] == '\0' || given[0] == ':'))
     {
-      map_by = g_strdup_printf ("colocate=%s%s%s", self->beside->str, self->beside_by->str, given);
+      map_by = g_strdup_printf ("colocate=%s%s%s", beside->str, self->beside_by->str, given);
       g_variant_dict_insert (self->options, "map-by", "s", map_by);
       return TRUE;
     }
-  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s %s",
-               self->beside->len > 0 ? PMIX_COLOCATE_PROCS : "A number of processes beside others",
-               self->beside->len > 0 ? "and a mapping policy contradict each other" : "needs " PMIX_COLOCATE_PROCS);
+  if (beside->len == 0)
+    g_set_error_literal (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                         "A number of processes beside others needs " PMIX_COLOCATE_PROCS " or " PMIX_DEBUG_TARGET);
+  else
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s and the mapping policy “%s” contradict each other%s",
+                 debugs ? PMIX_DEBUG_TARGET : PMIX_COLOCATE_PROCS, given,
+                 debugs ? ": daemons are beside the target, for each of its processes or (ppr:N:node) on each of its "
+                          "nodes"
+                        : "");
   return FALSE;
 }
 
@@ -510,14 +544,12 @@ is_structure (const char *key)
   return g_strv_contains (keys, key);
 }
 
-/* An attribute that is not known and required is refused; others are for the processes of the job. */
+/* app: whose processes find it with PMIx_Get(), G_MAXUINT32: those of the job */
 static gboolean
-take_other (Reader *self, const pmix_info_t *info, GError **error)
+tell_processes (Reader *self, guint32 app, const pmix_info_t *info, GError **error)
 {
   GVariant *bytes;
 
-  if ((info->flags & PMIX_INFO_REQD) != 0 || is_structure (info->key))
-    return refuse (info, error);
   if (!g_utf8_validate (info->key, -1, NULL))
     {
       g_set_error_literal (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "A key is no text in UTF-8");
@@ -527,11 +559,73 @@ take_other (Reader *self, const pmix_info_t *info, GError **error)
   if (bytes == NULL)
     return FALSE;
   self->info_size += strlen (info->key) + g_variant_get_size (bytes);
-  g_variant_builder_add (self->info, "(us@ay)", self->app, info->key, bytes);
+  g_variant_builder_add (self->info, "(us@ay)", app, info->key, bytes);
   if (self->info_size <= MAX_INFO)
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE,
                "Keys and values that a job is to be told are larger than %u bytes", MAX_INFO);
+  return FALSE;
+}
+
+/* An attribute that is not known and required is refused; others are for the processes of the job. */
+static gboolean
+take_other (Reader *self, const pmix_info_t *info, GError **error)
+{
+  if ((info->flags & PMIX_INFO_REQD) != 0 || is_structure (info->key))
+    return refuse (info, error);
+  return tell_processes (self, self->app, info, error);
+}
+
+/* ---- debuggers ---- */
+
+static gboolean
+take_debug_target (Reader *self, const pmix_info_t *info, GError **error)
+{
+  const pmix_proc_t *proc = info->value.type == PMIX_PROC ? info->value.data.proc : NULL;
+
+  if (proc == NULL || self->debugged->len > 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s %s", info->key,
+                   proc == NULL ? "is not a process" : "is given twice");
+      return FALSE;
+    }
+  if (!check_process (info, proc, error))
+    return FALSE;
+  g_string_append (self->debugged, proc->nspace);
+  if (proc->rank != PMIX_RANK_WILDCARD)
+    g_string_append_printf (self->debugged, ":%u", proc->rank);
+  return tell_processes (self, G_MAXUINT32, info, error);
+}
+
+static gboolean
+take_daemons (Reader *self, const pmix_info_t *info)
+{
+  gboolean is_on = PMIX_INFO_TRUE (info);
+
+  if (self->app == G_MAXUINT32)
+    self->daemons = is_on;
+  else
+    self->n_daemons += is_on;
+  return TRUE;
+}
+
+/* A job is one of daemons, or of what they debug. */
+static gboolean
+check_daemons (const Reader *self, gsize n_apps, GError **error)
+{
+  if (!self->daemons && self->n_daemons > 0 && self->n_daemons < n_apps)
+    {
+      g_set_error_literal (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+                           PMIX_DEBUGGER_DAEMONS
+                           " is said of some applications: daemons are a job of their own, spawned "
+                           "when that runs which they debug");
+      return FALSE;
+    }
+  if (self->debugged->len > 0 ? self->beside->len == 0 : !self->daemons && self->n_daemons == 0)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s",
+               self->debugged->len > 0 ? PMIX_DEBUG_TARGET " and " PMIX_COLOCATE_PROCS " contradict each other"
+                                       : PMIX_DEBUGGER_DAEMONS " needs " PMIX_DEBUG_TARGET);
   return FALSE;
 }
 
@@ -602,6 +696,10 @@ take_value (Reader *self, GVariantDict *dict, const pmix_info_t *info, const Dvm
       return take_processes (self, info, error);
     case DVMD_PMIX_TAKE_COLOCATE_BY:
       return take_number_beside (self, info, key, error);
+    case DVMD_PMIX_TAKE_DAEMONS:
+      return take_daemons (self, info);
+    case DVMD_PMIX_TAKE_DEBUG_TARGET:
+      return take_debug_target (self, info, error);
     case DVMD_PMIX_TAKE_STDIN:
       return take_stdin (dict, info, key, error);
     case DVMD_PMIX_TAKE_ENVIRONMENT:
@@ -755,6 +853,7 @@ reader_clear (Reader *self)
   g_string_free (self->qualifiers, TRUE);
   g_string_free (self->beside, TRUE);
   g_string_free (self->beside_by, TRUE);
+  g_string_free (self->debugged, TRUE);
 }
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Reader, reader_clear)
 
@@ -776,6 +875,7 @@ dvmd_pmix_read_spawn (const pmix_info_t *info, gsize n_info, const pmix_app_t *a
     .attributes = attributes,
     .beside = g_string_new (NULL),
     .beside_by = g_string_new (NULL),
+    .debugged = g_string_new (NULL),
   };
 
   *attributes = (DvmdPmixAttributes){ 0 };
@@ -795,7 +895,7 @@ dvmd_pmix_read_spawn (const pmix_info_t *info, gsize n_info, const pmix_app_t *a
         return NULL;
       g_variant_builder_add_value (rows, row);
     }
-  if (!add_beside (&reader, error))
+  if (!check_daemons (&reader, n_apps, error) || !add_beside (&reader, error))
     return NULL;
   add_texts (&reader);
   if (reader.info_size > 0)

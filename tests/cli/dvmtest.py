@@ -267,7 +267,7 @@ def help_rows(text):
     """The options of a help text: [(spellings, whether a value follows)]"""
     rows = []
     for row in re.findall(r"^ {2,6}(-[^ ].*?)(?:  |$)", text, re.MULTILINE):
-        words = [word.rstrip(",") for word in row.split()]
+        words = [word.rstrip(",").partition("[=")[0] for word in row.split()]
         rows.append(([word for word in words if word.startswith("-")], not words[-1].startswith("-")))
     return rows
 

@@ -272,6 +272,31 @@ def test_json(here):
 
 
 @where
+def test_proctable(here):
+    """--output-proctable: a line for each process, here, on standard error or in a file; what follows is no value of it"""
+    form = re.compile(r"\(rank, host, exe, pid\) = \((\d+), [^ ,]+, sh, (\d+)\)")
+    path = os.path.join(here.path, "table")
+    for value in ("", "=-", "=+", "=" + path):
+        result = plain(here, "--output-proctable" + value, "-n", "3", "sh", "-c", "echo $DVM_RANK $$")
+        lines = result.stdout.splitlines()
+        told = [form.fullmatch(line) for line in (result.stderr if value == "=+" else result.stdout).splitlines()]
+        if value == "=" + path:
+            with open(path, encoding="utf-8") as file:
+                told = [form.fullmatch(line) for line in file.read().splitlines()]
+            os.unlink(path)
+        equal([match.groups() for match in told if match is not None], sorted(tuple(line.split()) for line in lines if form.fullmatch(line) is None))
+    result = plain(here, "--output-proctable=/no/such/place", "-n", "1", "true")
+    equal(result.returncode, 0)
+    contains(result.stderr, "the processes of the job are not told")
+    equal(plain(here, "--output-proctable", "-n", "1", "/no/such/program").stdout, "")
+    result = plain(here, "--output-proctable", "--json", "true")
+    equal(result.returncode, 2)
+    contains(result.stderr, "--output-proctable=FILE")
+    equal(json.loads(plain(here, "--output-proctable=+", "--json", "-n", "1", "true").stdout)["exit-code"], 0)
+    equal(plain(here, "--output-proctable=", "true").returncode, 2)
+
+
+@where
 def test_time_limit(here):
     """before the time limit ends a job its state and stacks are told; both options need it"""
     result = plain(here, "--timeout", "1", "--get-stack-traces", "--report-state-on-timeout", "-n", "2", "sleep", "600")

@@ -29,6 +29,11 @@
  *   told                 how many bytes each has said on each channel, and their FNV-1a
  *   drop                 the last pull is deregistered
  *   abort TARGET         PMIx_Abort of those
+ *   watch                from now on it is told which jobs wait for a debugger
+ *   ready NSPACE         wait for that of one
+ *   debugged             what this job of a debugger is about, "@@" from now on
+ *   table | local-table NSPACE   PMIX_QUERY_PROC_TABLE, PMIX_QUERY_LOCAL_PROC_TABLE
+ *   let-go TARGET        PMIX_DEBUGGER_RELEASE for those
  *   stay                     until it is killed, or its server goes
  *
  * Each answer and each event is one line on its output. It ends with 0, or with a number that says where it failed.
@@ -45,6 +50,7 @@
 #include <sys/fsuid.h>
 #include <unistd.h>
 
+#include "pmix-debug.h"
 #include "pmix-library.h"
 #include "pmix-pull.h"
 #include "pmix-spawn.h"
@@ -286,6 +292,8 @@ do_command (char **argv)
 
   if (n < 0)
     n = pmix_pull_command (&self, argv);
+  if (n < 0)
+    n = pmix_debug_command (&self, argv);
   if (n > 0)
     return n;
   if (strcmp (argv[0], "register") == 0)

@@ -38,10 +38,16 @@ static char ended[MAX_ENDED][PMIX_MAX_NSLEN + 1];
 static int n_ended;
 static bool watching;
 
-static const char *
-find_nspace (const char *word)
+const char *
+pmix_find_nspace (const char *word)
 {
   return strcmp (word, "@@") == 0 ? last_nspace : word;
+}
+
+void
+pmix_remember_nspace (const char *nspace)
+{
+  snprintf (last_nspace, sizeof last_nspace, "%s", nspace);
 }
 
 /* NSPACE, NSPACE.RANK, or "none" */
@@ -54,7 +60,7 @@ pmix_read_target (const char *word, pmix_proc_t *proc)
   if (strcmp (word, "none") == 0)
     return 0;
   snprintf (nspace, sizeof nspace, "%.*s", dot != NULL ? (int)(dot - word) : (int)strlen (word), word);
-  PMIX_LOAD_PROCID (proc, find_nspace (nspace), dot != NULL ? (pmix_rank_t)atoi (dot + 1) : PMIX_RANK_WILDCARD);
+  PMIX_LOAD_PROCID (proc, pmix_find_nspace (nspace), dot != NULL ? (pmix_rank_t)atoi (dot + 1) : PMIX_RANK_WILDCARD);
   return 1;
 }
 
@@ -160,6 +166,18 @@ add_count (Spawn *spawn, const char *key, const char *text)
   spawn->n_info++;
 }
 
+/* NSPACE or NSPACE.RANK */
+static void
+add_debugged (Spawn *spawn, const char *text)
+{
+  pmix_proc_t proc;
+
+  pmix_read_target (text, &proc);
+  PMIX_INFO_LOAD (&spawn->info[spawn->n_info], PMIX_DEBUG_TARGET, &proc, PMIX_PROC);
+  spawn->n_info++;
+  add_flag (spawn, PMIX_DEBUGGER_DAEMONS);
+}
+
 static void
 add (Spawn *spawn, const char *pair, const char *id)
 {
@@ -190,6 +208,12 @@ add (Spawn *spawn, const char *pair, const char *id)
     add_count (spawn, PMIX_COLOCATE_NPERPROC, value);
   else if (strcmp (name, "npernode") == 0)
     add_count (spawn, PMIX_COLOCATE_NPERNODE, value);
+  else if (strcmp (name, "debug") == 0)
+    add_debugged (spawn, value);
+  else if (strcmp (name, "daemons-per-proc") == 0)
+    add_count (spawn, PMIX_DEBUG_DAEMONS_PER_PROC, value);
+  else if (strcmp (name, "daemons-per-node") == 0)
+    add_count (spawn, PMIX_DEBUG_DAEMONS_PER_NODE, value);
   else if (strcmp (name, "cwd") == 0)
     add_text (spawn, PMIX_WDIR, value);
   else if (strcmp (name, "env") == 0)
@@ -242,7 +266,7 @@ do_spawn (char **argv, const char *id)
   fflush (stdout);
   funlockfile (stdout);
   if (status == PMIX_SUCCESS)
-    snprintf (last_nspace, sizeof last_nspace, "%s", nspace);
+    pmix_remember_nspace (nspace);
   for (size_t i = 0; i < spawn.n_info; i++)
     PMIX_INFO_DESTRUCT (&spawn.info[i]);
   PMIX_APP_DESTRUCT (&spawn.app);
@@ -489,7 +513,7 @@ pmix_spawn_command (const pmix_proc_t *proc, char **argv, const char *id)
   if (strcmp (argv[0], "jobs") == 0)
     return do_watch ();
   if (strcmp (argv[0], "ended") == 0 && argv[1] != NULL && strchr (argv[1], '@') != NULL)
-    return do_ended (find_nspace (argv[1]));
+    return do_ended (pmix_find_nspace (argv[1]));
   if (strcmp (argv[0], "control") == 0 && argv[1] != NULL && argv[2] != NULL)
     return do_control (argv[1], argv[2]);
   if (strcmp (argv[0], "push") == 0 && argv[1] != NULL && argv[2] != NULL && argv[3] != NULL)

@@ -10,3 +10,6 @@
 
 /* -1: it is none of these. id: of the allocation that was answered last, for "@". */
 int pmix_spawn_command (const pmix_proc_t *self, char **argv, const char *id);
+/* NSPACE, and "@@" for the one that was spawned last, or is remembered. */
+const char *pmix_find_nspace (const char *word);
+void pmix_remember_nspace (const char *nspace);

@@ -6,9 +6,11 @@
 
 #include "config.h"
 
+#include <pmix_tool.h>
 #include <string.h>
 
 #include "dvm.h"
+#include "dvmd-call-kind.h"
 #include "dvmd-map.h"
 #include "dvmd-pmix-control.h"
 #include "dvmd-pmix-info.h"
@@ -27,12 +29,13 @@ typedef struct
   char *env[3];
   char *cwd;
   int n_procs;
+  guint n_apps; /* the others of them say no more than the name of the program */
 } Request;
 
 static void
 set_up (Request *self, gconstpointer data)
 {
-  *self = (Request){ .argv = { (char *)"prog", (char *)"one", NULL }, .n_procs = 2 };
+  *self = (Request){ .argv = { (char *)"prog", (char *)"one", NULL }, .n_procs = 2, .n_apps = 1 };
 }
 
 static void
@@ -53,32 +56,50 @@ add_variable (DvmdPmixInfo *info, const char *name, const char *value)
 static GVariant *
 read_request (Request *self, DvmdPmixAttributes *attributes, GError **error)
 {
-  pmix_app_t app = { .cmd = (char *)"/bin/prog", .argv = self->argv, .env = self->env, .cwd = self->cwd };
+  pmix_app_t apps[2] = { { .cmd = (char *)"/bin/prog", .argv = self->argv, .env = self->env, .cwd = self->cwd },
+                         { .cmd = (char *)"/bin/prog", .argv = self->argv } };
 
-  app.maxprocs = self->n_procs;
-  app.info = self->app.items;
-  app.ninfo = self->app.length;
-  return dvmd_pmix_read_spawn (self->job.items, self->job.length, &app, 1, attributes, error);
+  apps[0].maxprocs = self->n_procs;
+  apps[0].info = self->app.items;
+  apps[0].ninfo = self->app.length;
+  return dvmd_pmix_read_spawn (self->job.items, self->job.length, apps, self->n_apps, attributes, error);
 }
 
-/* The words are such that the library knows them all. */
+/* The words are such that the library knows them all. told: with which what its processes are told begins */
 static DvmJobSpec *
-read_spec (Request *self)
+read_spec_told (Request *self, const char *told)
 {
   g_autoptr (GError) error = NULL;
   DvmdPmixAttributes attributes;
   g_autoptr (GVariant) whole = read_request (self, &attributes, &error);
   g_autoptr (GVariant) apps = NULL;
+  g_autoptr (GVariant) all = NULL;
+  g_autoptr (GVariant) info = NULL;
   g_autoptr (GVariant) options = NULL;
+  g_autofree char *text = NULL;
+  GVariantDict dict;
   DvmJobSpec *spec;
 
   g_assert_no_error (error);
   g_assert_true (g_variant_is_of_type (whole, G_VARIANT_TYPE ("(aa{sv}a{sv})")));
   apps = g_variant_get_child_value (whole, 0);
-  options = g_variant_get_child_value (whole, 1);
+  all = g_variant_get_child_value (whole, 1);
+  g_variant_dict_init (&dict, all);
+  /* The controller takes it out, too. */
+  info = g_variant_dict_lookup_value (&dict, DVMD_SPAWN_INFO, NULL);
+  g_variant_dict_remove (&dict, DVMD_SPAWN_INFO);
+  options = g_variant_ref_sink (g_variant_dict_end (&dict));
   spec = dvm_job_spec_new_from_variant (apps, options, &error);
   g_assert_no_error (error);
+  text = info != NULL ? g_variant_print (info, TRUE) : g_strdup ("");
+  g_assert_true (g_str_has_prefix (text, told));
   return spec;
+}
+
+static DvmJobSpec *
+read_spec (Request *self)
+{
+  return read_spec_told (self, "");
 }
 
 static void
@@ -339,6 +360,74 @@ test_beside_nspace (Request *self, gconstpointer data)
     }
 }
 
+/* Daemons of debuggers, by all the words that say where they go. */
+static void
+test_debuggers (Request *self, gconstpointer data)
+{
+  g_autoptr (DvmJobSpec) spec = NULL;
+  const guint16 two = 2;
+  pmix_proc_t target;
+
+  self->n_procs = 0;
+  PMIX_LOAD_PROCID (&target, "dvm@7", PMIX_RANK_WILDCARD);
+  dvmd_pmix_info_add_flag (&self->job, PMIX_DEBUGGER_DAEMONS, TRUE);
+  dvmd_pmix_info_add (&self->app, PMIX_DEBUG_TARGET, &target, PMIX_PROC);
+  spec = read_spec_told (self, "[(uint32 4294967295, '" PMIX_DEBUG_TARGET "', ");
+  g_assert_cmpstr (dvm_job_spec_get_map_by (spec), ==, "colocate=dvm@7");
+  dvmd_pmix_info_add_string (&self->job, PMIX_MAPBY, "PPR:3:node:HWTCPUS");
+  g_clear_object (&spec);
+  spec = read_spec (self);
+  g_assert_cmpstr (dvm_job_spec_get_map_by (spec), ==, "colocate=dvm@7:npernode=3:HWTCPUS");
+  dvmd_pmix_info_clear (&self->job);
+  dvmd_pmix_info_add (&self->job, PMIX_DEBUG_DAEMONS_PER_NODE, &two, PMIX_UINT16);
+  g_clear_object (&spec);
+  spec = read_spec (self);
+  g_assert_cmpstr (dvm_job_spec_get_map_by (spec), ==, "colocate=dvm@7:npernode=2");
+  dvmd_pmix_info_clear (&self->job);
+  dvmd_pmix_info_clear (&self->app);
+  PMIX_LOAD_PROCID (&target, "dvm@7", 3);
+  dvmd_pmix_info_add (&self->job, PMIX_DEBUG_TARGET, &target, PMIX_PROC);
+  dvmd_pmix_info_add (&self->job, PMIX_DEBUG_DAEMONS_PER_PROC, &two, PMIX_UINT16);
+  g_clear_object (&spec);
+  spec = read_spec (self);
+  g_assert_cmpstr (dvm_job_spec_get_map_by (spec), ==, "colocate=dvm@7:3:nperproc=2");
+}
+
+/* Daemons without a target, with two, with another policy, and together with what they debug. */
+static void
+test_debuggers_wrong (Request *self, gconstpointer data)
+{
+  static const char *const policies[] = { "node", "ppr:1:nodes", "ppr::node", "ppr:1:package" };
+  pmix_proc_t target;
+
+  PMIX_LOAD_PROCID (&target, "dvm@7", PMIX_RANK_WILDCARD);
+  dvmd_pmix_info_add_flag (&self->app, PMIX_DEBUGGER_DAEMONS, TRUE);
+  assert_refused (self, DVM_ERROR_BAD_PARAM);
+  dvmd_pmix_info_add_string (&self->job, PMIX_DEBUG_TARGET, "dvm@7");
+  assert_refused (self, DVM_ERROR_BAD_PARAM);
+  dvmd_pmix_info_clear (&self->job);
+  dvmd_pmix_info_add (&self->job, PMIX_DEBUG_TARGET, &target, PMIX_PROC);
+  self->n_apps = 2;
+  assert_refused (self, DVM_ERROR_NOT_SUPPORTED);
+  self->n_apps = 1;
+  for (gsize i = 0; i < G_N_ELEMENTS (policies); i++)
+    {
+      dvmd_pmix_info_clear (&self->job);
+      dvmd_pmix_info_add (&self->job, PMIX_DEBUG_TARGET, &target, PMIX_PROC);
+      dvmd_pmix_info_add_string (&self->job, PMIX_MAPBY, policies[i]);
+      assert_refused (self, DVM_ERROR_BAD_PARAM);
+    }
+  dvmd_pmix_info_clear (&self->job);
+  dvmd_pmix_info_add (&self->job, PMIX_DEBUG_TARGET, &target, PMIX_PROC);
+  add_processes (&self->job, &target, 1);
+  assert_refused (self, DVM_ERROR_BAD_PARAM);
+  dvmd_pmix_info_clear (&self->job);
+  dvmd_pmix_info_add (&self->job, PMIX_DEBUG_TARGET, &target, PMIX_PROC);
+  g_object_unref (read_spec (self));
+  dvmd_pmix_info_add (&self->app, PMIX_DEBUG_TARGET, &target, PMIX_PROC);
+  assert_refused (self, DVM_ERROR_BAD_PARAM);
+}
+
 static void
 test_beside_wrong (Request *self, gconstpointer data)
 {
@@ -585,6 +674,8 @@ main (int argc, char **argv)
     { "/pmix-spawn/beside-qualified", test_beside_qualified },
     { "/pmix-spawn/beside-many", test_beside_many },
     { "/pmix-spawn/beside-nspace", test_beside_nspace },
+    { "/pmix-spawn/debuggers", test_debuggers },
+    { "/pmix-spawn/debuggers-wrong", test_debuggers_wrong },
     { "/pmix-spawn/sessions", test_sessions },
     { "/pmix-spawn/default-session", test_default_session },
     { "/pmix-spawn/words", test_words },
@@ -594,8 +685,17 @@ main (int argc, char **argv)
     { "/pmix-spawn/control", test_control },
   };
 
+  pmix_info_t alone;
+  pmix_proc_t self;
+  int failed;
+
   g_test_init (&argc, &argv, NULL);
+  /* A library that has not begun packs no values. */
+  PMIX_INFO_LOAD (&alone, PMIX_TOOL_DO_NOT_CONNECT, NULL, PMIX_BOOL);
+  g_assert_cmpint (PMIx_tool_init (&self, &alone, 1), ==, PMIX_SUCCESS);
   for (gsize i = 0; i < G_N_ELEMENTS (tests); i++)
     g_test_add (tests[i].name, Request, NULL, set_up, tests[i].func, tear_down);
-  return g_test_run ();
+  failed = g_test_run ();
+  PMIx_tool_finalize ();
+  return failed;
 }
