@@ -5,6 +5,7 @@ Each program of this folder is a set of unittest cases that ends in dvmtest.main
 """
 
 import functools
+import glob
 import os
 import re
 import shlex
@@ -466,6 +467,11 @@ class Dvm:
     def processes(self):
         marks = [self.mark.encode()] + [f'DVM_JOBID={nspace}'.encode() for nspace in self.namespaces]
         return leftovers.find_processes(marks)
+
+    def tool_file(self, node='node1'):
+        """Where tools find the server of a node: the file of its agent, which is whole when it is there. Servers write theirs bit by bit."""
+        pattern = os.path.join(self.place, 'dvm-pmix-*', '*', f'pmix.{node}.tool')
+        return wait_until(lambda: glob.glob(pattern), f'the server of {node} to let tools in')[0]
 
     def job_processes(self):
         """A PMIx server may come and go at any moment: a process is judged when it has a program, or has ended."""

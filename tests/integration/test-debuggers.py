@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Debuggers: tools that start a job or find one, put daemons of theirs beside it, and let it go on."""
 
-import glob
 import os
 import re
 import subprocess
@@ -23,12 +22,8 @@ class Debuggers(dvmtest.Case):
     def start(self, nodes=3, slots=2, **options):
         return self.dvm(slots=slots, settings=['elastic=true', 'pmix=eager'], arguments=[f'--nodes={nodes}'], **options)
 
-    def file_of(self, dvm, node):
-        """Where tools find the server of a node: a file that is whole when it is there."""
-        return wait_until(lambda: glob.glob(os.path.join(dvm.place, 'dvm-pmix-*', '*', f'pmix.{node}.tool')), f'the server of {node} to let tools in')[0]
-
     def begin_tool(self, dvm, *words, node='node2'):
-        return subprocess.Popen([ALLOC, '--tool', self.file_of(dvm, node), *words], stdout=subprocess.PIPE, text=True,
+        return subprocess.Popen([ALLOC, '--tool', dvm.tool_file(node), *words], stdout=subprocess.PIPE, text=True,
                                 env={key: value for key, value in os.environ.items() if key != 'G_DEBUG'})
 
     def end_tool(self, tool):

@@ -37,18 +37,8 @@ class Elastic(dvmtest.Case):
     def names(self, dvm):
         return sorted(row['Name'] for row in dvm.get_nodes() if row['Rank'] > 0 and row['StateName'] == 'UP')
 
-    def file_of(self, dvm, node):
-        """Where tools find the server of a node; it is there soon after the DVM."""
-        def find():
-            for folder, _, names in os.walk(dvm.folder):
-                if f'pmix.{node}.tool' in names:
-                    return os.path.join(folder, f'pmix.{node}.tool')
-            return None
-
-        return wait_until(find, f'the server of {node} to let tools in')
-
     def tool(self, dvm, node, *words):
-        tool = subprocess.Popen([ALLOC, '--tool', self.file_of(dvm, node), *words], stdout=subprocess.PIPE, text=True,
+        tool = subprocess.Popen([ALLOC, '--tool', dvm.tool_file(node), *words], stdout=subprocess.PIPE, text=True,
                                 env={key: value for key, value in os.environ.items() if key != 'G_DEBUG'})
         self.addCleanup(tool.stdout.close)
         self.addCleanup(tool.kill)
@@ -186,7 +176,7 @@ class Tools:
         """A tool that a rank starts is the rank; its end is not that of the rank."""
         dvm = self.elastic(settings=['pmix=eager'])
         script = f'{ALLOC} --tool "$0" register new list=n9 wait 1 && {ALLOC} --tool - release list=n9 && echo goes on'
-        done = dvm.run(['sh', '-c', script, self.file_of(dvm, 'node2')], hosts=['node2'])
+        done = dvm.run(['sh', '-c', script, dvm.tool_file('node2')], hosts=['node2'])
         self.assertEqual(done.state, NOTIFIED, done)
         self.assertEqual([line for line in done.lines if 'is a tool' in line], [f'{done.job.nspace}.0 is a tool'] * 2, done)
         self.assertEqual(done.lines[-1], 'goes on')

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """PMIx programs of different jobs that publish, look up, ask for each other's data, and connect."""
 
-import glob
 import os
 import socket
 import signal
@@ -113,9 +112,7 @@ class Data(Case):
     def test_tool(self):
         """What a tool publishes is there for jobs, until it has gone."""
         dvm = self.dvm(settings=['nodes=1', 'slots=4', 'elastic=true'])
-        pattern = os.path.join(dvm.runtime, '**', 'pmix.*.tool')
-        dvmtest.wait_until(lambda: glob.glob(pattern, recursive=True), 'the way in for tools')
-        tool = subprocess.Popen([CLIENT, '--tool', glob.glob(pattern, recursive=True)[0], 'publish', 'port', 'tool', 'touch',
+        tool = subprocess.Popen([CLIENT, '--tool', dvm.tool_file(), 'publish', 'port', 'tool', 'touch',
                                  self.path('published'), 'file', self.path('enough')], stdout=subprocess.PIPE, text=True)
         try:
             self.wait_for(self.path('published'))
@@ -186,9 +183,7 @@ class Log(Case):
     def test_tool(self):
         """A tool has an output of its own."""
         dvm = self.dvm(settings=['nodes=1', 'slots=4', 'elastic=true'])
-        pattern = os.path.join(dvm.runtime, '**', 'pmix.*.tool')
-        dvmtest.wait_until(lambda: glob.glob(pattern, recursive=True), 'the way in for tools')
-        tool = subprocess.run([CLIENT, '--tool', glob.glob(pattern, recursive=True)[0], 'log', 'stderr', 'one', 'log', 'syslog', 'of a tool'],
+        tool = subprocess.run([CLIENT, '--tool', dvm.tool_file(), 'log', 'stderr', 'one', 'log', 'syslog', 'of a tool'],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=dvmtest.LIMIT, check=False)
         self.assertEqual((tool.returncode, tool.stdout, tool.stderr), (0, 'log NOT-SUPPORTED\nlog SUCCESS\n', ''))
         dvmtest.wait_until(lambda: 'says: of a tool' in dvm.log(), 'the text in the log')

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """PMIx_Notify_event: who is told of an event, by range, once each, over jobs, nodes and servers; and the survivors of a job."""
 
-import glob
 import os
 import subprocess
 import time
@@ -55,10 +54,7 @@ class Case(pmixsteps.Case):
         return [f'{rank}: tell {EVENT} SUCCESS', f'{rank}: tell {LAST} SUCCESS']
 
     def tool(self, dvm, *words, node='node1'):
-        pattern = os.path.join(dvm.runtime, '**', f'pmix.{node}.tool')
-        dvmtest.wait_until(lambda: glob.glob(pattern, recursive=True), 'the way in for tools')
-        file = sorted(glob.glob(pattern, recursive=True), key=len)[0]
-        return subprocess.Popen([CLIENT, '--tool', file, *words], stdout=subprocess.PIPE, text=True, env={**os.environ, 'PEER_FILE': self.path('peer')})
+        return subprocess.Popen([CLIENT, '--tool', dvm.tool_file(node), *words], stdout=subprocess.PIPE, text=True, env={**os.environ, 'PEER_FILE': self.path('peer')})
 
     def say(self, tool):
         """Its lines, when it has ended well."""

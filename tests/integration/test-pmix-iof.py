@@ -50,19 +50,10 @@ class Pull(dvmtest.Case):
         """A program that runs the script when that file is there."""
         return ['sh', '-c', f'while [ ! -e {self.path(dvm, name)} ]; do sleep 0.01; done; {script}']
 
-    def file_of(self, dvm, node):
-        def find():
-            for folder, _, names in os.walk(dvm.folder):
-                if f'pmix.{node}.tool' in names:
-                    return os.path.join(folder, f'pmix.{node}.tool')
-            return None
-
-        return wait_until(find, f'the server of {node} to let tools in')
-
     def tool(self, dvm, node, *words):
         """A tool that runs, and what it says."""
         ends = os.pipe()
-        tool = subprocess.Popen([ALLOC, '--tool', self.file_of(dvm, node), *words], stdout=ends[1],
+        tool = subprocess.Popen([ALLOC, '--tool', dvm.tool_file(node), *words], stdout=ends[1],
                                 env={key: value for key, value in os.environ.items() if key != 'G_DEBUG'})
         os.close(ends[1])
         self.tools.append(tool)

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Process sets: what processes know of those of their job, what a query answers on each node, and who is told of them."""
 
-import glob
 import os
 import subprocess
 
@@ -192,10 +191,7 @@ class Defined(EventsCase):
     """By PMIx_Job_control()."""
 
     def start_tool(self, dvm, program, *words, node='node1'):
-        pattern = os.path.join(dvm.runtime, '**', f'pmix.{node}.tool')
-        dvmtest.wait_until(lambda: glob.glob(pattern, recursive=True), 'the way in for tools')
-        file = sorted(glob.glob(pattern, recursive=True), key=len)[0]
-        tool = subprocess.Popen([program, '--tool', file, *words], stdout=subprocess.PIPE, text=True,
+        tool = subprocess.Popen([program, '--tool', dvm.tool_file(node), *words], stdout=subprocess.PIPE, text=True,
                                 env={key: value for key, value in os.environ.items() if key != 'G_DEBUG'})
         self.addCleanup(tool.stdout.close)
         self.addCleanup(tool.kill)

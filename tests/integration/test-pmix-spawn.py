@@ -291,19 +291,9 @@ class Failures:
 
 
 class Tools:
-    def file_of(self, dvm, node):
-        """Where tools find the server of a node."""
-        def find():
-            for folder, _, names in os.walk(dvm.folder):
-                if f'pmix.{node}.tool' in names:
-                    return os.path.join(folder, f'pmix.{node}.tool')
-            return None
-
-        return wait_until(find, f'the server of {node} to let tools in')
-
     def tool(self, dvm, node, *words):
         """What it has said after its name, when it has ended well; and that name."""
-        tool = subprocess.run([ALLOC, '--tool', self.file_of(dvm, node), *words], stdout=subprocess.PIPE, text=True, check=False,
+        tool = subprocess.run([ALLOC, '--tool', dvm.tool_file(node), *words], stdout=subprocess.PIPE, text=True, check=False,
                               timeout=dvmtest.LIMIT, env={key: value for key, value in os.environ.items() if key != 'G_DEBUG'})
         self.assertEqual(tool.returncode, 0, tool.stdout)
         lines = tool.stdout.splitlines()
@@ -330,7 +320,7 @@ class Tools:
         """What its job has written before all of it was started is kept for who attaches."""
         dvm = self.dvm(slots=2, settings=['elastic=true', 'pmix=eager'], arguments=['--nodes=2'])
         agent = next(row['Pid'] for row in dvm.get_nodes() if row['Name'] == 'node2')
-        place = self.file_of(dvm, 'node1')
+        place = dvm.tool_file('node1')
         os.kill(agent, signal.SIGSTOP)
         tool = subprocess.Popen([ALLOC, '--tool', place, 'spawn', 'np=2', 'host=node1,node2', 'map=node', 'out=1', '--',
                                  'sh', '-c', 'echo $PMIX_RANK early'], stdout=subprocess.DEVNULL,

@@ -60,6 +60,8 @@ class Survivors(dvmtest.Case):
         late = os.path.join(self.place(), 'late')
         os.mkfifo(late)
         shapes = ((3, ()), (2, ('nodes=2',)), (2, ('nodes=2', 'radix=2')), (1, ('nodes=4',)), (1, ('nodes=4', 'radix=2')))
+        if 'groups' not in dvmtest.pmix_library():
+            shapes = [shape for shape in shapes if shape[0] == 1]  # such a library does not miss ranks of its own server
         for slots, settings in shapes:
             dvm = self.dvm(slots=slots, settings=settings)
             n = 2 if slots == 3 else 3
