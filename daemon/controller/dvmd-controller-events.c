@@ -82,11 +82,11 @@ static gboolean
 reaches (const Event *self, DvmdJob *job)
 {
   gboolean near = share_session (self->job, job);
-  gboolean may = dvmd_core_has_right (get_core (self), self->requester, DVMD_RIGHT_JOB, NULL, job);
 
-  if (self->status == DVMD_PMIX_DEBUGGER_RELEASE && !may)
-    return FALSE;
-  return near || (self->range != DVMD_PMIX_RANGE_SESSION && may);
+  if (near && self->status != DVMD_PMIX_DEBUGGER_RELEASE)
+    return TRUE;
+  return (near || self->range != DVMD_PMIX_RANGE_SESSION)
+         && dvmd_core_has_right (get_core (self), self->requester, DVMD_RIGHT_JOB, NULL, job);
 }
 
 static GVariantBuilder *

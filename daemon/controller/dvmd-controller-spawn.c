@@ -29,6 +29,7 @@ typedef struct
   GHashTable *spawns;         /* job id -> Spawn: jobs that processes and tools have wanted */
   GHashTable *spawners;       /* namespace -> Spawner */
   GHashTable *started;        /* ids of jobs whose start has been told, and whose end has not */
+  GHashTable *beside;         /* ids of jobs that are placed beside others: they are few where thousands end */
   guint timer;
 } Spawns;
 
@@ -631,18 +632,24 @@ tell_end_to_jobs_beside (Spawns *self, DvmdJob *job)
   DvmJob *record = dvmd_job_get_record (job);
   const char *nspace = dvm_job_get_nspace (record);
   DvmdCore *core = dvmd_controller_get_core (self->controller);
+  GHashTableIter iter;
+  gpointer id;
 
-  for (DvmdJob *other = dvmd_core_next_job (core, NULL, FALSE); other != NULL;
-       other = dvmd_core_next_job (core, other, FALSE))
-    if (dvmd_job_is_launched (other) && dvmd_colocation_is_beside (other, job))
-      dvmd_controller_send_to_job (
-          self->controller, other, DVMD_MSG_EVENT,
-          g_variant_new_parsed ("(%i, '', uint32 0, [(%s, %u)], false, {%s: <(%s, %u)>, %s: <%s>, %s: <(%i,)>, "
-                                "%s: <%i>})",
-                                DVMD_PMIX_EVENT_JOB_END, dvm_job_get_nspace (dvmd_job_get_record (other)),
-                                DVMD_PMIX_RANK_WILDCARD, DVMD_PMIX_KEY_AFFECTED_PROC, nspace, DVMD_PMIX_RANK_WILDCARD,
-                                DVMD_PMIX_KEY_NSPACE, nspace, DVMD_PMIX_KEY_STATUS, find_term_status (job),
-                                DVMD_PMIX_KEY_EXIT_CODE, dvm_job_get_exit_code (record)));
+  g_hash_table_iter_init (&iter, self->beside);
+  while (g_hash_table_iter_next (&iter, &id, NULL))
+    {
+      DvmdJob *other = dvmd_core_get_job (core, GPOINTER_TO_UINT (id));
+
+      if (dvmd_job_is_launched (other) && dvmd_colocation_is_beside (other, job))
+        dvmd_controller_send_to_job (
+            self->controller, other, DVMD_MSG_EVENT,
+            g_variant_new_parsed ("(%i, '', uint32 0, [(%s, %u)], false, {%s: <(%s, %u)>, %s: <%s>, %s: <(%i,)>, "
+                                  "%s: <%i>})",
+                                  DVMD_PMIX_EVENT_JOB_END, dvm_job_get_nspace (dvmd_job_get_record (other)),
+                                  DVMD_PMIX_RANK_WILDCARD, DVMD_PMIX_KEY_AFFECTED_PROC, nspace, DVMD_PMIX_RANK_WILDCARD,
+                                  DVMD_PMIX_KEY_NSPACE, nspace, DVMD_PMIX_KEY_STATUS, find_term_status (job),
+                                  DVMD_PMIX_KEY_EXIT_CODE, dvm_job_get_exit_code (record)));
+    }
 }
 
 /*
@@ -703,6 +710,8 @@ job_changed (gpointer service, DvmdJob *job, DvmJobState state)
   Spawns *self = service;
   Spawn *spawn = g_hash_table_lookup (self->spawns, GUINT_TO_POINTER (dvmd_job_get_id (job)));
 
+  if (state == DVM_JOB_STATE_LAUNCH_APPS && dvmd_colocation_get (job) != NULL)
+    g_hash_table_add (self->beside, GUINT_TO_POINTER (dvmd_job_get_id (job)));
   if (spawn == NULL && has_started (job, state)
       && !g_hash_table_contains (self->started, GUINT_TO_POINTER (dvmd_job_get_id (job))))
     tell (self, NULL, job, DVMD_PMIX_EVENT_JOB_START);
@@ -754,6 +763,7 @@ job_ended (gpointer service, DvmdJob *job)
   Spawn *spawn = g_hash_table_lookup (self->spawns, GUINT_TO_POINTER (dvmd_job_get_id (job)));
   int status = find_status (job);
 
+  g_hash_table_remove (self->beside, GUINT_TO_POINTER (dvmd_job_get_id (job)));
   if (spawn == NULL)
     {
       tell_end_of_other (self, job);
@@ -828,6 +838,7 @@ create (DvmdController *controller, const DvmdControllerSettings *settings)
   self->spawners = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, spawner_free);
   self->spawns = g_hash_table_new_full (NULL, NULL, NULL, spawn_free);
   self->started = g_hash_table_new (NULL, NULL);
+  self->beside = g_hash_table_new (NULL, NULL);
   return self;
 }
 
@@ -840,6 +851,7 @@ spawns_free (gpointer service)
   g_hash_table_unref (self->spawns);
   g_hash_table_unref (self->spawners);
   g_hash_table_unref (self->started);
+  g_hash_table_unref (self->beside);
   g_free (self);
 }
 

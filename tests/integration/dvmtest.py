@@ -577,6 +577,20 @@ class Case(unittest.TestCase):
         self.places.append(path)
         return path
 
+    def start_tool(self, dvm, program, *words, node='node1'):
+        """A PMIx tool of that node, which is ended with the test."""
+        tool = subprocess.Popen([program, '--tool', dvm.tool_file(node), *words], stdout=subprocess.PIPE, text=True,
+                                env={key: value for key, value in os.environ.items() if key != 'G_DEBUG'})
+        self.addCleanup(tool.stdout.close)
+        self.addCleanup(tool.kill)
+        return tool
+
+    def lines_of(self, tool):
+        """What it has said, when it has ended well."""
+        out = tool.communicate(timeout=LIMIT)[0]
+        self.assertEqual(tool.returncode, 0, out)
+        return out.splitlines()
+
     def finish(self, dvm):
         """An orderly end; called for every DVM that runs at the end of a test."""
         if dvm.process.poll() is None:
@@ -614,6 +628,7 @@ class Case(unittest.TestCase):
             self.finish(dvm)
 
     def clear(self):
+        self.doCleanups()
         for dvm in self.dvms:
             dvm.discard()
         for path in self.places + [dvm.place for dvm in self.dvms]:

@@ -23,14 +23,11 @@ class Debuggers(dvmtest.Case):
         return self.dvm(slots=slots, settings=['elastic=true', 'pmix=eager'], arguments=[f'--nodes={nodes}'], **options)
 
     def begin_tool(self, dvm, *words, node='node2'):
-        return subprocess.Popen([ALLOC, '--tool', dvm.tool_file(node), *words], stdout=subprocess.PIPE, text=True,
-                                env={key: value for key, value in os.environ.items() if key != 'G_DEBUG'})
+        return self.start_tool(dvm, ALLOC, *words, node=node)
 
     def end_tool(self, tool):
         """What it has said, without its name."""
-        lines = tool.communicate(timeout=dvmtest.LIMIT)[0].splitlines()
-        self.assertEqual(tool.returncode, 0, lines)
-        return lines[1:]
+        return self.lines_of(tool)[1:]
 
     def tool(self, dvm, *words, node='node2'):
         """What a tool says that does these steps, when it has ended."""

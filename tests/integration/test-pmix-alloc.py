@@ -38,17 +38,7 @@ class Elastic(dvmtest.Case):
         return sorted(row['Name'] for row in dvm.get_nodes() if row['Rank'] > 0 and row['StateName'] == 'UP')
 
     def tool(self, dvm, node, *words):
-        tool = subprocess.Popen([ALLOC, '--tool', dvm.tool_file(node), *words], stdout=subprocess.PIPE, text=True,
-                                env={key: value for key, value in os.environ.items() if key != 'G_DEBUG'})
-        self.addCleanup(tool.stdout.close)
-        self.addCleanup(tool.kill)
-        return tool
-
-    def lines_of(self, tool):
-        """What it has said, when it has ended well."""
-        out = tool.communicate(timeout=dvmtest.LIMIT)[0]
-        self.assertEqual(tool.returncode, 0, out)
-        return out.splitlines()
+        return self.start_tool(dvm, ALLOC, *words, node=node)
 
 
 class Processes:

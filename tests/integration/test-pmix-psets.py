@@ -190,19 +190,6 @@ class Events(EventsCase):
 class Defined(EventsCase):
     """By PMIx_Job_control()."""
 
-    def start_tool(self, dvm, program, *words, node='node1'):
-        tool = subprocess.Popen([program, '--tool', dvm.tool_file(node), *words], stdout=subprocess.PIPE, text=True,
-                                env={key: value for key, value in os.environ.items() if key != 'G_DEBUG'})
-        self.addCleanup(tool.stdout.close)
-        self.addCleanup(tool.kill)
-        return tool
-
-    def lines_of(self, tool):
-        """What it has said, when it has ended well."""
-        out = tool.communicate(timeout=dvmtest.LIMIT)[0]
-        self.assertEqual(tool.returncode, 0, out)
-        return out.splitlines()
-
     def tool(self, dvm, *words):
         return self.lines_of(self.start_tool(dvm, SPAWN, *words))[1:]
 

@@ -161,8 +161,12 @@ do_let_go (const char *target)
   PMIX_INFO_LOAD (&info[1], PMIX_EVENT_NON_DEFAULT, NULL, PMIX_BOOL);
   is_told = false;
   status = PMIx_Notify_event (PMIX_DEBUGGER_RELEASE, NULL, PMIX_RANGE_CUSTOM, info, 2, on_told, NULL);
-  while (status == PMIX_SUCCESS && !get_told (&told))
-    usleep (1000);
+  for (int ms = 0; status == PMIX_SUCCESS && !get_told (&told); ms++)
+    {
+      if (ms == LIMIT_MS)
+        exit (64);
+      usleep (1000);
+    }
   pmix_print_status ("let-go", status == PMIX_SUCCESS ? told : status);
   return 2;
 }
