@@ -14,7 +14,8 @@ G_BEGIN_DECLS
 
 typedef struct _DvmCliProctable DvmCliProctable;
 
-/* Whether the command line asks for it. FALSE with an error: in a way that cannot be */
+/* Whether the command line asks for it. FALSE with an error: in a way that cannot be, or to a place where no file can
+ * be */
 gboolean dvm_cli_proctable_is_given (DvmCli *cli, GError **error);
 
 /*
@@ -23,7 +24,7 @@ gboolean dvm_cli_proctable_is_given (DvmCli *cli, GError **error);
  */
 DvmCliProctable *dvm_cli_proctable_new (DvmCli *cli, DvmClient *client, DvmJob *job, DvmJobSpec *spec);
 void dvm_cli_proctable_free (DvmCliProctable *self);
-/* The job has ended: waits until what is to be written is. */
-void dvm_cli_proctable_finish (DvmCliProctable *self);
+/* The job has ended: waits until what is to be written is. FALSE: it could not be, which has been told */
+gboolean dvm_cli_proctable_finish (DvmCliProctable *self);
 
 G_END_DECLS

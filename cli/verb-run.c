@@ -51,6 +51,7 @@ typedef struct
   gulong map_handler;
   gboolean tells_processes;
   DvmCliProctable *proctable; /* (nullable) */
+  gboolean lost_proctable;    /* it was asked for, and could not be written */
   GCancellable *connecting;
   int stdin_fd;    /* what the job gets; ours to close if it is not 0 */
   int interrupted; /* the first signal that asked us to end */
@@ -548,8 +549,7 @@ wait_for_end (Run *run, GError **error)
   if (dvm_client_wait_finish (run->client, dvm_cli_await (&result), error))
     {
       finish_report (run);
-      if (run->proctable != NULL)
-        dvm_cli_proctable_finish (run->proctable);
+      run->lost_proctable = run->proctable != NULL && !dvm_cli_proctable_finish (run->proctable);
       return TRUE;
     }
   g_prefix_error (error, _ ("the end of job %u is not known: "), dvm_job_get_id (run->job));
@@ -629,7 +629,7 @@ finish_run (Run *run, GError **error)
   status = run->interrupted != 0 ? 128 + run->interrupted : dvm_cli_report_end (run->cli, run->job);
   if (run->cli->json && !print_record (run, error))
     return DVM_CLI_EXIT_DVM_FAILED;
-  return status;
+  return status == 0 && run->lost_proctable ? DVM_CLI_EXIT_DVM_FAILED : status;
 }
 
 static int

@@ -285,9 +285,16 @@ def test_proctable(here):
                 told = [form.fullmatch(line) for line in file.read().splitlines()]
             os.unlink(path)
         equal([match.groups() for match in told if match is not None], sorted(tuple(line.split()) for line in lines if form.fullmatch(line) is None))
-    result = plain(here, "--output-proctable=/no/such/place", "-n", "1", "true")
-    equal(result.returncode, 0)
-    contains(result.stderr, "the processes of the job are not told")
+    mark = os.path.join(here.path, "mark")
+    for place, why in (("/no/such/place", "No such file"), (here.path, "Is a directory")):
+        result = plain(here, "--output-proctable=" + place, "-n", "1", "touch", mark)
+        equal((result.returncode, os.path.exists(mark)), (125, False))
+        contains(result.stderr, why)
+        contains(result.stderr, "no job was started")
+    for status in (0, 3):
+        result = plain(here, "--output-proctable=/dev/full", "-n", "1", "sh", "-c", f"exit {status}")
+        equal(result.returncode, status or 125)
+        contains(result.stderr, "the processes of the job are not told")
     equal(plain(here, "--output-proctable", "-n", "1", "/no/such/program").stdout, "")
     result = plain(here, "--output-proctable", "--json", "true")
     equal(result.returncode, 2)
