@@ -25,6 +25,7 @@ struct _DvmCliArgs
 {
   GArray *given;    /* of Given */
   GPtrArray *words; /* of const char *, NULL-terminated */
+  GPtrArray *texts; /* of char *: parts of values that were typed */
 };
 
 /* Where the parser stands. */
@@ -47,6 +48,7 @@ dvm_cli_args_new (void)
   self->given = g_array_new (FALSE, FALSE, sizeof (Given));
   self->words = g_ptr_array_new ();
   g_ptr_array_add (self->words, NULL);
+  self->texts = g_ptr_array_new_with_free_func (g_free);
   return self;
 }
 
@@ -55,6 +57,7 @@ dvm_cli_args_free (DvmCliArgs *self)
 {
   g_array_unref (self->given);
   g_ptr_array_unref (self->words);
+  g_ptr_array_unref (self->texts);
   g_free (self);
 }
 
@@ -499,4 +502,70 @@ dvm_cli_args_get_all (DvmCliArgs *self, const char *name)
     }
   g_ptr_array_add (values, NULL);
   return (const char **)g_ptr_array_free (values, FALSE);
+}
+
+static const char *
+keep_text (DvmCliArgs *self, char *text)
+{
+  g_ptr_array_add (self->texts, text);
+  return text;
+}
+
+/* A word may be shortened, as all words of lists. */
+static gboolean
+is_word (const char *entry, const char *name)
+{
+  gsize length = strcspn (entry, "=");
+
+  return length > 0 && g_ascii_strncasecmp (entry, name, length) == 0;
+}
+
+/* Of the option that stands at place. n (out): of how many more there are now */
+static gboolean
+move_words (DvmCliArgs *self, guint place, const DvmCliOption *to, guint *n, GError **error)
+{
+  Given *list = &g_array_index (self->given, Given, place);
+  g_auto (GStrv) entries = g_strsplit (list->value, ",", -1);
+  g_autoptr (GPtrArray) left = g_ptr_array_new ();
+  g_autoptr (GArray) moved = g_array_new (FALSE, FALSE, sizeof (Given));
+
+  *n = 0;
+  for (gsize i = 0; entries[i] != NULL; i++)
+    {
+      const char *value = strchr (entries[i], '=');
+      Given given = { to, value != NULL ? keep_text (self, g_strdup (value + 1)) : NULL, list->word };
+
+      if (!is_word (entries[i], to->name))
+        g_ptr_array_add (left, entries[i]);
+      else if (value == NULL || check_value (to, to->name, given.value, error))
+        g_array_append_val (moved, given);
+      else
+        return FALSE;
+    }
+  if (moved->len == 0)
+    return TRUE;
+  g_ptr_array_add (left, NULL);
+  list->value = keep_text (self, g_strjoinv (",", (char **)left->pdata));
+  g_array_insert_vals (self->given, place + 1, moved->data, moved->len);
+  *n = moved->len;
+  if (left->len > 1)
+    return TRUE;
+  g_array_remove_index (self->given, place);
+  *n -= 1;
+  return TRUE;
+}
+
+gboolean
+dvm_cli_args_move_words (DvmCliArgs *self, const char *from, const DvmCliOption *to, GError **error)
+{
+  for (guint i = 0; i < self->given->len; i++)
+    {
+      guint n = 0;
+
+      if (strcmp (g_array_index (self->given, Given, i).option->name, from) == 0
+          && !move_words (self, i, to, &n, error))
+        return FALSE;
+      i += n;
+    }
+  return TRUE;
 }

@@ -73,6 +73,9 @@ guint dvm_cli_args_get_seconds (DvmCliArgs *self, const char *name, guint fallba
 /* (transfer container): every value given, in order, NULL-terminated */
 const char **dvm_cli_args_get_all (DvmCliArgs *self, const char *name);
 
+/* A word of the list from that is the name of the option to, "output-proctable=FILE", is that option from now on. */
+gboolean dvm_cli_args_move_words (DvmCliArgs *self, const char *from, const DvmCliOption *to, GError **error);
+
 /* (transfer full) (nullable): the option as it was typed last, "-N 2" */
 char *dvm_cli_args_show (DvmCliArgs *self, const char *name);
 

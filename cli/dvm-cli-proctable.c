@@ -75,7 +75,9 @@ check_place (const char *path, GError **error)
 gboolean
 dvm_cli_proctable_is_given (DvmCli *cli, GError **error)
 {
-  if (!dvm_cli_args_has (cli->args, OPTION))
+  /* prun 5 has it as a directive to the runtime. */
+  if (!dvm_cli_args_move_words (cli->args, "runtime-options", dvm_cli_option_find (cli->verb->options, OPTION), error)
+      || !dvm_cli_args_has (cli->args, OPTION))
     return FALSE;
   if (!is_stream (get_where (cli)))
     return check_place (get_where (cli), error);

@@ -304,6 +304,27 @@ def test_proctable(here):
 
 
 @where
+def test_proctable_directive(here):
+    """--runtime-options output-proctable[=FILE] is --output-proctable; other words beside it stay what they are"""
+    path = os.path.join(here.path, "table")
+    row = "(rank, host, exe, pid) = (0, "
+    for words in ("output-proctable", "recoverable,Output-Proc=-"):
+        contains(plain(here, "--runtime-options", words, "-n", "1", "true").stdout, row)
+    for words in (["output-proctable=" + path + ",error-nonzero-status=no"],
+                  ["output-proctable=/no/such/place,error-nonzero-status=no", "--output-proctable=" + path],
+                  ["error-nonzero-status=no", "--runtime-options", "output-proctable=/no/such/place,output-proctable=" + path]):
+        result = plain(here, "--runtime-options", *words, "-n", "1", "sh", "-c", "exit 3")
+        equal((result.returncode, result.stdout), (3, ""))
+        with open(path, encoding="utf-8") as file:
+            contains(file.read(), row)
+        os.unlink(path)
+    equal(plain(here, "--runtime-options", "output-proctable=/no/such/place", "true").returncode, 125)
+    equal(plain(here, "--runtime-options", "output-proctable=", "true").returncode, 2)
+    contains(plain(here, "--runtime-options", "output-proctable,nonsense", "true").stderr, "nonsense")
+    contains(here.cli("submit", "--runtime-options", "output-proctable", "true").stderr, "not supported")
+
+
+@where
 def test_time_limit(here):
     """before the time limit ends a job its state and stacks are told; both options need it"""
     result = plain(here, "--timeout", "1", "--get-stack-traces", "--report-state-on-timeout", "-n", "2", "sleep", "600")
