@@ -14,7 +14,7 @@ CLI = os.path.join(os.environ['DVM_TEST_BUILD'], 'cli', 'dvm-cli')
 BAD_PARAM = -27
 EXISTS = '-11'
 NOT_FOUND = '-46'
-NAME, MEMBERS = 'pmix.pset.nm', 'pmix.pset.mems'
+NAME, NAME_LIST, MEMBERS = 'pmix.pset.nm', 'pmix.pset.nms', 'pmix.pset.mems'
 NUMBER, NAMES, MEMBERSHIP = 'pmix.qry.psetnum', 'pmix.qry.psets', 'pmix.qry.pmems'
 DEFINE, DELETE = '-55', '-56'
 
@@ -100,6 +100,13 @@ class Processes(Case):
                               (['fence', '.', *asks], {'np': 2, 'pset': 'ice', 'hosts': ['node2']}))
         lines = [line for line in self.say(job) if line.startswith('get')]
         self.assertEqual(sorted(lines), sorted(['get SUCCESS ocean', 'get SUCCESS ice'] * 4 + ['get SUCCESS ice', 'get SUCCESS 0 1'] * 2))
+
+    def test_list(self):
+        """A list of the sets of a process is not made up: there is none, of a process of any node, and a query of it is refused."""
+        dvm = self.nodes(2)
+        words = ['fence', '.', 'get', '.', '0', NAME_LIST, 'get', '.', '1', NAME_LIST, 'query', NAME_LIST, 'query', NAME_LIST, 'nspace=.']
+        job = self.start_apps(dvm, (words, {'pset': 'ocean', 'hosts': ['node1']}), (words, {'pset': 'ice', 'hosts': ['node2']}))
+        self.assertEqual(sorted(line for line in self.say(job) if not line.startswith('fence')), ['get NOT-FOUND'] * 4 + ['query NOT-SUPPORTED'] * 4)
 
     def test_of_another_job(self):
         """Of a job that one has connected with."""
