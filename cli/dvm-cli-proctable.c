@@ -143,7 +143,8 @@ has_started (DvmJob *job)
   switch ((guint)dvm_job_get_state (job))
     {
     case DVM_JOB_STATE_LOCAL_LAUNCH_COMPLETE:
-      return dvm_job_get_num_launched (job) == dvm_job_get_num_procs (job);
+      /* Both are 0 until the DVM has told them. */
+      return dvm_job_get_num_procs (job) > 0 && dvm_job_get_num_launched (job) == dvm_job_get_num_procs (job);
     case DVM_JOB_STATE_READY_FOR_DEBUG:
     case DVM_JOB_STATE_RUNNING:
     case DVM_JOB_STATE_REGISTERED:

@@ -116,6 +116,33 @@ def test_early_signal():
         is_clean(here)
 
 
+def parent(pid):
+    with open(f"/proc/{pid}/status", encoding="utf-8") as file:
+        return int(next(line.split()[1] for line in file if line.startswith("PPid:")))
+
+
+def test_proctable():
+    """--output-proctable waits for the processes of all nodes; an agent that is lost afterwards ends the run"""
+    nodes = ("--host", "a,b,c,d", "-n", "4", "--map-by", "node")
+    with place() as here:
+        for _ in range(3):
+            result = here.cli("run", *LOCAL[:2], *nodes, "--output-proctable", "sleep", "0.2")
+            equal([line.split(" = ")[1].split(", ")[:2] for line in result.stdout.splitlines()], [[f"({i}", "abcd"[i]] for i in range(4)])
+        table = here.path + "/table"
+        run = here.popen("run", *LOCAL, *nodes, "--output-proctable=" + table, "sleep", "600", text=True)
+        wait_until(lambda: os.path.exists(table), "the table is there")
+        with open(table, encoding="utf-8") as file:
+            ranks = [int(line.split()[-1].rstrip(")")) for line in file]
+        equal(len(ranks), 4)
+        os.kill(parent(ranks[2]), signal.SIGKILL)
+        _, told = run.communicate(timeout=60)
+        equal(run.returncode, 125)
+        contains(told, "c was lost: the agent was ended by signal 9")
+        wait_until(lambda: not any(os.path.exists(f"/proc/{pid}") for pid in ranks), "no process of the job is left")
+        os.unlink(table)
+        is_clean(here)
+
+
 def test_refused():
     """what is for a private DVM is refused where one runs; two files are, too"""
     with dvm("--slots=1") as here:
