@@ -8,11 +8,22 @@
 
 G_BEGIN_DECLS
 
-/* dvmd-controller-first-nodes.c */
+/* Somebody looks for nodes: at the start, or for a grow. */
+typedef struct
+{
+  gboolean limited; /* allocator-timeout counts */
+  /* Fills in what the next allocator is asked for; host and slots are there. */
+  void (*describe) (DvmdController *self, gpointer data, DvmdAllocationRequest *request);
+  /* allocation: its nodes make sense; error (transfer full); both are NULL if no allocator has any */
+  void (*found) (DvmdController *self, gpointer data, DvmdAllocator *allocator, DvmdAllocation *allocation,
+                 GError *error);
+} DvmdSearchFuncs;
+
+/* dvmd-controller-nodes.c */
+/* The allocators are asked one after another, until one does not decline; found() is called once. stop: (nullable) */
+void dvmd_controller_find_nodes (DvmdController *self, const DvmdSearchFuncs *funcs, GCancellable *stop, gpointer data);
 /* An effect of the core: the nodes that the DVM starts with. */
 void dvmd_controller_allocate (gpointer user_data);
-/* (nullable) (transfer full): why the DVM cannot have these nodes */
-char *dvmd_controller_judge_nodes (const DvmdPluginNode *nodes, guint n_nodes);
 
 /* dvmd-controller-allocators.c */
 /* Effects of the core. */

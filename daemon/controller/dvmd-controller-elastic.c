@@ -27,7 +27,6 @@ size_change_free (gpointer data)
   g_clear_object (&self->decider);
   g_free (self->decided_id);
   g_clear_pointer (&self->hosts, _dvm_hosts_free);
-  g_clear_pointer (&self->allocators, g_ptr_array_unref);
   g_clear_pointer (&self->lent, g_ptr_array_unref);
   g_clear_pointer (&self->known, g_array_unref);
   g_free (self->names);

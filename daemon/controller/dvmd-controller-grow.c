@@ -14,7 +14,6 @@
 #include "dvmd-core-sessions.h"
 #include "dvmd-size-change.h"
 #include "dvmd-controller-allocators.h"
-#include "dvmd-controller-questions.h"
 
 void
 dvmd_size_change_fill_grow (DvmdSizeChange *self, DvmdGrowRequest *request)
@@ -131,45 +130,6 @@ grow (DvmdSizeChange *self, const DvmdPluginNode *nodes, guint n_nodes, DvmdAllo
 
 /* ---- allocators are asked ---- */
 
-static void ask_next (DvmdSizeChange *self);
-
-static void
-take_allocation (DvmdSizeChange *self, DvmdAllocator *allocator, DvmdAllocation *allocation)
-{
-  guint n_nodes;
-  const DvmdPluginNode *nodes = dvmd_allocation_get_nodes (allocation, &n_nodes);
-  g_autofree char *wrong = dvmd_controller_judge_nodes (nodes, n_nodes);
-
-  if (wrong != NULL)
-    dvmd_size_change_fail (
-        self,
-        g_error_new (DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "The allocator %s %s",
-                     dvmd_plugins_get_name (dvmd_controller_get_parts (self->controller)->plugins, allocator), wrong));
-  else
-    grow (self, nodes, n_nodes, allocator);
-}
-
-static void
-on_allocated (DvmdController *controller, DvmdAllocator *allocator, GAsyncResult *result, const GError *stopped,
-              gpointer data)
-{
-  DvmdSizeChange *self = data;
-  g_autoptr (DvmdAllocation) allocation = NULL;
-  g_autoptr (GError) error = NULL;
-  DvmdPluginVerdict verdict = DVMD_PLUGIN_FAILED;
-
-  if (result != NULL)
-    verdict = dvmd_allocator_allocate_finish (allocator, result, &allocation, &error);
-  if (stopped != NULL)
-    dvmd_size_change_fail (self, g_error_copy (stopped));
-  else if (error != NULL)
-    dvmd_size_change_fail (self, g_error_new (DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "%s", error->message));
-  else if (verdict == DVMD_PLUGIN_DONE && allocation != NULL)
-    take_allocation (self, allocator, allocation);
-  else
-    ask_next (self);
-}
-
 static void
 fail_allocation (DvmdSizeChange *self)
 {
@@ -207,35 +167,40 @@ find_first_logical (DvmdController *controller)
 }
 
 static void
-ask_next (DvmdSizeChange *self)
+describe (DvmdController *controller, gpointer data, DvmdAllocationRequest *request)
 {
-  DvmdController *controller = self->controller;
-  guint count = self->request->count;
-  gboolean logical = dvmd_controller_get_parts (controller)->shape->logical && count > 0;
-  const DvmdAllocationRequest request = {
-    .host = dvmd_controller_get_parts (controller)->host,
-    .hosts = self->names,
-    .count = count,
-    .slots = dvmd_controller_get_parts (controller)->shape->slots,
-    .time_limit = self->request->time,
-    .nodes = self->known != NULL ? (const DvmdPluginNode *)self->known->data : NULL,
-    .n_nodes = self->known != NULL ? self->known->len : 0,
-    .n_logical = logical ? count : 0,
-    .first_logical = logical ? find_first_logical (controller) : 0,
-  };
-  g_autoptr (GCancellable) cancellable = NULL;
-  DvmdAllocator *allocator;
-  gsize id;
+  DvmdSizeChange *self = data;
 
-  if (self->next >= self->allocators->len)
-    {
-      fail_allocation (self);
-      return;
-    }
-  allocator = g_ptr_array_index (self->allocators, self->next++);
-  id = dvmd_controller_ask (controller, allocator, TRUE, self->stop, on_allocated, self, &cancellable);
-  dvmd_allocator_allocate_async (allocator, &request, cancellable, dvmd_controller_answered, GSIZE_TO_POINTER (id));
+  request->hosts = self->names;
+  request->count = self->request->count;
+  request->time_limit = self->request->time;
+  request->nodes = self->known != NULL ? (const DvmdPluginNode *)self->known->data : NULL;
+  request->n_nodes = self->known != NULL ? self->known->len : 0;
+  if (!dvmd_controller_get_parts (controller)->shape->logical || request->count == 0)
+    return;
+  request->n_logical = request->count;
+  request->first_logical = find_first_logical (controller);
 }
+
+static void
+found (DvmdController *controller, gpointer data, DvmdAllocator *allocator, DvmdAllocation *allocation, GError *error)
+{
+  guint n_nodes = 0;
+  const DvmdPluginNode *nodes = allocation != NULL ? dvmd_allocation_get_nodes (allocation, &n_nodes) : NULL;
+
+  if (allocation != NULL)
+    grow (data, nodes, n_nodes, allocator);
+  else if (error != NULL)
+    dvmd_size_change_fail (data, error);
+  else
+    fail_allocation (data);
+}
+
+static const DvmdSearchFuncs search_funcs = {
+  .limited = TRUE,
+  .describe = describe,
+  .found = found,
+};
 
 /* ---- which are wanted ---- */
 
@@ -328,8 +293,5 @@ dvmd_size_change_begin_grow (DvmdSizeChange *self)
   else if (!dvmd_core_get_elastic (dvmd_controller_get_core (self->controller)) && self->known != NULL)
     grow (self, (const DvmdPluginNode *)self->known->data, self->known->len, NULL);
   else
-    {
-      self->allocators = dvmd_controller_list_allocators (self->controller);
-      ask_next (self);
-    }
+    dvmd_controller_find_nodes (self->controller, &search_funcs, self->stop, self);
 }

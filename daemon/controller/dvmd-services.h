@@ -67,7 +67,6 @@ typedef struct
   SERVICE (requesters)                                                                                                 \
   SERVICE (history)                                                                                                    \
   SERVICE (questions)                                                                                                  \
-  SERVICE (first_nodes)                                                                                                \
   SERVICE (size_changes)                                                                                               \
   SERVICE (streams)                                                                                                    \
   SERVICE (signals)                                                                                                    \

@@ -33,11 +33,9 @@ typedef struct
   guint decided_session;  /* likewise; 0: any */
   guint decided_time;     /* s; 0: no limit */
   DvmHosts *hosts;        /* (nullable): what comes in the end, by the decider */
-  GPtrArray *allocators;  /* (nullable): DvmdAllocator, that are asked one after another */
-  guint next;
-  const char **names; /* (nullable): of the hosts that are asked for */
-  GPtrArray *lent;    /* (nullable) (element-type utf8): the same, of an allocation that takes all of its own back */
-  GArray *known;      /* (nullable): DvmdPluginNode, of each of names */
+  const char **names;     /* (nullable): of the hosts that are asked for */
+  GPtrArray *lent; /* (nullable) (element-type utf8): the same, of an allocation that takes all of its own back */
+  GArray *known;   /* (nullable): DvmdPluginNode, of each of names */
 } DvmdSizeChange;
 
 /* Each of them takes the task. */
