@@ -240,21 +240,11 @@ dvmd_controller_wire_agents (gpointer user_data, DvmdCampaign *campaign, DvmdNod
 }
 
 void
-dvmd_controller_stop_agents (gpointer user_data, gboolean force)
+dvmd_controller_see_off (gpointer user_data, DvmdSendOff *order)
 {
   DvmdController *self = user_data;
 
-  self->agents->funcs->stop (self->agents, force ? 0 : self->kill_grace, force);
-}
-
-/* A DVM that changes its size has agents that can. */
-void
-dvmd_controller_remove_agents (gpointer user_data, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes,
-                               guint *repairs, guint *links_changed)
-{
-  DvmdAgents *agents = ((DvmdController *)user_data)->agents;
-
-  agents->funcs->remove (agents, nodes, n_nodes, repairs, links_changed);
+  self->agents->funcs->see_off (self->agents, order, order->force ? 0 : self->kill_grace);
 }
 
 /* ---- agents that somebody wants to be started again ---- */

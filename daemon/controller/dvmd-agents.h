@@ -25,12 +25,13 @@ typedef struct
   gboolean (*check_room) (DvmdAgents *agents, guint n, GError **error);
   /* These get their places, and all are told who is there: dvmd_core_agents_wired() follows. campaign: (nullable) */
   void (*wire) (DvmdAgents *agents, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes);
-  /* (nullable): these are ordered to leave: dvmd_core_agent_ended() follows for each */
-  void (*remove) (DvmdAgents *agents, DvmdNode *const *nodes, guint n_nodes, guint *repairs, guint *links_changed);
   /* (nullable): it ends; of one that is down this is no news */
   void (*restart) (DvmdAgents *agents, guint rank, const char *reason);
-  /* All end: dvmd_core_agent_ended() follows for each. grace: µs that their processes have */
-  void (*stop) (DvmdAgents *agents, gint64 grace, gboolean forced);
+  /*
+   * These go, or all: dvmd_core_agent_ended() follows for each. Some go in an elastic DVM alone. grace: µs that
+   * processes have where all go
+   */
+  void (*see_off) (DvmdAgents *agents, DvmdSendOff *order, gint64 grace);
   /* (nullable): what has not ended soon is killed, whatever runs there */
   void (*force) (DvmdAgents *agents);
   /* (nullable): the DVM has ended; what those have left who went just now is not forgotten */

@@ -49,9 +49,7 @@ void dvmd_controller_tell_ended (gpointer user_data, DvmJobState state, const ch
 
 /* dvmd-agents.c: likewise */
 void dvmd_controller_launch_agents (gpointer user_data, DvmdNode *const *nodes, guint n_nodes);
-void dvmd_controller_stop_agents (gpointer user_data, gboolean force);
+void dvmd_controller_see_off (gpointer user_data, DvmdSendOff *order);
 void dvmd_controller_wire_agents (gpointer user_data, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes);
-void dvmd_controller_remove_agents (gpointer user_data, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes,
-                                    guint *repairs, guint *links_changed);
 
 G_END_DECLS

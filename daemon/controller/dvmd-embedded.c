@@ -89,8 +89,10 @@ wire (DvmdAgents *agents, DvmdCampaign *campaign, DvmdNode *const *nodes, guint 
 }
 
 static void
-stop (DvmdAgents *agents, gint64 grace, gboolean forced)
+see_off (DvmdAgents *agents, DvmdSendOff *order, gint64 grace)
 {
+  g_return_if_fail (order->nodes == NULL);
+
   broadcast (agents, DVMD_MSG_STOP, g_variant_new ("(x)", grace));
 }
 
@@ -132,7 +134,7 @@ static const DvmdAgentsFuncs funcs = {
   .free = embedded_free,
   .launch = launch,
   .wire = wire,
-  .stop = stop,
+  .see_off = see_off,
   .reported = reported,
   .gone = gone,
   .broadcast = broadcast,

@@ -71,7 +71,7 @@ sort_leaver (DvmdRemote *self, guint32 rank, Leavers *leavers)
 }
 
 static void
-order_members (DvmdRemote *self, GArray *members, guint *repairs, guint *links_changed)
+order_members (DvmdRemote *self, GArray *members, DvmdSendOff *order)
 {
   const guint32 *ranks = (const guint32 *)members->data;
   g_autofree guint32 *parents = g_new0 (guint32, members->len + 1);
@@ -79,8 +79,8 @@ order_members (DvmdRemote *self, GArray *members, guint *repairs, guint *links_c
   if (members->len == 0)
     return;
   self->repairs++;
-  *repairs = 1;
-  *links_changed = dvmd_router_order (self->router, ranks, members->len, parents);
+  order->repairs = 1;
+  order->links_changed = dvmd_router_order (self->router, ranks, members->len, parents);
   for (guint i = 0; i < members->len; i++)
     dvmd_core_place_node (dvmd_controller_get_core (self->controller), ranks[i], 0, 0);
   dvmd_departures_order (self->departures->machine, ranks, parents, members->len);
@@ -97,19 +97,16 @@ order_joiners (DvmdRemote *self, GArray *joiners)
 }
 
 void
-dvmd_remote_remove (DvmdAgents *agents, DvmdNode *const *nodes, guint n_nodes, guint *repairs, guint *links_changed)
+dvmd_remote_order_away (DvmdRemote *self, DvmdSendOff *order)
 {
-  DvmdRemote *self = (DvmdRemote *)agents;
   g_autoptr (GArray) members = g_array_new (FALSE, FALSE, sizeof (guint32));
   g_autoptr (GArray) joiners = g_array_new (FALSE, FALSE, sizeof (guint32));
   g_autoptr (GArray) others = g_array_new (FALSE, FALSE, sizeof (guint32));
   Leavers leavers = { members, joiners, others };
 
-  *repairs = 0;
-  *links_changed = 0;
-  for (guint i = 0; i < n_nodes; i++)
-    sort_leaver (self, nodes[i]->rank, &leavers);
-  order_members (self, members, repairs, links_changed);
+  for (guint i = 0; i < order->n_nodes; i++)
+    sort_leaver (self, order->nodes[i]->rank, &leavers);
+  order_members (self, members, order);
   order_joiners (self, joiners);
   dvmd_departures_end (self->departures->machine, (const guint32 *)others->data, others->len);
 }

@@ -239,14 +239,12 @@ dvmd_remote_force (DvmdAgents *agents)
                                                   on_force_limit, self);
 }
 
-void
-dvmd_remote_stop (DvmdAgents *agents, gint64 grace, gboolean forced)
+static void
+stop_all (DvmdRemote *self, gint64 grace, gboolean forced)
 {
-  DvmdRemote *self = (DvmdRemote *)agents;
-
   self->stop->stopping = TRUE;
   if (forced)
-    dvmd_remote_force (agents);
+    dvmd_remote_force (&self->parent);
   /* An agent that is no member has no processes. */
   if (dvmd_remote_count (self, AGENT_MEMBER, AGENT_MEMBER) == 0)
     {
@@ -259,6 +257,15 @@ dvmd_remote_stop (DvmdAgents *agents, gint64 grace, gboolean forced)
   dvmd_clock_remove_timer (dvmd_controller_get_parts (self->controller)->clock, self->stop->timer);
   self->stop->timer = dvmd_clock_add_timer (dvmd_controller_get_parts (self->controller)->clock, grace + STOP_LIMIT,
                                             on_stop_limit, self);
+}
+
+void
+dvmd_remote_see_off (DvmdAgents *agents, DvmdSendOff *order, gint64 grace)
+{
+  if (order->nodes != NULL)
+    dvmd_remote_order_away ((DvmdRemote *)agents, order);
+  else
+    stop_all ((DvmdRemote *)agents, grace, order->force);
 }
 
 gboolean

@@ -124,7 +124,7 @@ void dvmd_remote_kill (DvmdRemote *self, GPtrArray *entries);
 DvmdRemoteStop *dvmd_remote_stop_new (void);
 void dvmd_remote_stop_free (DvmdRemoteStop *stop, DvmdClock *clock);
 gboolean dvmd_remote_is_stopping (DvmdRemote *self);
-void dvmd_remote_stop (DvmdAgents *agents, gint64 grace, gboolean forced);
+void dvmd_remote_see_off (DvmdAgents *agents, DvmdSendOff *order, gint64 grace);
 void dvmd_remote_force (DvmdAgents *agents);
 void dvmd_remote_gone (DvmdAgents *agents, guint rank);
 /* One less: the last one has ended its work, or was lost on the way. */
@@ -134,8 +134,7 @@ void dvmd_remote_check_release (DvmdRemote *self);
 /* grace: µs */
 DvmdRemoteDepartures *dvmd_remote_departures_new (DvmdRemote *remote, gint64 grace);
 void dvmd_remote_departures_free (DvmdRemoteDepartures *departures);
-void dvmd_remote_remove (DvmdAgents *agents, DvmdNode *const *nodes, guint n_nodes, guint *repairs,
-                         guint *links_changed);
+void dvmd_remote_order_away (DvmdRemote *self, DvmdSendOff *order);
 void dvmd_remote_left (DvmdAgents *agents, guint rank, guint uplink);
 /* reporter says that the link to the agent has ended. TRUE: the agent was ordered to leave, and this is part of it. */
 gboolean dvmd_remote_has_departed (DvmdRemote *self, guint32 rank);

@@ -100,13 +100,9 @@ check_outcomes (DvmdCore *self)
 static void
 refuse_latecomer (DvmdCore *self, DvmdNode *node)
 {
-  guint repairs = 0;
-  guint links_changed = 0;
-
-  if (dvmd_core_get_settings (self)->elastic && dvmd_core_get_effects (self)->remove_agents != NULL
-      && dvmd_node_is_down (node))
-    dvmd_core_get_effects (self)->remove_agents (dvmd_core_get_user_data (self), NULL, &node, 1, &repairs,
-                                                 &links_changed);
+  if (dvmd_core_get_settings (self)->elastic && dvmd_node_is_down (node))
+    dvmd_core_get_effects (self)->see_off (dvmd_core_get_user_data (self),
+                                           &(DvmdSendOff){ .nodes = &node, .n_nodes = 1 });
 }
 
 void

@@ -154,15 +154,13 @@ void
 dvmd_core_order_away (DvmdCampaign *campaign, GPtrArray *nodes)
 {
   DvmdCore *self = dvmd_campaign_get_core (campaign);
-  guint repairs = 0;
-  guint links_changed = 0;
+  DvmdSendOff order = { .nodes = (DvmdNode *const *)nodes->pdata, .n_nodes = nodes->len, .campaign = campaign };
 
   for (guint i = 0; i < nodes->len; i++)
     dvmd_core_agent_step (self, g_ptr_array_index (nodes, i), DVMD_LIFE_ORDERED, 0, NULL);
-  if (nodes->len > 0 && dvmd_core_get_effects (self)->remove_agents != NULL)
-    dvmd_core_get_effects (self)->remove_agents (dvmd_core_get_user_data (self), campaign,
-                                                 (DvmdNode *const *)nodes->pdata, nodes->len, &repairs, &links_changed);
-  _dvm_campaign_set_repairs (dvmd_campaign_get_record (campaign), repairs, links_changed);
+  if (nodes->len > 0)
+    dvmd_core_get_effects (self)->see_off (dvmd_core_get_user_data (self), &order);
+  _dvm_campaign_set_repairs (dvmd_campaign_get_record (campaign), order.repairs, order.links_changed);
   dvmd_core_tell_campaign (campaign, DVMD_NEWS_CHANGED);
 }
 

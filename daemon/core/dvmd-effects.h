@@ -34,6 +34,17 @@ typedef struct
   const char *allocator; /* (nullable): that brought it */
 } DvmdOffer;
 
+/* Agents that are to go. */
+typedef struct
+{
+  DvmdNode *const *nodes; /* (nullable): NULL: the DVM ends, and all go */
+  guint n_nodes;
+  DvmdCampaign *campaign; /* (nullable): a shrink, or a grow that is rolled back; NULL: all go, or one came too late */
+  gboolean force;         /* all go, without grace */
+  guint repairs;          /* (out): of the tree, which changes once for all of nodes that have a place in it: 0 or 1 */
+  guint links_changed;    /* (out): by that */
+} DvmdSendOff;
+
 /* Effects that are about the places of a job's processes. */
 typedef struct
 {
@@ -102,16 +113,9 @@ typedef struct
   /* Tell the originating tool of the start and of the end (L10). */
   void (*tell_started) (gpointer user_data, DvmdJob *job);
   void (*tell_ended) (gpointer user_data, DvmdJob *job);
-  /* End every agent; each answers by dvmd_core_agent_ended(). force: without grace. */
-  void (*stop_agents) (gpointer user_data, gboolean force);
+  /* See these agents off, of which some may not even have been started; each answers by dvmd_core_agent_ended(). */
+  void (*see_off) (gpointer user_data, DvmdSendOff *order);
   /* ---- an elastic DVM alone; all of them (nullable) where that is off ---- */
-  /*
-   * These nodes are to leave, for a shrink or the roll-back of a grow (some may not even have been started), or because
-   * they come too late (campaign NULL). The tree changes once for all that have a place in it: repairs is 0 or 1 then,
-   * links_changed the number of its links that change. Each is answered by dvmd_core_agent_ended().
-   */
-  void (*remove_agents) (gpointer user_data, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes,
-                         guint *repairs, guint *links_changed);
   /* The ranks that the job has on that node are killed at that time (µs, monotonic), if they run then: tell them. */
   void (*warn_job) (gpointer user_data, DvmdJob *job, DvmdNode *node, gint64 when);
   /*

@@ -179,7 +179,8 @@ stop_agents (DvmdCore *core)
   if (dvmd_membership_count_agents (dvmd_core_get_membership (core)) == 0)
     dvmd_core_post_vm (core, DVMD_VM_AGENTS_GONE, 0, NULL);
   else
-    dvmd_core_get_effects (core)->stop_agents (dvmd_core_get_user_data (core), dvmd_core_get_vm (core)->forced);
+    dvmd_core_get_effects (core)->see_off (dvmd_core_get_user_data (core),
+                                           &(DvmdSendOff){ .force = dvmd_core_get_vm (core)->forced });
 }
 
 /* The jobs are ended first; the agents when the last of them has gone (dvmd_core_end_job). */
@@ -226,7 +227,7 @@ step_forced_exit (gpointer object, const DvmdEvent *event)
         if (dvmd_job_is_launched (l->data))
           dvmd_core_get_effects (core)->kill (dvmd_core_get_user_data (core), l->data);
       if (dvmd_core_get_num_live (core) == 0)
-        dvmd_core_get_effects (core)->stop_agents (dvmd_core_get_user_data (core), TRUE);
+        dvmd_core_get_effects (core)->see_off (dvmd_core_get_user_data (core), &(DvmdSendOff){ .force = TRUE });
     }
 }
 

@@ -198,9 +198,12 @@ agent_is_gone (gpointer data)
 }
 
 static void
-stop_agents (gpointer world, gboolean force)
+see_off (gpointer world, DvmdSendOff *order)
 {
-  do_later (world, agent_is_gone, NULL, 0);
+  if (order->nodes != NULL)
+    fake_elastic_order_away (world, order);
+  else
+    do_later (world, agent_is_gone, NULL, 0);
 }
 
 static void
@@ -217,9 +220,8 @@ static const DvmdEffects fake_effects = {
   .kill = kill_job,
   .tell_started = tell_started,
   .tell_ended = tell_ended,
-  .stop_agents = stop_agents,
+  .see_off = see_off,
   .wire_agents = fake_elastic_wire_agents,
-  .remove_agents = fake_elastic_remove_agents,
   .warn_job = fake_elastic_warn_job,
   .offer_nodes = fake_elastic_offer_nodes,
   .campaign_ended = fake_elastic_campaign_ended,

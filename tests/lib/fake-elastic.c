@@ -168,14 +168,13 @@ forget_coming (FakeElastic *self, guint rank)
 }
 
 void
-fake_elastic_remove_agents (gpointer world, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes,
-                            guint *repairs, guint *links_changed)
+fake_elastic_order_away (gpointer world, DvmdSendOff *order)
 {
   FakeElastic *self = fake_controller_get_elastic (world);
 
-  for (guint i = 0; i < n_nodes; i++)
+  for (guint i = 0; i < order->n_nodes; i++)
     {
-      guint rank = nodes[i]->rank;
+      guint rank = order->nodes[i]->rank;
 
       forget_coming (self, rank);
       if (self->hold)
@@ -183,8 +182,8 @@ fake_elastic_remove_agents (gpointer world, DvmdCampaign *campaign, DvmdNode *co
       else
         do_later (self, depart, rank, NULL);
     }
-  *repairs = 1;
-  *links_changed = n_nodes;
+  order->repairs = 1;
+  order->links_changed = order->n_nodes;
 }
 
 void

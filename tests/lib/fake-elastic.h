@@ -30,8 +30,7 @@ void fake_elastic_free (FakeElastic *self);
 /* TRUE: it is kept for later */
 gboolean fake_elastic_hold_agent (FakeElastic *self, guint rank);
 void fake_elastic_wire_agents (gpointer world, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes);
-void fake_elastic_remove_agents (gpointer world, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes,
-                                 guint *repairs, guint *links_changed);
+void fake_elastic_order_away (gpointer world, DvmdSendOff *order);
 void fake_elastic_warn_job (gpointer world, DvmdJob *job, DvmdNode *node, gint64 when);
 void fake_elastic_offer_nodes (gpointer world, DvmdCampaign *campaign, const DvmdOffer *nodes, guint n_nodes);
 void fake_elastic_campaign_ended (gpointer world, DvmdCampaign *campaign);

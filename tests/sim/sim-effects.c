@@ -132,7 +132,7 @@ dvm_ready (gpointer data)
 /* ---- agents go ---- */
 
 static void
-order (SimWorld *self, GArray *ranks, guint *repairs, guint *links_changed)
+order_members (SimWorld *self, GArray *ranks, DvmdSendOff *order)
 {
   g_autoptr (DvmdRoutes) old = dvmd_routes_ref (sim_world_get_routes (self));
   g_autoptr (GArray) parents = g_array_new (FALSE, FALSE, sizeof (guint32));
@@ -147,39 +147,37 @@ order (SimWorld *self, GArray *ranks, guint *repairs, guint *links_changed)
     }
   dvmd_departures_order (self->departures, left, (const guint32 *)parents->data, ranks->len);
   dvmd_tree_change (sim_world_get (self, 0)->tree, NULL, 0, left, ranks->len, DVMD_LEFT_ORDERED);
-  *repairs = 1;
-  *links_changed = dvmd_routes_count_new_links (old, sim_world_get_routes (self));
+  order->repairs = 1;
+  order->links_changed = dvmd_routes_count_new_links (old, sim_world_get_routes (self));
 }
 
 static void
-remove_agents (gpointer data, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes, guint *repairs,
-               guint *links_changed)
+order_away (SimWorld *self, DvmdSendOff *order)
 {
-  SimWorld *self = data;
   g_autoptr (GArray) members = g_array_new (FALSE, FALSE, sizeof (guint32));
   g_autoptr (GArray) others = g_array_new (FALSE, FALSE, sizeof (guint32));
 
-  *repairs = *links_changed = 0;
-  for (guint i = 0; i < n_nodes; i++)
-    sim_expect_loss (self, nodes[i]->rank, TRUE);
-  if (self->order_fails && campaign != NULL && dvmd_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_SHRINK)
+  for (guint i = 0; i < order->n_nodes; i++)
+    sim_expect_loss (self, order->nodes[i]->rank, TRUE);
+  if (self->order_fails && order->campaign != NULL
+      && dvmd_campaign_get_kind (order->campaign) == DVM_CAMPAIGN_KIND_SHRINK)
     {
       self->order_fails = FALSE;
       self->n_orders_lost++;
-      sim_world_get_campaign (self, dvmd_campaign_get_id (campaign))->order_failed = TRUE;
-      sim_world_post (self, sim_world_soon (self), SIM_POST_NOT_SENT, dvmd_campaign_get_id (campaign), 0);
+      sim_world_get_campaign (self, dvmd_campaign_get_id (order->campaign))->order_failed = TRUE;
+      sim_world_post (self, sim_world_soon (self), SIM_POST_NOT_SENT, dvmd_campaign_get_id (order->campaign), 0);
       return;
     }
-  sim_statements_remove (self, campaign, nodes, n_nodes);
-  for (guint i = 0; i < n_nodes; i++)
+  sim_statements_remove (self, order->campaign, order->nodes, order->n_nodes);
+  for (guint i = 0; i < order->n_nodes; i++)
     {
-      guint32 rank = nodes[i]->rank;
+      guint32 rank = order->nodes[i]->rank;
 
       g_array_append_val (sim_world_is_member (self, rank) ? members : others, rank);
       sim_world_get (self, rank)->ordered = TRUE;
     }
   if (members->len > 0)
-    order (self, members, repairs, links_changed);
+    order_members (self, members, order);
   if (others->len > 0)
     dvmd_departures_end (self->departures, (const guint32 *)others->data, others->len);
 }
@@ -290,14 +288,19 @@ tell (gpointer data, DvmdJob *job)
 }
 
 static void
-stop_agents (gpointer data, gboolean force)
+see_off (gpointer data, DvmdSendOff *order)
 {
   SimWorld *self = data;
 
+  if (order->nodes != NULL)
+    {
+      order_away (self, order);
+      return;
+    }
   self->stopping = TRUE;
   for (guint rank = 1; rank < self->daemons->len; rank++)
     if (sim_world_is_member (self, rank))
-      say (self, rank, SIM_STOP, NULL, force);
+      say (self, rank, SIM_STOP, NULL, order->force);
     else
       sim_world_terminate (sim_world_get (self, rank));
 }
@@ -315,7 +318,6 @@ const DvmdEffects sim_effects = {
   .launch_agents = launch_agents,
   .dvm_ready = dvm_ready,
   .wire_agents = wire_agents,
-  .remove_agents = remove_agents,
   .warn_job = warn_job,
   .offer_nodes = offer_nodes,
   .campaign_ended = campaign_ended,
@@ -326,7 +328,7 @@ const DvmdEffects sim_effects = {
   .node_lost = node_lost,
   .tell_started = tell,
   .tell_ended = tell,
-  .stop_agents = stop_agents,
+  .see_off = see_off,
   .dvm_ended = dvm_ended,
 };
 

@@ -230,14 +230,14 @@ tell (gpointer data, DvmdJob *job)
 }
 
 static void
-stop_agents (gpointer data, gboolean force)
+see_off (gpointer data, DvmdSendOff *order)
 {
   World *world = data;
 
   world->stopping = TRUE;
   check (world, dvmd_core_get_num_live (world->core) == 0);
   for (guint rank = 1; rank < world->agents->len; rank++)
-    say (world, rank, SIM_STOP, NULL, force);
+    say (world, rank, SIM_STOP, NULL, order->force);
 }
 
 static void
@@ -288,7 +288,7 @@ static const DvmdEffects effects = {
   .node_lost = node_lost,
   .tell_started = tell,
   .tell_ended = tell,
-  .stop_agents = stop_agents,
+  .see_off = see_off,
   .dvm_ended = dvm_ended,
 };
 

@@ -122,12 +122,6 @@ world_tell_ended (gpointer data, DvmdJob *job)
 }
 
 static inline void
-world_stop_agents (gpointer data, gboolean force)
-{
-  g_string_append_printf (((World *)data)->log, "stop%s\n", force ? " forced" : "");
-}
-
-static inline void
 world_dvm_ended (gpointer data, DvmJobState state, const char *reason)
 {
   World *world = data;
@@ -164,14 +158,16 @@ world_wire (gpointer data, DvmdCampaign *campaign, DvmdNode *const *nodes, guint
 }
 
 static inline void
-world_remove (gpointer data, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes, guint *repairs,
-              guint *links_changed)
+world_see_off (gpointer data, DvmdSendOff *order)
 {
-  g_autofree char *list = world_list (nodes, n_nodes);
+  g_autofree char *list = order->nodes != NULL ? world_list (order->nodes, order->n_nodes) : NULL;
 
-  g_string_append_printf (((World *)data)->log, "remove %u:%s\n", world_number (campaign), list);
-  *repairs = 1;
-  *links_changed = n_nodes;
+  if (list != NULL)
+    g_string_append_printf (((World *)data)->log, "remove %u:%s\n", world_number (order->campaign), list);
+  else
+    g_string_append_printf (((World *)data)->log, "stop%s\n", order->force ? " forced" : "");
+  order->repairs = 1;
+  order->links_changed = order->n_nodes;
 }
 
 static inline void
@@ -222,10 +218,9 @@ static const DvmdEffects world_effects = {
   .node_lost = world_node_lost,
   .tell_started = world_tell_started,
   .tell_ended = world_tell_ended,
-  .stop_agents = world_stop_agents,
+  .see_off = world_see_off,
   .dvm_ended = world_dvm_ended,
   .wire_agents = world_wire,
-  .remove_agents = world_remove,
   .warn_job = world_warn,
   .offer_nodes = world_offer,
   .campaign_ended = world_campaign_ended,
