@@ -10,6 +10,8 @@ import unittest
 import dvmtest
 from dvmtest import NOTIFIED
 
+REGISTERED = 16
+
 ALLOC = os.environ.get('DVM_TEST_PMIX_ALLOC', '')
 CLIENT = os.environ.get('DVM_TEST_PMIX_DATA', '')
 OUT_OF_RESOURCE = -29
@@ -239,9 +241,12 @@ class Peers(Case):
                  'query', 'pmix.qry.lptable', 'nspace=.', 'query', 'pmix.qry.ptable', 'nspace=.', 'host=node1', 'rank=0',
                  'query', 'pmix.num.slots,pmix.qry.aslots', 'query', 'pmix.num.slots', 'host=node2', 'query', 'pmix.query.allc',
                  'query', 'pmix.qry.peers', 'nspace=.', 'host=node2', 'query', 'pmix.qry.node', 'nspace=.', 'query', 'pmix.qry.node']
-        # A rank that has not connected yet is told as one that runs: all have, before one asks.
-        job, out = self.begin(dvm, 'fence', '.', 'rank', '2', *words, 'touch', self.path('asked'), 'all', 'file', self.path('asked'),
+        # A rank that has not connected yet is told as one that runs. A fence that the rank is in may be faster than the word that it has.
+        job, out = self.begin(dvm, 'rank', '2', 'file', self.path('connected'), *words, 'touch', self.path('asked'), 'all', 'file', self.path('asked'),
                               host='node1:1,node2:2', np=3)
+        job.wait_state(REGISTERED)
+        with open(self.path('connected'), 'w', encoding='utf-8'):
+            pass
         lines = self.end(job, out)
         row = '{}:node{}:' + CLIENT + ':1:0:6'
         rows = [row.format(0, 1), row.format(1, 2), row.format(2, 2)]
