@@ -7,10 +7,11 @@
  * The functions of libpmix 4.2.2 gather the clients of one server, take a timer's argument for another struct than it
  * is, tell nobody of a member that has gone, believe that a group of all of a job is one of this node, and keep the
  * members of the first group of a name for all later ones. A group whose name is that of a namespace, or empty, takes
- * the fences of that namespace, or all, to its members.
+ * the fences of that namespace, or all, to its members. Those of 4.2.4 to 5.0 hand up what they have gathered, by name
+ * alone and without a word on who has come, and never while a member is missing that has died.
  *
- * This file and dvmd-pmix-missed.c alone know the inside of the library: it is built where the headers of that are
- * installed, and does nothing with another version than theirs.
+ * This file, dvmd-pmix-missed.c and the other *-intercept.c know the inside of the library: they are built where the
+ * headers of that are installed, and do nothing with another version than theirs.
  */
 
 #include "config.h"

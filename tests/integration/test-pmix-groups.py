@@ -15,6 +15,7 @@ FOUR = 'node1:2,node2:2,node3:2,node4:2'
 
 class Case(pmixsteps.Case):
     client = CLIENT
+    FORGETS = 'forgets-groups' in dvmtest.pmix_library()
 
     def setUp(self):
         super().setUp()
@@ -162,9 +163,10 @@ class Invitations(Case):
                      *(word for rank in (2, 3, 4, 6) for word in ('rank', str(rank), 'fence', '*')),
                      'rank', '0', 'fence', '*', 'invite', 'g', '0,1,5,7', 'fence', 'g:*', 'destruct', 'g']
             lines = self.say(dvm, *words, np=8, host=host)
-            self.assertEqual(lines[0][1:], ['invite g SUCCESS', 'fence g:* SUCCESS', 'destruct g SUCCESS'])
+            end = f"destruct g {'NOT-FOUND' if self.FORGETS else 'SUCCESS'}"
+            self.assertEqual(lines[0][1:], ['invite g SUCCESS', 'fence g:* SUCCESS', end])
             for rank in (1, 5, 7):
-                self.assertEqual(lines[rank][1:], ['told invited g by 0', 'join g SUCCESS', 'told formed g', 'fence g:* SUCCESS', 'destruct g SUCCESS'])
+                self.assertEqual(lines[rank][1:], ['told invited g by 0', 'join g SUCCESS', 'told formed g', 'fence g:* SUCCESS', end])
 
     def test_not_all(self):
         """A group is not one because somebody says so: who declines, or is not asked, is in none."""
@@ -172,8 +174,8 @@ class Invitations(Case):
         guest = ['watch', 'invited', 'fence', '*', 'declare', 'g', '0,1', 'await', 'decline', 'fence', '*', 'destruct', 'g', 'fence', '*']
         leader = ['declare', 'g', '0,1', 'fence', '*', 'begin-invite', 'g', '0,1', 'fence', '*', 'declare', 'g', '0,1', 'destruct', 'g', 'fence', '*']
         lines = self.say(dvm, 'rank', '0', *leader, 'rank', '1', *guest, np=2, host='node1:1,node2:1')
-        self.assertEqual(lines[0], ['declare g NOT-FOUND', 'fence * SUCCESS', 'begin-invite g SUCCESS', 'fence * SUCCESS', 'declare g BAD-PARAM', 'destruct g BAD-PARAM',
-                                    'fence * SUCCESS'])
+        self.assertEqual(lines[0], ['declare g NOT-FOUND', 'fence * SUCCESS', 'begin-invite g SUCCESS', 'fence * SUCCESS', 'declare g BAD-PARAM',
+                                    f"destruct g {'NOT-FOUND' if self.FORGETS else 'BAD-PARAM'}", 'fence * SUCCESS'])
         self.assertEqual(lines[1], ['fence * SUCCESS', 'declare g NOT-FOUND', 'told invited g by 0', 'decline g SUCCESS', 'fence * SUCCESS', 'destruct g NOT-FOUND',
                                     'fence * SUCCESS'])
 
@@ -196,6 +198,8 @@ class Invitations(Case):
 
     def test_leave(self):
         """No server of the library knows that request."""
+        if self.FORGETS:
+            self.skipTest('clients with this libpmix fall over it')
         self.assertEqual(self.say(self.nodes(1), 'construct', 'g', '0', 'leave', 'g', 'destruct', 'g')[0],
                          ['construct g SUCCESS', 'leave g NOT-SUPPORTED', 'destruct g SUCCESS'])
 
@@ -249,11 +253,13 @@ class Refused(Case):
             self.assertEqual(lines[7], ['construct g SUCCESS'])
 
     def test_end_time_limit(self):
-        """A group whose end takes too long is what it was."""
+        """A group whose end takes too long is what it was, if not to the client that was told so."""
         dvm = self.nodes(2)
         words = ['construct', 'g', '*', 'rank', '0', 'destruct', 'g', 'timeout=1', 'touch', self.path('late'), 'rank', '1', 'file', self.path('late'), 'all', 'fence', 'g:*', 'destruct', 'g']
         lines = self.say(dvm, *words, np=2, host='node1:1,node2:1')
-        self.assertEqual(lines[0], ['construct g SUCCESS', 'destruct g TIMEOUT', 'fence g:* SUCCESS', 'destruct g SUCCESS'])
+        ends = ('NOT-FOUND', 'LOST-CONNECTION') if self.FORGETS else ('SUCCESS', 'SUCCESS')
+        self.assertEqual(lines[0], ['construct g SUCCESS', 'destruct g TIMEOUT', 'fence g:* SUCCESS', f'destruct g {ends[0]}'])
+        self.assertEqual(lines[1], ['construct g SUCCESS', 'fence g:* SUCCESS', f'destruct g {ends[1]}'])
 
 
 class Losses(Case):

@@ -21,5 +21,7 @@ main (void)
     puts ("lists-nothing");
   if (PMIX_LIBRARY_HAS_GROUPS)
     puts ("groups");
+  if (PMIX_LIBRARY_FORGETS_GROUPS)
+    puts ("forgets-groups");
   return 0;
 }

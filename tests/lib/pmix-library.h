@@ -20,7 +20,12 @@
 #define PMIX_LIBRARY_LISTS_NOTHING (PMIX_NUMERIC_VERSION >= 0x00050000)
 
 /* The DVM serves groups, where its part of that was built. */
-#define PMIX_LIBRARY_HAS_GROUPS (PMIX_NUMERIC_VERSION < 0x00040204)
+#define PMIX_LIBRARY_HAS_GROUPS (PMIX_NUMERIC_VERSION < 0x00060000)
+/*
+ * A client ends no groups but those that it has constructed, and has forgotten each when it has tried to; it falls
+ * over PMIx_Group_leave().
+ */
+#define PMIX_LIBRARY_FORGETS_GROUPS (PMIX_NUMERIC_VERSION >= 0x00040204)
 
 /* PMIx_tool_finalize() of 5.0 reads an event base that it has freed, which MALLOC_PERTURB_ would have overwritten. */
 static inline void
