@@ -3,6 +3,7 @@
 
 import os
 import signal
+import unittest
 
 import dvmtest
 import leftovers
@@ -10,6 +11,7 @@ import pmixsteps
 from dvmtest import NOTIFIED
 
 CLIENT = os.environ.get('DVM_TEST_PMIX_GROUPS', '')
+SESSION = os.environ.get('DVM_TEST_MPI_SESSION', '')
 FOUR = 'node1:2,node2:2,node3:2,node4:2'
 
 
@@ -347,6 +349,18 @@ class Losses(Case):
         lines = self.say(dvm, 'construct', 'g', '*', 'construct', 'h', '*', 'context', np=2, host='node1:1,node2:1')
         self.context(lines, range(2), 1)
         dvmtest.wait_until(lambda: dvm.get('Statistics')['group-members'] == 0, 'groups to go')
+
+
+class Sessions(Case):
+    @unittest.skipUnless(os.path.exists(SESSION) and dvmtest.open_mpi() >= 5, 'no Open MPI with sessions')
+    def test_communicators(self):
+        """MPI_Comm_create_from_group() of all and of some, which Open MPI does by groups that have a number and what members give."""
+        for dvm, host in self.placed():
+            done = dvm.run([SESSION], np=8, hosts=host.split(','))
+            self.assert_success(done)
+            lines = [line for rank in range(8) for line in
+                     [f'{rank}: world {rank} of 8: 28'] * 2 + [f'{rank}: half {rank // 2} of 4: {12 + 4 * (rank % 2)}']]
+            self.assertEqual(sorted(done.lines), sorted(lines), done)
 
 
 if __name__ == '__main__':
