@@ -167,6 +167,10 @@ dvmd_node_options_fill (DvmdConfig *config, gboolean alone, DvmdControllerSettin
   settings->size.heal = dvmd_config_get_bool (config, "heal");
   settings->size.heal_limit = dvmd_config_get_uint (config, "heal-limit");
   settings->size.heal_pause = dvmd_config_get_usec (config, "heal-pause");
+  /* An agent that cannot be reached leaves its controller, then ends its processes, or the guard does. */
+  settings->size.move_pause = dvmd_config_get_usec (config, "heartbeat-timeout")
+                              + dvmd_config_get_usec (config, "controller-grace")
+                              + dvmd_config_get_usec (config, "kill-grace");
   settings->size.grow_timeout = dvmd_config_get_usec (config, "grow-timeout");
   settings->size.shrink_grace = dvmd_config_get_usec (config, "shrink-grace");
   settings->size.allocator_timeout = dvmd_config_get_usec (config, "allocator-timeout");

@@ -303,7 +303,7 @@ dvmd_agent_build_environment (DvmdAgentJob *job, DvmdLocalProc *proc, GError **e
   dvmd_variables_printf (environment, "DVM_RANK=%u", proc->rank);
   dvmd_variables_printf (environment, "DVM_LOCAL_RANK=%u", proc->local_rank);
   if (job->options.max_restarts > 0)
-    dvmd_variables_printf (environment, "DVM_RESTART=%u", proc->n_restarts);
+    dvmd_variables_printf (environment, "DVM_RESTART=%u", proc->n_before + proc->n_restarts);
   dvmd_variables_printf (environment, "OMPI_COMM_WORLD_RANK=%u", proc->rank);
   dvmd_variables_printf (environment, "OMPI_COMM_WORLD_LOCAL_RANK=%u", proc->local_rank);
   dvmd_variables_printf (environment, "OMPI_COMM_WORLD_NODE_RANK=%u", proc->local_rank);

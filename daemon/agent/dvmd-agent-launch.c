@@ -141,6 +141,24 @@ count_app (DvmdAgentJob *job, const DvmdMapRow *row, GError **error)
   return TRUE;
 }
 
+/* n_before (out): see DvmdLocalProc. FALSE: the rank is not to be started by this message. */
+static gboolean
+is_meant (DvmdAgentJob *job, guint32 rank, guint32 *n_before)
+{
+  GVariant *moved = job->options.moved;
+
+  *n_before = 0;
+  for (gsize i = 0; moved != NULL && i < g_variant_n_children (moved); i++)
+    {
+      guint32 one;
+
+      g_variant_get_child (moved, i, "(uu)", &one, n_before);
+      if (one == rank)
+        return TRUE;
+    }
+  return moved == NULL;
+}
+
 /* Only what runs here is expanded. */
 static gboolean
 read_map (DvmdAgentJob *job, guint32 n_procs, GVariant *map, GError **error)
@@ -163,8 +181,11 @@ read_map (DvmdAgentJob *job, guint32 n_procs, GVariant *map, GError **error)
   for (guint i = 0; i < ours->len; i++)
     {
       const DvmdMapRank *proc = &g_array_index (ours, DvmdMapRank, i);
+      guint32 n_before;
 
-      dvmd_local_job_add_proc (job->local, proc->rank, proc->app, i);
+      if (!is_meant (job, proc->rank, &n_before))
+        continue;
+      dvmd_local_job_add_proc (job->local, proc->rank, proc->app, i)->n_before = n_before;
       ((DvmdAgentApp *)g_ptr_array_index (job->apps, proc->app))->n_local++;
     }
   return TRUE;

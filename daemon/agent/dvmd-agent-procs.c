@@ -597,7 +597,7 @@ start_proc (DvmdAgentJob *job, DvmdLocalProc *proc, int *exit_code, GError **err
   g_hash_table_insert (job->run->by_pid, GINT_TO_POINTER (pid), proc);
   dvmd_pipes_start (pipes);
   /* The input of one that is started again has been read, in part or whole. */
-  if (proc->n_restarts > 0)
+  if (proc->n_before + proc->n_restarts > 0)
     dvmd_pipes_close_stdin (pipes);
   dvmd_local_proc_started (proc, pid);
   if (awaits_debugger)

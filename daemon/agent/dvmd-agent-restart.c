@@ -42,8 +42,8 @@ dvmd_agent_may_come_back (DvmdAgentJob *job, const DvmdLocalProc *proc, gboolean
                     || (WEXITSTATUS (proc->status) != 0 && !job->options.status_is_no_failure);
   const char *obstacle;
 
-  if (!failed || proc->n_restarts >= job->options.max_restarts || job->killed || job->lost_at != 0 || proc->stays_away
-      || (proc->flags & (DVMD_PROC_ABORTED | DVMD_PROC_KILLED)))
+  if (!failed || proc->n_before + proc->n_restarts >= job->options.max_restarts || job->killed || job->lost_at != 0
+      || proc->stays_away || (proc->flags & (DVMD_PROC_ABORTED | DVMD_PROC_KILLED)))
     return FALSE;
   obstacle = find_obstacle (job, proc, connecting);
   if (obstacle != NULL)

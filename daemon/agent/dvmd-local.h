@@ -54,7 +54,8 @@ typedef struct
   gboolean continued;  /* it has waited for a debugger, or need not any more */
   gboolean comes_back; /* it has failed, and is to be started again */
   gboolean stays_away; /* it is not, whatever happens */
-  guint32 n_restarts;  /* so often it was */
+  guint32 n_before;    /* so often the rank was started on nodes that were lost, and on them again */
+  guint32 n_restarts;  /* so often it was, here */
   DvmdLocalRestart restart;
 } DvmdLocalProc;
 

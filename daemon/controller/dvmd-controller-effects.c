@@ -48,6 +48,7 @@ static const DvmdEffects controller_effects = {
   .placement.given_back = give_hardware_back,
   .stage_files = dvmd_controller_stage_files,
   .send_launch = dvmd_controller_send_launch,
+  .move_ranks = dvmd_controller_move_ranks,
   .kill = dvmd_controller_kill,
   .signal_job = dvmd_controller_signal,
   .node_lost = dvmd_controller_node_lost,
@@ -151,6 +152,7 @@ dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *conte
   core_settings.heal = settings->size.heal && settings->config != NULL;
   core_settings.heal_limit = settings->size.heal_limit;
   core_settings.heal_pause = settings->size.heal_pause;
+  core_settings.move_pause = settings->size.move_pause;
   core_settings.park_limit = round_up (settings->size.park_limit);
   core_settings.grow_timeout = round_up (settings->size.grow_timeout);
   core_settings.uid = geteuid ();

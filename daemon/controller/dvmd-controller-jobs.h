@@ -15,6 +15,7 @@ G_BEGIN_DECLS
 /* dvmd-controller-launch.c */
 DvmdMap *dvmd_controller_map (gpointer user_data, DvmdJob *job, const DvmdPlaces *places, GError **error);
 void dvmd_controller_send_launch (gpointer user_data, DvmdJob *job);
+void dvmd_controller_move_ranks (gpointer user_data, DvmdJob *job, GArray *moves);
 void dvmd_controller_kill (gpointer user_data, DvmdJob *job);
 /* Whether what concerns the job goes to all agents at once, since its launch; else to each of its own. */
 gboolean dvmd_controller_is_broadcast (DvmdController *self, DvmdJob *job);

@@ -134,18 +134,65 @@ find_allocation (DvmdController *self, DvmdJob *job)
   return session != NULL ? dvmd_session_get_alloc_id (session) : NULL;
 }
 
+/* (transfer full) */
+static GVariant *
+describe_moves (GArray *moves)
+{
+  GVariantBuilder rows;
+
+  g_variant_builder_init (&rows, G_VARIANT_TYPE (DVMD_LAUNCH_MOVED_TYPE));
+  for (guint i = 0; i < moves->len; i++)
+    g_variant_builder_add (&rows, "(uu)", g_array_index (moves, DvmdMove, i).rank,
+                           g_array_index (moves, DvmdMove, i).n_restarts);
+  return g_variant_ref_sink (g_variant_builder_end (&rows));
+}
+
+/* (transfer full): moves (nullable) (element-type DvmdMove): for these alone */
+static GVariant *
+build_launch (Launches *self, DvmdJob *job, guint stdin_target, gsize credit, GArray *moves)
+{
+  DvmdController *controller = self->controller;
+  g_autoptr (GPtrArray) environments = send_environments (self, job);
+  g_autoptr (GVariant) moved = NULL;
+  g_autofree char *parent = NULL;
+  guint32 parent_rank = 0;
+  GVariant *body;
+
+  if (moves != NULL)
+    moved = describe_moves (moves);
+  dvmd_requester_read_proc (dvmd_job_get_requester (job), &parent, &parent_rank);
+  body = g_variant_ref_sink (dvmd_launch_message_build (&(DvmdLaunchMessage){
+      .job = dvmd_job_get_id (job),
+      .nspace = dvm_job_get_nspace (dvmd_job_get_record (job)),
+      .spec = dvmd_job_get_spec (job),
+      .map = dvmd_job_get_map (job),
+      .universe = dvmd_node_pool_count_slots (dvmd_core_get_nodes (dvmd_controller_get_core (controller))),
+      .options.kill_grace = dvmd_controller_get_kill_grace (controller),
+      .options.stdin_target = stdin_target,
+      .options.parent = parent,
+      .options.parent_rank = parent_rank,
+      .options.offset = dvmd_job_get_offset (job),
+      .options.session = find_session (job),
+      .options.alloc_id = (char *)find_allocation (controller, job),
+      .options.credit = credit,
+      .options.moved = moved,
+      .options.tree_fences = dvmd_controller_choose_tree_fences (controller, job),
+      .environments = environments,
+  }));
+  self->messages++;
+  self->bytes += g_variant_get_size (body);
+  return body;
+}
+
 void
 dvmd_controller_send_launch (gpointer user_data, DvmdJob *job)
 {
   DvmdController *self = user_data;
   Launches *launches = dvmd_services_get (self, &dvmd_launch_service);
   DvmdJobStreams *streams = dvmd_controller_get_streams (self, dvmd_job_get_id (job));
-  g_autoptr (GPtrArray) environments = NULL;
   g_autoptr (GVariant) body = NULL;
-  g_autofree char *parent = NULL;
   g_autoptr (GError) error = NULL;
   DvmdAgents *agents = dvmd_controller_get_agents (self);
-  guint32 parent_rank = 0;
   guint stdin_target;
   gsize credit;
 
@@ -154,32 +201,38 @@ dvmd_controller_send_launch (gpointer user_data, DvmdJob *job)
       dvmd_core_fail_job (dvmd_controller_get_core (self), job, DVM_JOB_STATE_FAILED_TO_LAUNCH, error->message);
       return;
     }
-  dvmd_requester_read_proc (dvmd_job_get_requester (job), &parent, &parent_rank);
   /* One way for all of the job's life, so that nothing overtakes. */
   if (agents->funcs->is_for_all != NULL && agents->funcs->is_for_all (agents, dvmd_job_get_map (job)))
     g_hash_table_add (launches->broadcast, GUINT_TO_POINTER (dvmd_job_get_id (job)));
-  environments = send_environments (launches, job);
-  body = g_variant_ref_sink (dvmd_launch_message_build (&(DvmdLaunchMessage){
-      .job = dvmd_job_get_id (job),
-      .nspace = dvm_job_get_nspace (dvmd_job_get_record (job)),
-      .spec = dvmd_job_get_spec (job),
-      .map = dvmd_job_get_map (job),
-      .universe = dvmd_node_pool_count_slots (dvmd_core_get_nodes (dvmd_controller_get_core (self))),
-      .options.kill_grace = dvmd_controller_get_kill_grace (self),
-      .options.stdin_target = stdin_target,
-      .options.parent = (char *)parent,
-      .options.parent_rank = parent_rank,
-      .options.offset = dvmd_job_get_offset (job),
-      .options.session = find_session (job),
-      .options.alloc_id = (char *)find_allocation (self, job),
-      .options.credit = credit,
-      .options.tree_fences = dvmd_controller_choose_tree_fences (self, job),
-      .environments = environments,
-  }));
-  launches->messages++;
-  launches->bytes += g_variant_get_size (body);
+  body = build_launch (launches, job, stdin_target, credit, NULL);
   dvmd_controller_send_to_job (self, job, DVMD_MSG_LAUNCH, body);
   dvmd_controller_send_early_signals (self, job);
+}
+
+void
+dvmd_controller_move_ranks (gpointer user_data, DvmdJob *job, GArray *moves)
+{
+  DvmdController *self = user_data;
+  Launches *launches = dvmd_services_get (self, &dvmd_launch_service);
+  g_autoptr (GHashTable) agents = g_hash_table_new (NULL, NULL);
+  g_autoptr (GVariant) body = NULL;
+  guint stdin_target;
+  gsize credit;
+
+  dvmd_job_streams_describe (dvmd_controller_get_streams (self, dvmd_job_get_id (job)), &stdin_target, &credit);
+  body = build_launch (launches, job, stdin_target, credit, moves);
+  if (dvmd_controller_is_broadcast (self, job))
+    {
+      dvmd_controller_broadcast (self, DVMD_MSG_LAUNCH, body);
+      return;
+    }
+  for (guint i = 0; i < moves->len; i++)
+    {
+      guint node = g_array_index (moves, DvmdMove, i).node;
+
+      if (g_hash_table_add (agents, GUINT_TO_POINTER (node)))
+        dvmd_controller_send (self, node, DVMD_MSG_LAUNCH, body);
+    }
 }
 
 void

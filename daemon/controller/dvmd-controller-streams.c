@@ -449,6 +449,13 @@ dvmd_job_streams_launch (DvmdJobStreams *self, guint *stdin_target, gsize *credi
   return TRUE;
 }
 
+void
+dvmd_job_streams_describe (DvmdJobStreams *self, guint *stdin_target, gsize *credit)
+{
+  *stdin_target = self->stdin_target;
+  *credit = self->all->credit;
+}
+
 /* The launch takes its time, and may go another way: what comes before a process is there has nobody who reads it. */
 static void
 start_input (DvmdJobStreams *self)

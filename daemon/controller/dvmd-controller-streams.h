@@ -33,6 +33,8 @@ void dvmd_job_streams_accept (DvmdJobStreams *self, DvmdJob *job);
  * way from one agent. FALSE: a file of its output cannot be made.
  */
 gboolean dvmd_job_streams_launch (DvmdJobStreams *self, guint *stdin_target, gsize *credit, GError **error);
+/* The same answers again, for ranks of the job that are launched once more. */
+void dvmd_job_streams_describe (DvmdJobStreams *self, guint *stdin_target, gsize *credit);
 /* No input before the agents of its readers have launched them, or are lost. */
 void dvmd_job_streams_launched (DvmdJobStreams *self, guint agent);
 /* These ranks (element-type guint32) of that agent neither read nor write any more. */

@@ -69,6 +69,7 @@ typedef struct
   gboolean heal;            /* agents that were lost are started again */
   guint heal_limit;         /* so many times in a row */
   gint64 heal_pause;        /* µs, the longest between two attempts */
+  gint64 move_pause;        /* µs until nothing runs any more on a node that was lost */
   gint64 grow_timeout;      /* µs that the nodes of a grow may take until they have reported */
   gint64 shrink_grace;      /* µs that a node which is to leave may take before its launcher ends it */
   gint64 allocator_timeout; /* µs that an allocator may take to answer */

@@ -35,6 +35,15 @@ dvmd_remote_clear_directories (DvmdRemote *self, GPtrArray *entries)
 }
 
 static void
+on_lost_ended (DvmdRemote *self, GPtrArray *entries)
+{
+  dvmd_remote_clear_directories (self, entries);
+  for (guint i = 0; i < entries->len; i++)
+    dvmd_core_lost_agent_gone (dvmd_controller_get_core (self->controller),
+                               ((DvmdAgentEntry *)g_ptr_array_index (entries, i))->rank);
+}
+
+static void
 forget_agent (DvmdRemote *self, DvmdAgentEntry *entry)
 {
   g_autoptr (GPtrArray) one = g_ptr_array_new ();
@@ -42,7 +51,7 @@ forget_agent (DvmdRemote *self, DvmdAgentEntry *entry)
   dvmd_controller_remove_link (self->controller, entry->rank);
   g_ptr_array_add (one, entry);
   /* An agent that cannot be reached may still run, and is not to go on by itself. */
-  dvmd_remote_terminate (self, one, dvmd_remote_clear_directories);
+  dvmd_remote_terminate (self, one, on_lost_ended);
 }
 
 void

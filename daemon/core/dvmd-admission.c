@@ -70,8 +70,10 @@ claims_of (DvmdJob *job)
 struct _DvmdAdmission
 {
   DvmdNodePool *nodes;
-  GQueue waiting;  /* DvmdJob, in the order of their coming */
-  gboolean closed; /* no waiting job goes on now */
+  void (*look) (DvmdJob *job);
+  GPtrArray *moving; /* DvmdJob: some of their ranks look for a node */
+  GQueue waiting;    /* DvmdJob, in the order of their coming */
+  gboolean closed;   /* no waiting job goes on now */
   DvmdAdmissionMap map;
   DvmdAdmissionCount count;
   DvmdAdmissionRelease release;
@@ -87,6 +89,7 @@ dvmd_admission_new (DvmdNodePool *nodes, DvmdAdmissionMap map, DvmdAdmissionCoun
 
   self->nodes = nodes;
   g_queue_init (&self->waiting);
+  self->moving = g_ptr_array_new_with_free_func (g_object_unref);
   self->map = map;
   self->count = count;
   self->release = release;
@@ -114,6 +117,7 @@ dvmd_admission_free (DvmdAdmission *self)
   for (GList *l = self->waiting.head; l != NULL; l = l->next)
     end_moment (l->data);
   g_queue_clear_full (&self->waiting, g_object_unref);
+  g_ptr_array_unref (self->moving);
   g_free (self);
 }
 
@@ -563,8 +567,8 @@ judge (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GError **e
   return verdict;
 }
 
-static void
-add_claim (DvmdAdmission *self, DvmdJob *job, DvmdNode *node, guint slots)
+void
+dvmd_admission_add_claim (DvmdAdmission *self, DvmdJob *job, DvmdNode *node, guint slots)
 {
   DvmdClaim claim = { .node = node->rank, .slots = slots };
 
@@ -585,7 +589,8 @@ claim_plan (DvmdAdmission *self, DvmdJob *job)
     {
       const DvmdMapShare *share = &g_array_index (shares, DvmdMapShare, i);
 
-      add_claim (self, job, dvmd_node_pool_get (self->nodes, share->node), takes_slots ? share->count : 0);
+      dvmd_admission_add_claim (self, job, dvmd_node_pool_get (self->nodes, share->node),
+                                takes_slots ? share->count : 0);
     }
   self->claimed (job, claims->planned, NULL, self->user_data);
 }
@@ -755,14 +760,43 @@ dvmd_admission_set_closed (DvmdAdmission *self, gboolean closed)
 }
 
 void
+dvmd_admission_watch (DvmdAdmission *self, DvmdJob *job, void (*look) (DvmdJob *job))
+{
+  self->look = look;
+  if (!g_ptr_array_find (self->moving, job, NULL))
+    g_ptr_array_add (self->moving, g_object_ref (job));
+}
+
+void
+dvmd_admission_unwatch (DvmdAdmission *self, DvmdJob *job)
+{
+  g_ptr_array_remove (self->moving, job);
+}
+
+/* Jobs that run go before those that wait. */
+static void
+look_at_moves (DvmdAdmission *self)
+{
+  g_autoptr (GPtrArray) jobs = NULL;
+
+  if (self->moving->len == 0)
+    return;
+  jobs = g_ptr_array_copy (self->moving, (GCopyFunc)(void (*) (void))g_object_ref, NULL);
+  for (guint i = 0; i < jobs->len; i++)
+    self->look (jobs->pdata[i]);
+}
+
+void
 dvmd_admission_release (DvmdAdmission *self)
 {
+  look_at_moves (self);
   release_waiting (self, FALSE);
 }
 
 void
 dvmd_admission_nodes_changed (DvmdAdmission *self)
 {
+  look_at_moves (self);
   release_waiting (self, TRUE);
 }
 

@@ -76,6 +76,11 @@ const char *dvmd_admission_get_awaited (DvmdJob *job);
  * as above; then every slot counts as free. NULL: error says why it can never go on.
  */
 DvmdMap *dvmd_admission_try (DvmdAdmission *self, DvmdJob *job, const char **awaited, GError **error);
+/* look (the same for all jobs) is called when slots or nodes may have come free for ranks of the job. */
+void dvmd_admission_watch (DvmdAdmission *self, DvmdJob *job, void (*look) (DvmdJob *job));
+void dvmd_admission_unwatch (DvmdAdmission *self, DvmdJob *job);
+/* A job that runs has slots there, too. */
+void dvmd_admission_add_claim (DvmdAdmission *self, DvmdJob *job, DvmdNode *node, guint slots);
 void dvmd_admission_give_back (DvmdAdmission *self, DvmdJob *job);
 /* Gives back the job's slots on a node that is lost. A job that was not placed yet is judged again at the gate, ahead
  * of others that came after it. */

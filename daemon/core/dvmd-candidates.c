@@ -369,11 +369,20 @@ add_node (DvmdCandidates *into, DvmdNode *node, const Choice *choices)
   into->given = into->given || node->slots_given || candidate.given || candidate.limit < node->slots;
 }
 
+/* Ranks of a job that runs look for a node that has nothing of it; one that is to come back will be another agent. */
+static gboolean
+has_job (DvmdNode *node, DvmdJob *job)
+{
+  DvmdMap *map = dvmd_job_get_map (job);
+
+  return map != NULL && !node->healing && dvmd_map_count_on_node (map, node->rank) > 0;
+}
+
 static void
 add_nodes (DvmdCandidates *into, DvmdNodePool *pool, DvmdJob *job, const Choice *choices)
 {
   for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (pool, node)) != NULL;)
-    if (node->rank > 0 && !node->barred && dvmd_job_may_use (job, node)
+    if (node->rank > 0 && !node->barred && dvmd_job_may_use (job, node) && !has_job (node, job)
         && (choices == NULL || is_chosen (node, choices, into->n_apps)))
       add_node (into, node, choices);
 }

@@ -36,6 +36,7 @@ typedef struct
   gboolean heal;          /* agents that were lost are started again: dvmd-heal.h */
   guint heal_limit;       /* so many times in a row */
   gint64 heal_pause;      /* µs, the longest between two attempts; so long a node stays up that is well */
+  gint64 move_pause;      /* µs until what ran on a node that was lost has ended there, whatever it was lost by */
   guint park_limit;       /* s that a job is parked before later campaigns wait for it */
   guint grow_timeout;     /* s that the agents of a grow have to report */
   guint uid;              /* whose DVM it is */
@@ -107,6 +108,8 @@ typedef enum
  * without those, if that is allowed; else it fails, with a reason that names each of them.
  */
 void dvmd_core_agent_ended (DvmdCore *self, guint rank, DvmdAgentEnd how, DvmdCause cause, const char *reason);
+/* Follows for each that was lost: its launcher has ended what it had started there, as far as that can be reached. */
+void dvmd_core_lost_agent_gone (DvmdCore *self, guint rank);
 /* The agents have their places, the membership is told, and everybody has it. campaign: as the effect has named it */
 void dvmd_core_agents_wired (DvmdCore *self, DvmdCampaign *campaign);
 /*

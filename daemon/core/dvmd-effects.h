@@ -45,6 +45,15 @@ typedef struct
   guint links_changed;    /* (out): by that */
 } DvmdSendOff;
 
+/* A rank that is started again on another node. */
+typedef struct
+{
+  guint32 rank;
+  guint32 old_node;
+  guint32 node;
+  guint32 n_restarts; /* with this one */
+} DvmdMove;
+
 /* Effects that are about the places of a job's processes. */
 typedef struct
 {
@@ -92,6 +101,11 @@ typedef struct
   void (*stage_files) (gpointer user_data, DvmdJob *job);
   /* The launch message; the agents answer by dvmd_core_local_launch_complete(). */
   void (*send_launch) (gpointer user_data, DvmdJob *job);
+  /*
+   * (nullable): These ranks (element-type DvmdMove), which were on a node that was lost, are started by their new
+   * agents, which had nothing of the job; answered as send_launch is. NULL: no rank goes to another node.
+   */
+  void (*move_ranks) (gpointer user_data, DvmdJob *job, GArray *moves);
   /* End the job's processes (SIGTERM, grace, SIGKILL) and its staging; each agent of the map answers by
    * dvmd_core_job_gone(). */
   void (*kill) (gpointer user_data, DvmdJob *job);
@@ -102,7 +116,7 @@ typedef struct
   void (*signal_job) (gpointer user_data, DvmdJob *job, int signal);
   /*
    * (nullable): The job goes on without the processes that it had on that node, which is DOWN: those that ended with it
-   * are COMM_FAILED. Tell the others.
+   * are COMM_FAILED, or RESTART if they may come to another one. Tell the others.
    */
   void (*node_lost) (gpointer user_data, DvmdJob *job, DvmdNode *node);
   /*

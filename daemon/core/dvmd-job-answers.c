@@ -44,6 +44,12 @@ dvmd_job_answers_ask (DvmdJob *job, DvmdAnswer what)
 }
 
 void
+dvmd_job_answers_add (DvmdJob *job, DvmdAnswer what, guint agent)
+{
+  g_hash_table_add (left_of (job, what), GUINT_TO_POINTER (agent));
+}
+
+void
 dvmd_job_answers_forget (DvmdJob *job, DvmdAnswer what)
 {
   g_hash_table_remove_all (left_of (job, what));

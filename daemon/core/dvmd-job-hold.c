@@ -70,6 +70,13 @@ dvmd_job_hold_ranks (DvmdJob *job)
   send_signal (job, DVMD_SIGNAL_STOP);
 }
 
+void
+dvmd_job_hold_moved (DvmdJob *job)
+{
+  if (holding_of (job)->stopped)
+    send_signal (job, DVMD_SIGNAL_STOP);
+}
+
 static void
 wait (DvmdJob *job)
 {

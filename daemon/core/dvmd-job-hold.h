@@ -25,6 +25,8 @@ void dvmd_job_unhold (DvmdJob *job, DvmdHold why);
 
 /* Ranks that were on their way are there now, or wait for a debugger no more: they are stopped if the job is held. */
 void dvmd_job_hold_ranks (DvmdJob *job);
+/* Ranks have come to another node: they stop there, if the others are stopped. */
+void dvmd_job_hold_moved (DvmdJob *job);
 /* The job comes to its map, to its launch: TRUE: it waits there. */
 gboolean dvmd_job_hold_map (DvmdJob *job);
 gboolean dvmd_job_hold_launch (DvmdJob *job);

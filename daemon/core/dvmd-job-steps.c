@@ -22,6 +22,7 @@
 #include "dvmd-job-answers.h"
 #include "dvmd-job-hold.h"
 #include "dvmd-job-machine.h"
+#include "dvmd-job-moves.h"
 #include "dvmd-job-private.h"
 #include "dvmd-job-reason.h"
 #include "dvmd-job-registry.h"
@@ -162,17 +163,6 @@ dvmd_job_act_placed_anew (gpointer object, const DvmdEvent *event)
   dvmd_gate_unmap (object);
 }
 
-static void
-publish_nodes (DvmdJob *job)
-{
-  g_autoptr (GArray) ranks = dvmd_map_get_nodes (job->map);
-  g_autofree const char **names = g_new0 (const char *, ranks->len + 1);
-
-  for (guint i = 0; i < ranks->len; i++)
-    names[i] = dvmd_node_pool_get_name (dvmd_core_get_nodes (job->core), g_array_index (ranks, guint, i));
-  _dvm_job_set_nodes (job->record, names);
-}
-
 void
 dvmd_job_step_map (gpointer object, const DvmdEvent *event)
 {
@@ -184,7 +174,7 @@ dvmd_job_step_map (gpointer object, const DvmdEvent *event)
   dvmd_gate_forget (job);
   dvmd_grow_forget_job (job);
   dvmd_job_place (job, dvmd_admission_take_plan (job));
-  publish_nodes (job);
+  dvmd_job_publish_nodes (job);
   _dvm_job_set_num_procs (job->record, job->procs->n_rows);
   dvmd_core_post (job, DVMD_JOB_MAPPED);
 }
@@ -358,6 +348,7 @@ dvmd_job_step_failed (gpointer object, const DvmdEvent *event)
   DvmdJob *job = object;
 
   stop_timer (job);
+  dvmd_job_moves_end (job);
   dvmd_job_answers_forget (job, DVMD_ANSWER_STAGED);
   dvmd_admission_remove (dvmd_core_get_admission (job->core), job);
   dvmd_gate_pass (job);

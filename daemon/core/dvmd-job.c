@@ -8,6 +8,7 @@
 
 #include "dvmd-job-private.h"
 
+#include "dvmd-core-parts.h"
 #include "dvmd-job-stacks.h"
 
 #include "dvm-job-spec-private.h"
@@ -171,6 +172,17 @@ dvmd_job_place (DvmdJob *self, DvmdMap *map)
 }
 
 void
+dvmd_job_publish_nodes (DvmdJob *job)
+{
+  g_autoptr (GArray) ranks = dvmd_map_get_nodes (job->map);
+  g_autofree const char **names = g_new0 (const char *, ranks->len + 1);
+
+  for (guint i = 0; i < ranks->len; i++)
+    names[i] = dvmd_node_pool_get_name (dvmd_core_get_nodes (job->core), g_array_index (ranks, guint, i));
+  _dvm_job_set_nodes (job->record, names);
+}
+
+void
 dvmd_job_unplace (DvmdJob *self)
 {
   g_clear_pointer (&self->old_map, dvmd_map_free);
@@ -279,6 +291,12 @@ gboolean
 dvmd_job_stops (DvmdJob *self)
 {
   return self->stops;
+}
+
+guint
+dvmd_job_get_max_restarts (DvmdJob *self)
+{
+  return self->max_restarts;
 }
 
 gboolean

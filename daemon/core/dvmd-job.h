@@ -55,6 +55,10 @@ gboolean dvmd_job_is_launched (DvmdJob *self);
 gboolean dvmd_job_stops (DvmdJob *self);
 /* The job goes on without processes that fail. */
 gboolean dvmd_job_is_recoverable (DvmdJob *self);
+/* Of each of its processes. */
+guint dvmd_job_get_max_restarts (DvmdJob *self);
+/* The names of the nodes that are in its map now. */
+void dvmd_job_publish_nodes (DvmdJob *self);
 /* At its time limit the stacks of its processes are collected, and its state is told, before it is ended. */
 gboolean dvmd_job_wants_stacks (DvmdJob *self);
 gboolean dvmd_job_wants_state_told (DvmdJob *self);
@@ -77,7 +81,10 @@ const char *dvmd_job_get_launcher (DvmdJob *self);
 DvmdMap *dvmd_job_get_map (DvmdJob *self);
 /* (nullable): before MAP_COMPLETE */
 DvmdProcTable *dvmd_job_get_procs (DvmdJob *self);
-/* It has ended with its node, or because that is to leave; of the node's departure the others of the job are told. */
+/*
+ * It has ended with its node, or because that is to leave, or waits for another one; of the node's departure the others
+ * of the job are told.
+ */
 gboolean dvmd_job_is_rank_lost (DvmdJob *self, guint rank);
 /* (element-type guint) (nullable): processes per application, known when the job is admitted */
 GArray *dvmd_job_get_app_np (DvmdJob *self);

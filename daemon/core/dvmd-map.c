@@ -260,6 +260,45 @@ dvmd_map_add_run (DvmdMap *self, const DvmdMapRow *run)
   self->num_procs += row.count;
 }
 
+/* The nodes of a row from this one on. */
+static void
+append_rest (GArray *rows, const DvmdMapRow *row, guint from)
+{
+  DvmdMapRow rest = *row;
+
+  if (from >= row->n_nodes)
+    return;
+  rest.node = row_node (row, from);
+  rest.first_rank = row_first_rank (row, from);
+  rest.n_nodes = row->n_nodes - from;
+  if (rest.n_nodes == 1)
+    rest.node_stride = rest.step = 0;
+  g_array_append_val (rows, rest);
+}
+
+void
+dvmd_map_remove_node (DvmdMap *self, guint node)
+{
+  g_autoptr (GArray) old = g_steal_pointer (&self->rows);
+
+  self->rows = g_array_new (FALSE, FALSE, sizeof (DvmdMapRow));
+  for (guint i = 0; i < old->len; i++)
+    {
+      DvmdMapRow row = g_array_index (old, DvmdMapRow, i);
+      guint position;
+
+      if (!row_find_node (&row, node, &position))
+        {
+          g_array_append_val (self->rows, row);
+          continue;
+        }
+      self->num_procs -= row.count;
+      append_rest (self->rows, &row, position + 1);
+      row.n_nodes = position;
+      append_rest (self->rows, &row, 0);
+    }
+}
+
 static void
 append_cpuset (DvmdMap *self, const char *cpus)
 {

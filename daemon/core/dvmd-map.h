@@ -92,6 +92,8 @@ const char *dvmd_map_get_rank_by (DvmdMap *self, guint32 app);
 gboolean dvmd_map_binds (DvmdMap *self);
 /* Whether any process has devices. */
 gboolean dvmd_map_has_devices (DvmdMap *self);
+/* No process is on the node any more: its ranks need new places, by dvmd_map_add_run(), to make the map whole again. */
+void dvmd_map_remove_node (DvmdMap *self, guint node);
 /*
  * Adds what another map says of the applications behind first_app, the one that the other one calls 0: they have the
  * next ranks. Cpus that it excludes are not taken over.

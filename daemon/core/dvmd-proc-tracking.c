@@ -19,6 +19,7 @@
 #include "dvmd-job-debug.h"
 #include "dvmd-job-hold.h"
 #include "dvmd-job-machine.h"
+#include "dvmd-job-moves.h"
 #include "dvmd-job-private.h"
 #include "dvmd-job-reason.h"
 #include "dvmd-log.h"
@@ -205,9 +206,11 @@ dvmd_job_is_rank_lost (DvmdJob *self, guint rank)
 {
   DvmdNode *node = node_of (self, rank);
 
-  return node != NULL
-         && dvmd_proc_table_row (self->procs, rank)->state
-                == (node->leaving ? DVM_PROC_STATE_KILLED_BY_CMD : DVM_PROC_STATE_COMM_FAILED);
+  DvmProcState state = dvmd_proc_table_row (self->procs, rank)->state;
+
+  if (node != NULL && state == DVM_PROC_STATE_RESTART)
+    return dvmd_node_is_down (node);
+  return node != NULL && state == (node->leaving ? DVM_PROC_STATE_KILLED_BY_CMD : DVM_PROC_STATE_COMM_FAILED);
 }
 
 /* A message of an agent about a rank counts if there is such a rank, and the agent was not lost before it came. */
@@ -250,6 +253,12 @@ dvmd_core_proc_launched (DvmdCore *self, DvmdJob *job, guint rank, int pid, int 
   if (!is_news (job, rank))
     return;
   row = dvmd_proc_table_row (job->procs, rank);
+  /* On another node than before. */
+  if ((row->flags & DVMD_PROC_LAUNCHED) && row->state == DVM_PROC_STATE_RESTART)
+    {
+      dvmd_core_proc_relaunched (self, job, rank, pid, exit_code, reason);
+      return;
+    }
   if (row->flags & (DVMD_PROC_LAUNCHED | DVMD_PROC_ENDED))
     {
       dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, dvm_job_get_nspace (job->record), rank,
@@ -390,6 +399,7 @@ note_restart (DvmdJob *job, guint rank, int exit_code, int exit_signal)
   DvmProcState end = exit_signal != 0 ? DVM_PROC_STATE_ABORTED_BY_SIG : DVM_PROC_STATE_TERM_NON_ZERO;
   g_autoptr (DvmReason) reason = describe_end (job, rank, end, exit_code, exit_signal);
 
+  dvmd_job_moves_count (job, rank);
   dvmd_proc_table_row (job->procs, rank)->pid = 0;
   set_proc_state (job, rank, DVM_PROC_STATE_RESTART, reason->text);
   dvmd_log_rank (G_LOG_DOMAIN, counts_of (job)->n_failures++ == 0 ? G_LOG_LEVEL_MESSAGE : G_LOG_LEVEL_INFO,
@@ -581,13 +591,66 @@ dvmd_core_take_away (DvmdJob *job)
   dvmd_core_post_reason (job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
 }
 
+/* Those that are started again elsewhere are not lost: they go from ranks. */
+static void
+take_movable (DvmdJob *job, DvmdNode *node, GArray *ranks, const DvmReason *reason)
+{
+  g_autoptr (GArray) taken = dvmd_job_moves_take (job, node, ranks, reason);
+
+  for (guint i = 0; i < taken->len; i++)
+    {
+      guint32 rank = g_array_index (taken, guint32, i);
+
+      dvmd_proc_table_row (job->procs, rank)->pid = 0;
+      set_proc_state (job, rank, DVM_PROC_STATE_RESTART, reason->text);
+    }
+}
+
+/* They have ended as their node was lost, after all, or with their job. */
+void
+dvmd_core_give_up_moves (DvmdJob *job, GArray *ranks, const DvmReason *reason)
+{
+  gboolean ends = dvmd_job_get_state (job) < DVM_JOB_STATE_UNTERMINATED;
+  gboolean tried = all_tried (job);
+  DvmProcState state = ends ? DVM_PROC_STATE_COMM_FAILED : DVM_PROC_STATE_KILLED_BY_CMD;
+
+  for (guint i = 0; i < ranks->len; i++)
+    {
+      DvmdProcRow *row = dvmd_proc_table_row (job->procs, g_array_index (ranks, guint32, i));
+
+      if (!(row->flags & DVMD_PROC_LAUNCHED))
+        counts_of (job)->n_failed_start++;
+      set_proc_state (job, g_array_index (ranks, guint32, i), state, reason->text);
+    }
+  if (ends && !goes_on_without (job, ranks->len))
+    {
+      dvmd_job_record_exit (job, g_array_index (ranks, guint32, 0), 0, 0);
+      dvmd_core_post_reason (job, DVM_JOB_STATE_COMM_FAILED, reason);
+    }
+  if (!tried)
+    agent_has_tried (job);
+  for (guint i = 0; i < ranks->len; i++)
+    count_end (job, dvmd_proc_table_row (job->procs, g_array_index (ranks, guint32, i)));
+  check_waiting (job);
+}
+
+/* Whether agents are still to say that they have tried theirs. */
+gboolean
+dvmd_core_is_launching (DvmdJob *job)
+{
+  return !all_tried (job);
+}
+
 void
 dvmd_core_lose_procs (DvmdJob *job, DvmdNode *node, const DvmReason *reason)
 {
   g_autoptr (GArray) ranks = dvmd_map_expand_node (job->map, node->rank);
   DvmProcState state = node->leaving ? DVM_PROC_STATE_KILLED_BY_CMD : DVM_PROC_STATE_COMM_FAILED;
   guint first = 0;
-  guint n_lost = lose_ranks (job, ranks, state, reason->text, &first);
+  guint n_lost;
+
+  take_movable (job, node, ranks, reason);
+  n_lost = lose_ranks (job, ranks, state, reason->text, &first);
 
   if (n_lost > 0 && !goes_on_without (job, n_lost))
     {
@@ -618,8 +681,8 @@ tell_node_lost (DvmdJob *job, guint agent)
 {
   DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (job->core), agent);
 
-  if (node == NULL || job->procs == NULL || !goes_on_without (job, 0) || !has_lost_ranks (job, node)
-      || dvmd_core_get_effects (job->core)->node_lost == NULL)
+  if (node == NULL || job->procs == NULL || !(goes_on_without (job, 0) || dvmd_job_moves_is_waiting (job))
+      || !has_lost_ranks (job, node) || dvmd_core_get_effects (job->core)->node_lost == NULL)
     return;
   dvmd_core_get_effects (job->core)->node_lost (dvmd_core_get_user_data (job->core), job, node);
 }

@@ -13,6 +13,9 @@ G_BEGIN_DECLS
  * ranks and has some elsewhere.
  */
 void dvmd_core_lose_procs (DvmdJob *job, DvmdNode *node, const DvmReason *reason);
+/* Ranks (element-type guint32) that were to go to another node do not: the job fails, or goes on without them. */
+void dvmd_core_give_up_moves (DvmdJob *job, GArray *ranks, const DvmReason *reason);
+gboolean dvmd_core_is_launching (DvmdJob *job);
 /* A launched job is about to lose the nodes that leave to a campaign: it ends, unless it is one that may lose ranks. */
 void dvmd_core_take_away (DvmdJob *job);
 

@@ -19,6 +19,7 @@ const DvmdField dvmd_launch_fields[] = {
   FIELD ("pty-columns", "u", pty_columns),
   FIELD ("stop", "u", stop),
   FIELD ("max-restarts", "u", max_restarts),
+  FIELD ("moved", DVMD_LAUNCH_MOVED_TYPE, moved),
   FIELD ("status-is-no-failure", "b", status_is_no_failure),
   FIELD ("session-dir-apps", "au", session_dir_apps),
   FIELD ("preloaded-apps", "au", preloaded_apps),

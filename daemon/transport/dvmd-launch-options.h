@@ -9,6 +9,8 @@
 
 G_BEGIN_DECLS
 
+#define DVMD_LAUNCH_MOVED_TYPE "a(uu)"
+
 #define DVMD_NO_STDIN (DVMD_ALL_RANKS - 1)
 
 /* The options of the job in a launch message, beside its programs and its map. */
@@ -20,6 +22,7 @@ typedef struct
   guint32 pty_columns;
   guint32 stop;                  /* DvmStop: where the ranks wait for a debugger */
   guint32 max_restarts;          /* of each process that fails */
+  GVariant *moved;               /* (nullable): a(uu): these ranks alone are started, each so often before */
   gboolean status_is_no_failure; /* one that ends with a status other than zero has not failed */
   GVariant *session_dir_apps;    /* (nullable): au: the applications that run where the files of the job are */
   GVariant *preloaded_apps;      /* (nullable): au: those that come as files themselves */

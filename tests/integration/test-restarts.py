@@ -11,6 +11,7 @@ from dvmtest import ABORTED_BY_SIG, CALLED_ABORT, FAILED_TO_START, KILLED_BY_CMD
 
 CLIENT = os.environ['DVM_TEST_PMIX_CLIENT']
 RESTART = 2
+COMM_FAILED = 56
 
 
 class Restarts(dvmtest.Case):
@@ -176,6 +177,218 @@ class Restarts(dvmtest.Case):
                                (['autorestart'], {'runtime_options': 'autorestart=no,max-restarts=1'}),
                                (['max-restarts'], {'max_restarts': 'often'})):
             self.assert_refused('BadParam', words, lambda: dvm.submit(['true'], **options))
+
+
+class Moves(dvmtest.Case):
+    """A rank whose node is lost starts again on another one."""
+    SETTINGS = ('slots=2', 'heal=false', 'heartbeat-timeout=1', 'controller-grace=0.5', 'kill-grace=0.2',
+                'plugin-settings=launcher-local.grace=1')
+
+    def start(self, nodes, *settings):
+        return self.dvm(settings=[f'nodes={nodes}', *self.SETTINGS, *settings])
+
+    def kill_agent(self, dvm, name):
+        row = next(row for row in dvm.get_nodes() if row['Name'] == name and row['StateName'] == 'UP' and row['Rank'] > 0)
+        os.kill(row['Pid'], signal.SIGKILL)
+        return row['Rank']
+
+    def submit_waiting(self, dvm, restarts=1, **options):
+        """Says where it is and what number it has, and in its last incarnation it ends."""
+        script = f'echo rank $DVM_RANK $DVM_RESTART $DVM_NODE; printf half; test $DVM_RESTART = {restarts} || exec sleep 1000; wc -c'
+        return dvm.start(['sh', '-c', script], personality='plain', max_restarts=restarts, **options)
+
+    def fill(self, dvm, node):
+        dvm.submit(['sleep', '1000'], np=2, hosts=[node], personality='plain').wait_running()
+
+    def node_of(self, job, rank):
+        return job.procs()[rank][2]
+
+    def test_moves(self):
+        """Its output goes on where it was, its input is empty, and what the bus shows follows."""
+        dvm = self.start(3)
+        job, out, err = self.submit_waiting(dvm, stdin=b'words\n' * 100000, np=1, output='tag')
+        wait_until(lambda: dvm.get('Statistics')['output-bytes'] == len('rank 0 0 node1\nhalf'), 'the first one')
+        first = job.procs()[0][5]
+        self.kill_agent(dvm, 'node1')
+        self.assertEqual(job.wait()['state'], NOTIFIED)
+        lines = [line.split('stdout>:')[1].strip() for line in out.finish().decode().splitlines()]
+        self.assertEqual(lines, ['rank 0 0 node1', 'half', 'rank 0 1 node2', 'half0'])
+        err.finish()
+        self.assertFalse(os.path.exists(f'/proc/{first}'))
+        self.assertEqual((job.get('Restarts'), job.get('Nodes'), self.node_of(job, 0)), (1, ['node2'], 'node2'))
+        self.assertIn('it is started again on node2: node1 was lost', dvm.log())
+        self.assertEqual(dvm.get('SlotsInUse'), 0)
+        self.assert_no_processes(dvm)
+
+    def test_no_node(self):
+        """Where no node is without the job, and none comes, it fails as without restarts."""
+        dvm = self.start(2)
+        job, out, err = self.submit_waiting(dvm, np=4)
+        wait_until(lambda: out.data.count(b'half') == 4, 'all ranks')
+        self.kill_agent(dvm, 'node1')
+        self.assertEqual(job.wait()['state'], COMM_FAILED)
+        self.assertIn('node1 was lost', job.get('Reason'))
+        out.finish()
+        err.finish()
+        self.assert_no_processes(dvm)
+
+    def test_two_nodes(self):
+        """Two are lost at once: each rank is started once more, and those of the third node have not noticed."""
+        dvm = self.start(5)
+        job, out, err = self.submit_waiting(dvm, np=6)
+        wait_until(lambda: out.data.count(b'half') == 6, 'all ranks')
+        pids = [row[5] for row in job.procs()]
+        for name in ('node1', 'node2'):
+            self.kill_agent(dvm, name)
+        wait_until(lambda: job.get('Restarts') == 4 and job.get('NumTerminated') == 4, 'the new ones')
+        self.assertEqual([row[5] for row in job.procs()[4:]], pids[4:])
+        self.assertEqual({row[2] for row in job.procs()[:4]}, {'node4', 'node5'})
+        job.cancel()
+        job.wait()
+        text = out.finish().decode()
+        err.finish()
+        self.assertEqual([text.count(f'rank {rank} 1 ') for rank in range(6)], [1] * 4 + [0] * 2, text)
+        self.assert_no_processes(dvm)
+
+    def test_signals(self):
+        dvm = self.start(2)
+        script = 'trap "echo heard $DVM_RESTART; exit 0" USR1; echo at $DVM_RESTART; while :; do sleep 0.05; done'
+        job, out, err = dvm.start(['sh', '-c', script], np=2, map_by='slot', personality='plain', max_restarts=1)
+        wait_until(lambda: out.data.count(b'at 0') == 2, 'both ranks')
+        self.kill_agent(dvm, 'node1')
+        wait_until(lambda: out.data.count(b'at 1') == 2, 'both ranks elsewhere')
+        self.assertEqual({row[2] for row in job.procs()}, {'node2'})
+        job.signal(signal.SIGUSR1)
+        self.assertEqual(job.wait()['state'], NOTIFIED)
+        self.assertEqual(out.finish().count(b'heard 1'), 2)
+        err.finish()
+
+    def test_healed(self):
+        """Where nothing else has room it goes to the same host, when that is back."""
+        dvm = self.start(2, 'heal=true')
+        self.fill(dvm, 'node2')
+        job, out, err = self.submit_waiting(dvm, np=1)
+        wait_until(lambda: b'half' in out.data, 'the first one')
+        rank = self.kill_agent(dvm, 'node1')
+        self.assertEqual(job.wait()['state'], NOTIFIED)
+        self.assertIn('rank 0 1 node1', out.finish().decode())
+        err.finish()
+        row = next(row for row in dvm.get_nodes() if row['Name'] == 'node1')
+        self.assertGreater(row['Rank'], rank)
+        self.assertEqual(job.get('Nodes'), ['node1'])
+
+    def test_again(self):
+        """The node that it has come to is lost, too: its number counts on."""
+        dvm = self.start(3)
+        job, out, err = self.submit_waiting(dvm, restarts=2, np=1)
+        for number in range(2):
+            wait_until(lambda: f'rank 0 {number} node{number + 1}' in out.data.decode(), 'the rank')
+            self.kill_agent(dvm, f'node{number + 1}')
+        self.assertEqual(job.wait()['state'], NOTIFIED)
+        self.assertIn('rank 0 2 node3', out.finish().decode())
+        err.finish()
+        self.assertEqual((job.get('Restarts'), job.get('Nodes')), (2, ['node3']))
+
+    def test_agent_that_stands_still(self):
+        """Its ranks run on, and are ended before they start elsewhere."""
+        dvm = self.start(2)
+        job, out, err = self.submit_waiting(dvm, np=1)
+        wait_until(lambda: b'half' in out.data, 'the first one')
+        first = job.procs()[0][5]
+        agent = next(row['Pid'] for row in dvm.get_nodes() if row['Name'] == 'node1' and row['Rank'] > 0)
+        os.kill(agent, signal.SIGSTOP)
+        try:
+            wait_until(lambda: b'rank 0 1 node2' in out.data, 'the next one')
+            self.assertFalse(os.path.exists(f'/proc/{first}/exe'))
+        finally:
+            if os.path.exists(f'/proc/{agent}'):
+                os.kill(agent, signal.SIGCONT)
+        self.assertEqual(job.wait()['state'], NOTIFIED)
+        out.finish()
+        err.finish()
+
+    def test_input_of_others(self):
+        """A rank that waits for a node holds up nothing that the others read."""
+        dvm = self.start(3)
+        self.fill(dvm, 'node3')
+        script = 'echo at $DVM_RANK; test $DVM_RANK = 0 && exec sleep 1000; echo $(wc -c)'
+        job, out, err = dvm.start(['sh', '-c', script], stdin=b'x' * 10000000, stdin_target='all', np=2, map_by='node',
+                                  personality='plain', max_restarts=1)
+        wait_until(lambda: out.data.count(b'at ') == 2, 'both ranks')
+        self.kill_agent(dvm, 'node1')
+        wait_until(lambda: b'10000000' in out.data, 'all of the input')
+        self.assertEqual(job.procs()[0][6], RESTART)
+        job.cancel()
+        job.wait()
+        out.finish()
+        err.finish()
+
+    def test_grown(self):
+        """A node that comes has room for it."""
+        dvm = self.dvm(settings=self.SETTINGS, arguments=['--nodes=2', '--elastic'])
+        self.fill(dvm, 'node2')
+        job, out, err = self.submit_waiting(dvm, np=1)
+        wait_until(lambda: b'half' in out.data, 'the first one')
+        self.kill_agent(dvm, 'node1')
+        wait_until(lambda: job.procs()[0][6] == RESTART, 'the loss')
+        dvm.call('Grow', '(a{sv})', dvmtest.to_options({'hosts': ['node3']}))
+        self.assertEqual(job.wait()['state'], NOTIFIED)
+        self.assertIn('rank 0 1 node3', out.finish().decode())
+        err.finish()
+
+    def test_reserved(self):
+        """It stays where its job may be, and what it has taken there is free again."""
+        dvm = self.dvm(settings=self.SETTINGS, arguments=['--nodes=3', '--elastic'])
+        answer = dvm.call('ControlSession', '(ua{sv})', 0, dvmtest.to_options({'instantiate': True, 'hosts': ['node1', 'node2']}))
+        number = int(answer[0]['session'].rpartition('/')[2])
+        job, out, err = self.submit_waiting(dvm, restarts=2, np=1, session=number)
+        for count in range(2):
+            wait_until(lambda: f'rank 0 {count} node{count + 1}' in out.data.decode(), 'the rank')
+            self.assertEqual(dvm.get('SlotsInUse'), 1)
+            self.kill_agent(dvm, f'node{count + 1}')
+        self.assertEqual(job.wait()['state'], COMM_FAILED)
+        out.finish()
+        err.finish()
+        self.assertEqual(dvm.get('SlotsInUse'), 0)
+
+    def test_time_limit(self):
+        """It goes on while a rank waits; so does the end of the DVM, which leaves nothing."""
+        dvm = self.start(2)
+        self.fill(dvm, 'node2')
+        job, out, err = self.submit_waiting(dvm, np=1, timeout=5)
+        late, *readers = self.submit_waiting(dvm, np=1)
+        wait_until(lambda: b'half' in out.data and b'half' in readers[0].data, 'the first ones')
+        self.kill_agent(dvm, 'node1')
+        self.assertEqual(job.wait()['state'], KILLED_BY_CMD)
+        self.assertIn('time', job.get('Reason'))
+        self.assertEqual(late.procs()[0][6], RESTART)
+        self.finish(dvm)
+        for reader in (out, err, *readers):
+            reader.finish()
+
+    def test_stays(self):
+        """Jobs that cannot move end as without restarts, and the log says why."""
+        for why, options in (('with --personality plain', {}), ('they are bound', {'personality': 'plain', 'bind_to': 'core'})):
+            dvm = self.start(2)
+            job = dvm.submit(['sleep', '1000'], np=1, max_restarts=5, **options)
+            job.wait_running()
+            self.kill_agent(dvm, 'node1')
+            self.assertEqual(job.wait()['state'], COMM_FAILED)
+            self.assertIn('its processes on node1 are not started again elsewhere: ', dvm.log())
+            self.assertIn(why, dvm.log())
+
+    def test_cancelled(self):
+        """While it looks for a node."""
+        dvm = self.start(2)
+        job, out, err = self.submit_waiting(dvm, np=1)
+        wait_until(lambda: b'half' in out.data, 'the first one')
+        self.kill_agent(dvm, 'node1')
+        wait_until(lambda: job.procs()[0][6] == RESTART, 'the loss')
+        job.cancel()
+        self.assertEqual(job.wait()['state'], KILLED_BY_CMD)
+        out.finish()
+        err.finish()
+        self.assert_no_processes(dvm)
 
 
 class Pmix(dvmtest.Case):

@@ -11,6 +11,7 @@
 
 #include "dvmd-core-parts.h"
 #include "dvmd-job-answers.h"
+#include "dvmd-job-moves.h"
 #include "dvmd-job-private.h"
 #include "dvmd-job-registry.h"
 #include "dvmd-vm.h"
@@ -19,13 +20,18 @@
 
 #define MAX_NODES 7
 
+/* So long what ran on a node that was lost may run there still. */
+#define MOVE_PAUSE G_TIME_SPAN_SECOND
+
 /* A job as seen from outside of the core. */
 typedef struct
 {
   DvmdJob *job;
   guint64 may[2]; /* states that it may end in, by number; none: only NOTIFIED */
   gboolean must_fail;
+  gboolean movable; /* to any node, when there is room, and it waits for that */
   guint n_ended;
+  GHashTable *times; /* (nullable): rank -> how often it was started on another node, as the agents are told */
   GHashTable *bound; /* (nullable): ranks of the nodes on which it has cpus, as the controller is told */
 } Watch;
 
@@ -33,6 +39,7 @@ static void
 watch_free (gpointer data)
 {
   g_clear_pointer (&((Watch *)data)->bound, g_hash_table_unref);
+  g_clear_pointer (&((Watch *)data)->times, g_hash_table_unref);
   g_free (data);
 }
 
@@ -44,12 +51,14 @@ typedef struct
   DvmdEventQueue *queue;
   DvmdCore *core;
   gboolean allow_missing;
-  GPtrArray *agents;  /* SimAgent by rank; NULL: none */
-  GPtrArray *watches; /* by id - 1 */
-  gboolean wiring;    /* the agents are told of each other, or have been */
-  gboolean stopping;  /* the agents have been told to end */
-  gboolean shutdown;  /* was asked for */
-  guint n_ended;      /* times that the DVM ended */
+  GPtrArray *agents;             /* SimAgent by rank; NULL: none */
+  gint64 lost_at[MAX_NODES + 1]; /* monotonic, µs */
+  gboolean over[MAX_NODES + 1];  /* and ended by its launcher */
+  GPtrArray *watches;            /* by id - 1 */
+  gboolean wiring;               /* the agents are told of each other, or have been */
+  gboolean stopping;             /* the agents have been told to end */
+  gboolean shutdown;             /* was asked for */
+  guint n_ended;                 /* times that the DVM ended */
   DvmJobState end_state;
 } World;
 
@@ -212,6 +221,55 @@ send_launch (gpointer data, DvmdJob *job)
 }
 
 static void
+claim_node (Watch *watch, guint node)
+{
+  if (watch->bound == NULL)
+    watch->bound = g_hash_table_new (NULL, NULL);
+  g_hash_table_add (watch->bound, GUINT_TO_POINTER (node));
+}
+
+/* No rank runs twice at once, its number only rises, and none comes to a node that has something of the job. */
+static void
+check_move (World *world, DvmdJob *job, const DvmdMove *move)
+{
+  Watch *watch = get_watch (world, job);
+  SimAgent *agent = get_agent (world, move->node);
+  gint64 now = dvmd_clock_monotonic (world->clock);
+
+  if (watch->times == NULL)
+    watch->times = g_hash_table_new (NULL, NULL);
+  check_job (world, job, is_down (world, move->old_node) && !is_down (world, move->node));
+  check_job (world, job, now - world->lost_at[move->old_node] >= MOVE_PAUSE && world->over[move->old_node]);
+  check_job (world, job, !agent->alive || sim_agent_find_job (agent, dvmd_job_get_id (job)) == NULL);
+  check_job (world, job, move->n_restarts <= job->max_restarts);
+  check_job (world, job,
+             move->n_restarts > GPOINTER_TO_UINT (g_hash_table_lookup (watch->times, GUINT_TO_POINTER (move->rank))));
+  g_hash_table_insert (watch->times, GUINT_TO_POINTER (move->rank), GUINT_TO_POINTER (move->n_restarts));
+  check_job (world, job, dvmd_map_is_whole (job->map));
+  check_job (world, job, dvmd_proc_table_row (job->procs, move->rank)->node == move->node);
+}
+
+static void
+move_ranks (gpointer data, DvmdJob *job, GArray *moves)
+{
+  World *world = data;
+
+  for (guint i = 0; i < moves->len; i++)
+    {
+      guint node = g_array_index (moves, DvmdMove, i).node;
+      gboolean again = FALSE;
+
+      check_move (world, job, &g_array_index (moves, DvmdMove, i));
+      for (guint k = 0; k < i; k++)
+        again = again || g_array_index (moves, DvmdMove, k).node == node;
+      if (again)
+        continue;
+      claim_node (get_watch (world, job), node);
+      say (world, node, SIM_LAUNCH, job, FALSE);
+    }
+}
+
+static void
 kill_job (gpointer data, DvmdJob *job)
 {
   say_to_job (data, job, SIM_KILL, dvmd_core_get_forced (job->core));
@@ -220,7 +278,9 @@ kill_job (gpointer data, DvmdJob *job)
 static void
 node_lost (gpointer data, DvmdJob *job, DvmdNode *node)
 {
-  check_job ((World *)data, job, job->recoverable && dvm_job_get_num_terminated (job->record) < job->procs->n_rows);
+  check_job ((World *)data, job,
+             (job->recoverable || dvmd_job_moves_is_waiting (job))
+                 && dvm_job_get_num_terminated (job->record) < job->procs->n_rows);
   check_job ((World *)data, job, dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN);
 }
 
@@ -284,6 +344,7 @@ static const DvmdEffects effects = {
   .placement = { .map = map_job, .claimed = claim_cpus, .given_back = give_cpus_back },
   .stage_files = stage_files,
   .send_launch = send_launch,
+  .move_ranks = move_ranks,
   .kill = kill_job,
   .node_lost = node_lost,
   .tell_started = tell,
@@ -294,6 +355,33 @@ static const DvmdEffects effects = {
 
 /* ---- what jobs may end in ---- */
 
+/* A job of which each rank may be started once more does not fail while nodes without it have slots for all of them. */
+static void
+check_no_room (World *world, DvmdJob *job)
+{
+  guint n_lost = 0;
+  guint n_slots = 0;
+
+  if (!get_watch (world, job)->movable)
+    return;
+  for (guint i = 0; i < job->procs->n_rows; i++)
+    {
+      GHashTable *times = get_watch (world, job)->times;
+
+      if (dvmd_proc_table_row (job->procs, i)->state != DVM_PROC_STATE_COMM_FAILED)
+        continue;
+      n_lost++;
+      if ((dvmd_proc_table_row (job->procs, i)->flags & (DVMD_PROC_REGISTERED | DVMD_PROC_ABORTED)) != 0
+          || (times != NULL
+              && GPOINTER_TO_UINT (g_hash_table_lookup (times, GUINT_TO_POINTER (i))) >= job->max_restarts))
+        return;
+    }
+  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (dvmd_core_get_nodes (world->core), node)) != NULL;)
+    if (node->rank > 0 && !is_down (world, node->rank) && dvmd_map_count_on_node (job->map, node->rank) == 0)
+      n_slots += node->slots;
+  check_job (world, job, n_lost > 0 && n_slots < n_lost);
+}
+
 static void
 on_state_changed (DvmdCore *core, DvmdJob *job, guint old_state, guint new_state, gpointer user_data)
 {
@@ -302,6 +390,8 @@ on_state_changed (DvmdCore *core, DvmdJob *job, guint old_state, guint new_state
   /* A final state is never left. */
   check_job (world, job, !dvm_job_state_is_error (old_state) && old_state != DVM_JOB_STATE_NOTIFIED);
   check_job (world, job, get_watch (world, job)->n_ended == 0);
+  if (new_state == DVM_JOB_STATE_COMM_FAILED)
+    check_no_room (world, job);
 }
 
 static void
@@ -351,7 +441,7 @@ expect_loss (World *world, DvmdJob *job, guint rank)
   if (dvmd_job_is_launched (job) && n_there > 0)
     {
       may_end (world, job, DVM_JOB_STATE_COMM_FAILED);
-      get_watch (world, job)->must_fail |= !job->recoverable;
+      get_watch (world, job)->must_fail |= !job->recoverable && job->max_restarts == 0;
     }
   else if (!dvmd_job_is_launched (job) && !job->do_not_launch)
     {
@@ -380,6 +470,13 @@ take_report (World *world, const SimMessage *message)
     dvmd_core_agent_reported (world->core, message->agent, &report);
 }
 
+/* As the controller sees to it: an agent that was lost says nothing of ranks that are elsewhere now. */
+static gboolean
+is_of_agent (const SimMessage *message, guint32 rank)
+{
+  return message->job->procs != NULL && dvmd_proc_table_row (message->job->procs, rank)->node == message->agent;
+}
+
 static void
 take_launched (World *world, const SimMessage *message)
 {
@@ -387,6 +484,8 @@ take_launched (World *world, const SimMessage *message)
     {
       const SimStart *start = &g_array_index (message->starts, SimStart, i);
 
+      if (!is_of_agent (message, start->rank))
+        continue;
       if (start->pid == 0)
         may_end (world, message->job, DVM_JOB_STATE_FAILED_TO_START);
       dvmd_core_proc_launched (world->core, message->job, start->rank, start->pid, start->pid > 0 ? 0 : 127,
@@ -398,6 +497,8 @@ take_launched (World *world, const SimMessage *message)
 static void
 take_state (World *world, const SimMessage *message)
 {
+  if (!is_of_agent (message, message->rank))
+    return;
   if (dvm_proc_state_is_error (message->state))
     may_end (world, message->job, job_state_for (message->state));
   /* Ranks that have registered may wait for one that ended without registering. */
@@ -427,6 +528,8 @@ take (World *world, const SimMessage *message)
       take_state (world, message);
       break;
     case SIM_ABORT:
+      if (!is_of_agent (message, message->rank))
+        break;
       may_end (world, message->job, DVM_JOB_STATE_CALLED_ABORT);
       dvmd_core_abort_called (world->core, message->job, message->rank, 7, "no more");
       break;
@@ -477,6 +580,19 @@ set_options (World *world, DvmJobSpec *spec)
     dvm_job_spec_set_runtime_options (spec, "stop-on-exec");
 }
 
+/* Those that may go to any node, and wait for it. */
+static gboolean
+set_restarts (World *world, DvmJobSpec *spec)
+{
+  if (chance (world, 3) > 0 || dvm_job_spec_get_runtime_options (spec) != NULL)
+    return FALSE;
+  dvm_job_spec_set_personality (spec, "plain");
+  dvm_job_spec_set_max_restarts (spec, 1 + chance (world, 3));
+  return dvm_job_spec_get_when_full (spec) == NULL && !dvm_job_spec_get_recoverable (spec)
+         && dvm_app_spec_get_preload_files (dvm_job_spec_get_app (spec, 0)) == NULL
+         && dvm_app_spec_get_hosts (dvm_job_spec_get_app (spec, 0)) == NULL;
+}
+
 static void
 choose_hosts (World *world, DvmJobSpec *spec)
 {
@@ -495,12 +611,14 @@ submit (World *world)
   const char *argv[] = { "/bin/prog", NULL };
   g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (argv);
   g_autoptr (GError) error = NULL;
+  gboolean movable;
   Watch *watch;
   DvmdJob *job;
 
   dvm_app_spec_set_np (dvm_job_spec_get_app (spec, 0), chance (world, chance (world, 6) == 0 ? 20 : 7));
   set_options (world, spec);
   choose_hosts (world, spec);
+  movable = set_restarts (world, spec);
   job = dvmd_core_submit (world->core, spec, NULL, &error);
   if (job == NULL)
     {
@@ -509,6 +627,7 @@ submit (World *world)
     }
   watch = g_new0 (Watch, 1);
   watch->job = g_object_ref (job);
+  watch->movable = movable;
   check (world, dvmd_job_get_id (job) == world->watches->len + 1);
   g_ptr_array_add (world->watches, watch);
   may_end (world, job, DVM_JOB_STATE_MAP_FAILED);
@@ -536,13 +655,23 @@ cancel (World *world)
 }
 
 static void
+tell_over (World *world, guint rank)
+{
+  world->over[rank] = TRUE;
+  dvmd_core_lost_agent_gone (world->core, rank);
+}
+
+static void
 tell_lost (World *world, SimAgent *agent)
 {
   agent->lost = TRUE;
   if (!is_down (world, agent->rank))
     for (GList *l = dvmd_core_get_live_jobs (world->core); l != NULL; l = l->next)
       expect_loss (world, l->data, agent->rank);
+  world->lost_at[agent->rank] = dvmd_clock_monotonic (world->clock);
   dvmd_core_agent_ended (world->core, agent->rank, DVMD_AGENT_LOST, DVMD_CAUSE_LOST, "connection closed");
+  if (chance (world, 2) == 0)
+    tell_over (world, agent->rank);
 }
 
 /* An agent dies, and the controller learns of it some time; or only its link does, and its messages come late. */
@@ -632,7 +761,7 @@ static void
 check_waits (World *world, DvmdJob *job)
 {
   for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (dvmd_core_get_nodes (world->core), node)) != NULL;)
-    for (guint what = 0; what < DVMD_N_ANSWERS && is_down (world, node->rank); what++)
+    for (guint what = 0; what <= DVMD_ANSWER_GONE && is_down (world, node->rank); what++)
       check_job (world, job, !dvmd_job_answers_await (job, what, node->rank));
 }
 
@@ -650,7 +779,9 @@ check_procs (World *world, DvmdJob *job)
       n_ended += has_ended;
       n_launched += (row->flags & DVMD_PROC_LAUNCHED) != 0;
       check_job (world, job, has_ended == !dvm_proc_state_is_live (row->state));
-      check_job (world, job, has_ended || !dvmd_job_is_launched (job) || !is_down (world, row->node));
+      check_job (world, job,
+                 has_ended || !dvmd_job_is_launched (job) || !is_down (world, row->node)
+                     || row->state == DVM_PROC_STATE_RESTART);
       check_job (world, job, row->state != DVM_PROC_STATE_COMM_FAILED || is_down (world, row->node));
     }
   check_job (world, job, dvm_job_get_num_terminated (job->record) == n_ended);
@@ -799,7 +930,7 @@ static World *
 world_new (guint seed)
 {
   World *world = g_new0 (World, 1);
-  DvmdCoreSettings settings = { .nspace = "dvm", .host = "head", .history_limit = 10000 };
+  DvmdCoreSettings settings = { .nspace = "dvm", .host = "head", .history_limit = 10000, .move_pause = MOVE_PAUSE };
   guint n_nodes;
 
   world->seed = seed;
@@ -863,6 +994,8 @@ settle (World *world)
       if (!dvmd_core_was_ready (world->core))
         expect_end (world, DVM_JOB_STATE_NEVER_LAUNCHED);
       dvmd_event_queue_drain (world->queue, 0);
+      /* Ranks whose node was lost come to another one, or are given up. */
+      dvmd_clock_advance (world->clock, MOVE_PAUSE);
       wired (world);
       for (guint rank = 1; rank < world->agents->len; rank++)
         {
@@ -870,6 +1003,8 @@ settle (World *world)
 
           if (!agent->alive && !agent->lost)
             tell_lost (world, agent);
+          if (agent->lost && !world->over[rank])
+            tell_over (world, rank);
           dvmd_core_resume_node (world->core, dvmd_node_pool_get (dvmd_core_get_nodes (world->core), rank), NULL);
           sim_agent_act (agent, TRUE);
           deliver (world, agent);

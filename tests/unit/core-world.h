@@ -89,6 +89,18 @@ world_send_launch (gpointer data, DvmdJob *job)
 }
 
 static inline void
+world_move_ranks (gpointer data, DvmdJob *job, GArray *moves)
+{
+  for (guint i = 0; i < moves->len; i++)
+    {
+      const DvmdMove *move = &g_array_index (moves, DvmdMove, i);
+
+      g_string_append_printf (((World *)data)->log, "move %u: rank %u from %u to %u, time %u\n", dvmd_job_get_id (job),
+                              move->rank, move->old_node, move->node, move->n_restarts);
+    }
+}
+
+static inline void
 world_kill (gpointer data, DvmdJob *job)
 {
   g_string_append_printf (((World *)data)->log, "kill %u\n", dvmd_job_get_id (job));
@@ -213,6 +225,7 @@ static const DvmdEffects world_effects = {
   .placement.map = world_map,
   .stage_files = world_stage_files,
   .send_launch = world_send_launch,
+  .move_ranks = world_move_ranks,
   .kill = world_kill,
   .signal_job = world_signal,
   .node_lost = world_node_lost,

@@ -8,6 +8,7 @@
 #include "config.h"
 
 #include "core-world.h"
+#include "dvmd-job-hold.h"
 
 #define WHY "connection closed"
 
@@ -18,6 +19,7 @@ lose (World *world, guint rank)
 
   /* As launchers say it. */
   dvmd_core_agent_ended (world->core, rank, DVMD_AGENT_LOST, DVMD_CAUSE_LOST, reason);
+  dvmd_core_lost_agent_gone (world->core, rank);
   run (world);
 }
 
@@ -573,6 +575,336 @@ test_debug (void)
   assert_state (job, DVM_JOB_STATE_RUNNING);
 }
 
+/* ---- ranks that may be started again go to another node ---- */
+
+#define PAUSE (10 * G_USEC_PER_SEC)
+
+static void
+begin_moving (World *world, guint n_nodes, guint slots, gboolean heal)
+{
+  DvmdCoreSettings settings = { .nspace = "dvm-test",
+                                .host = "head",
+                                .history_limit = 3,
+                                .uid = 1000,
+                                .move_pause = PAUSE,
+                                .heal = heal,
+                                .heal_limit = 2,
+                                .heal_pause = G_USEC_PER_SEC };
+
+  world_init_with (world, n_nodes, slots, &settings);
+  bring_up (world);
+}
+
+static DvmdJob *
+submit_movable (World *world, guint np, guint max_restarts)
+{
+  g_autoptr (DvmJobSpec) spec = make_spec (np);
+  DvmdJob *job;
+
+  dvm_job_spec_set_personality (spec, "plain");
+  dvm_job_spec_set_max_restarts (spec, max_restarts);
+  job = submit_spec (world, spec);
+  launch_all (world, job);
+  g_string_truncate (world->log, 0);
+  return job;
+}
+
+static void
+wait_pause (World *world)
+{
+  dvmd_clock_advance (world->clock, PAUSE);
+  run (world);
+}
+
+/* A rank is where its row, the map, the slots and the nodes of the job say that it is: in one place. */
+static void
+assert_on (World *world, DvmdJob *job, guint rank, guint on)
+{
+  g_autoptr (GArray) there = dvmd_map_expand_node (dvmd_job_get_map (job), on);
+  gboolean found = FALSE;
+
+  for (guint i = 0; i < there->len; i++)
+    found = found || g_array_index (there, DvmdMapRank, i).rank == rank;
+  g_assert_true (found);
+  g_assert_true (dvmd_map_is_whole (dvmd_job_get_map (job)));
+  g_assert_cmpuint (dvmd_proc_table_row (dvmd_job_get_procs (job), rank)->node, ==, on);
+  g_assert_cmpuint (node (world, on)->slots_in_use, ==, there->len);
+  g_assert_true (
+      g_strv_contains (dvm_job_get_nodes (dvmd_job_get_record (job)), dvm_node_get_name (node (world, on)->record)));
+}
+
+static void
+come_back (World *world, DvmdJob *job, guint rank)
+{
+  dvmd_core_proc_launched (world->core, job, rank, 500 + rank, 0, NULL);
+  run (world);
+  g_assert_cmpint (state_of (job, rank), ==, DVM_PROC_STATE_RUNNING);
+}
+
+static void
+finish_moved (World *world, DvmdJob *job, guint n_others)
+{
+  for (guint rank = 0; rank < dvmd_job_get_procs (job)->n_rows; rank++)
+    end_proc (world, job, rank, DVM_PROC_STATE_TERMINATED, 0, 0);
+  all_gone (world, job);
+  assert_state (job, DVM_JOB_STATE_NOTIFIED);
+  g_assert_cmpuint (dvmd_node_pool_count_slots_in_use (nodes_of (world)), ==, n_others);
+}
+
+static void
+test_move (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *job;
+
+  begin_moving (&world, 3, 2, FALSE);
+  job = submit_movable (&world, 4, 1);
+  lose (&world, 2);
+  g_assert_cmpint (state_of (job, 2), ==, DVM_PROC_STATE_RESTART);
+  /* It may run there still; its streams are at their end. */
+  dvmd_clock_advance (world.clock, PAUSE - 1);
+  run (&world);
+  g_assert_cmpstr (world.log->str, ==, "without 1 of node2\n");
+  wait_pause (&world);
+  g_assert_cmpstr (world.log->str, ==,
+                   "without 1 of node2\nmove 1: rank 2 from 2 to 3, time 1\nmove 1: rank 3 from 2 to 3, time 1\n");
+  assert_on (&world, job, 0, 1);
+  assert_on (&world, job, 2, 3);
+  assert_on (&world, job, 3, 3);
+  g_assert_cmpuint (dvmd_proc_table_row (dvmd_job_get_procs (job), 3)->local_rank, ==, 1);
+  come_back (&world, job, 2);
+  come_back (&world, job, 3);
+  g_assert_cmpuint (dvm_job_get_restarts (dvmd_job_get_record (job)), ==, 2);
+  assert_state (job, DVM_JOB_STATE_RUNNING);
+  finish_moved (&world, job, 0);
+}
+
+/* The number is used up, on whatever nodes. */
+static void
+test_move_used_up (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *job;
+
+  begin_moving (&world, 3, 1, FALSE);
+  job = submit_movable (&world, 1, 1);
+  lose (&world, 1);
+  wait_pause (&world);
+  come_back (&world, job, 0);
+  lose (&world, 2);
+  assert_state (job, DVM_JOB_STATE_COMM_FAILED);
+  assert_reason (job, "node2 was lost: " WHY);
+  g_assert_true (dvmd_job_get_ended (job));
+}
+
+/* The new node is lost while the rank starts, and another one with it. */
+static void
+test_move_lost_again (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *job;
+
+  begin_moving (&world, 4, 1, FALSE);
+  job = submit_movable (&world, 2, 3);
+  lose (&world, 1);
+  lose (&world, 3);
+  wait_pause (&world);
+  g_assert_nonnull (strstr (world.log->str, "move 1: rank 0 from 1 to 4, time 1\n"));
+  g_string_truncate (world.log, 0);
+  lose (&world, 4);
+  wait_pause (&world);
+  /* No node has room, nor comes. */
+  assert_state (job, DVM_JOB_STATE_COMM_FAILED);
+  end_proc (&world, job, 1, DVM_PROC_STATE_KILLED_BY_CMD, 0, 15);
+  gone (&world, job, 2);
+  g_assert_true (dvmd_job_get_ended (job));
+}
+
+/* It waits for slots of others, and goes ahead of jobs that wait for them. */
+static void
+test_move_waits (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *other;
+  DvmdJob *late;
+  DvmdJob *job;
+
+  begin_moving (&world, 2, 1, FALSE);
+  job = submit_movable (&world, 1, 2);
+  other = submit (&world, 1);
+  launch_all (&world, other);
+  late = submit (&world, 1);
+  lose (&world, 1);
+  wait_pause (&world);
+  g_assert_cmpint (state_of (job, 0), ==, DVM_PROC_STATE_RESTART);
+  assert_state (job, DVM_JOB_STATE_RUNNING);
+  end_proc (&world, other, 0, DVM_PROC_STATE_TERMINATED, 0, 0);
+  all_gone (&world, other);
+  assert_on (&world, job, 0, 2);
+  assert_state (late, DVM_JOB_STATE_ALLOCATE);
+  come_back (&world, job, 0);
+  finish_moved (&world, job, 1);
+}
+
+/* Cancelled while it waits: nobody is waited for, and nothing is started. */
+static void
+test_move_cancelled (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *job;
+
+  begin_moving (&world, 2, 1, FALSE);
+  job = submit_movable (&world, 1, 2);
+  lose (&world, 1);
+  dvmd_core_fail_job (world.core, job, DVM_JOB_STATE_KILLED_BY_CMD, "cancelled");
+  run (&world);
+  g_assert_true (dvmd_job_get_ended (job));
+  g_assert_cmpint (state_of (job, 0), ==, DVM_PROC_STATE_KILLED_BY_CMD);
+  wait_pause (&world);
+  g_assert_null (strstr (world.log->str, "move"));
+}
+
+/* Jobs with PMIx, those that are not to wait where nothing is free, and those without restarts fail as before. */
+static void
+test_move_refused (void)
+{
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmJobSpec) pmix = make_spec (1);
+  g_autoptr (DvmJobSpec) impatient = make_spec (1);
+  DvmdJob *first;
+  DvmdJob *second;
+
+  begin_moving (&world, 2, 2, TRUE);
+  dvm_job_spec_set_max_restarts (pmix, 5);
+  dvm_job_spec_set_personality (impatient, "plain");
+  dvm_job_spec_set_max_restarts (impatient, 5);
+  dvm_job_spec_set_when_full (impatient, "refuse");
+  first = submit_spec (&world, pmix);
+  second = submit_spec (&world, impatient);
+  launch_all (&world, first);
+  launch_all (&world, second);
+  launch_all (&world, submit (&world, 2));
+  lose (&world, 1);
+  assert_state (first, DVM_JOB_STATE_COMM_FAILED);
+  assert_state (second, DVM_JOB_STATE_RUNNING);
+  wait_pause (&world);
+  assert_state (second, DVM_JOB_STATE_COMM_FAILED);
+}
+
+/* Its launcher has not ended the agent yet: what that has started may run. */
+static void
+test_move_late (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *job;
+
+  begin_moving (&world, 2, 1, FALSE);
+  job = submit_movable (&world, 1, 1);
+  dvmd_core_agent_ended (world.core, 1, DVMD_AGENT_LOST, DVMD_CAUSE_LOST, "nothing was heard");
+  run (&world);
+  wait_pause (&world);
+  g_assert_null (strstr (world.log->str, "move"));
+  dvmd_core_lost_agent_gone (world.core, 1);
+  run (&world);
+  assert_on (&world, job, 0, 2);
+}
+
+/* Lost in the middle of the launch: that is complete when the rank has been started elsewhere, or is given up. */
+static void
+test_move_launching (gconstpointer data)
+{
+  gboolean has_room = GPOINTER_TO_UINT (data);
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmJobSpec) spec = make_spec (2);
+  DvmdJob *job;
+
+  begin_moving (&world, has_room ? 3 : 2, 1, FALSE);
+  dvm_job_spec_set_personality (spec, "plain");
+  dvm_job_spec_set_max_restarts (spec, 1);
+  dvm_job_spec_set_recoverable (spec, TRUE);
+  job = submit_spec (&world, spec);
+  lose (&world, 2);
+  launch_on (&world, job, 1);
+  assert_state (job, DVM_JOB_STATE_LOCAL_LAUNCH_COMPLETE);
+  wait_pause (&world);
+  g_assert_cmpint (state_of (job, 1), ==, has_room ? DVM_PROC_STATE_RESTART : DVM_PROC_STATE_COMM_FAILED);
+  if (has_room)
+    launch_on (&world, job, 3);
+  assert_state (job, DVM_JOB_STATE_RUNNING);
+  finish_moved (&world, job, 0);
+}
+
+/* Nodes that will never do are not waited for: those of another application, and drained ones that the job has. */
+static void
+test_move_nowhere (void)
+{
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmJobSpec) spec = make_spec (1);
+  const char *argv[] = { "/bin/prog", NULL };
+  g_autoptr (DvmAppSpec) other = dvm_app_spec_new (argv);
+  const char *first[] = { "node1", NULL };
+  const char *second[] = { "node2", "node3", NULL };
+  DvmdJob *job;
+
+  begin_moving (&world, 5, 1, FALSE);
+  dvm_app_spec_set_hosts (dvm_job_spec_get_app (spec, 0), first);
+  dvm_app_spec_set_np (other, 1);
+  dvm_app_spec_set_hosts (other, second);
+  dvm_job_spec_add_app (spec, other);
+  dvm_job_spec_set_personality (spec, "plain");
+  dvm_job_spec_set_max_restarts (spec, 1);
+  job = submit_spec (&world, spec);
+  launch_all (&world, job);
+  lose (&world, 1);
+  wait_pause (&world);
+  assert_state (job, DVM_JOB_STATE_COMM_FAILED);
+  all_gone (&world, job);
+
+  lose (&world, 2);
+  job = submit_movable (&world, 3, 1);
+  g_assert_true (dvmd_core_drain_node (world.core, node (&world, 4), "new disk", NULL));
+  lose (&world, 3);
+  wait_pause (&world);
+  assert_state (job, DVM_JOB_STATE_COMM_FAILED);
+}
+
+/* Beyond the slots, as the job itself: what is full to the last now has room for it later. */
+static void
+test_move_oversubscribed (void)
+{
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmJobSpec) spec = make_spec (2);
+  DvmdJob *job;
+
+  begin_moving (&world, 2, 1, TRUE);
+  dvm_job_spec_set_personality (spec, "plain");
+  dvm_job_spec_set_max_restarts (spec, 1);
+  dvm_job_spec_set_when_full (spec, "oversubscribe");
+  job = submit_spec (&world, spec);
+  launch_all (&world, job);
+  lose (&world, 2);
+  wait_pause (&world);
+  g_assert_cmpint (state_of (job, 1), ==, DVM_PROC_STATE_RESTART);
+  assert_state (job, DVM_JOB_STATE_RUNNING);
+}
+
+/* A job that is paused has no process that runs, wherever it starts. */
+static void
+test_move_paused (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *job;
+
+  begin_moving (&world, 2, 1, FALSE);
+  job = submit_movable (&world, 1, 1);
+  dvmd_job_hold (job, DVMD_HOLD_ITSELF);
+  run (&world);
+  lose (&world, 1);
+  g_string_truncate (world.log, 0);
+  wait_pause (&world);
+  g_assert_nonnull (strstr (strstr (world.log->str, "move 1"), "stop"));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -597,5 +929,17 @@ main (int argc, char **argv)
   g_test_add_func ("/core-lost/one-shot", test_one_shot);
   g_test_add_func ("/core-lost/drained", test_drained);
   g_test_add_func ("/core-lost/debug", test_debug);
+  g_test_add_func ("/core-lost/move", test_move);
+  g_test_add_func ("/core-lost/move/used-up", test_move_used_up);
+  g_test_add_func ("/core-lost/move/lost-again", test_move_lost_again);
+  g_test_add_func ("/core-lost/move/waits", test_move_waits);
+  g_test_add_func ("/core-lost/move/cancelled", test_move_cancelled);
+  g_test_add_func ("/core-lost/move/refused", test_move_refused);
+  g_test_add_data_func ("/core-lost/move/launching", GUINT_TO_POINTER (TRUE), test_move_launching);
+  g_test_add_data_func ("/core-lost/move/given-up", GUINT_TO_POINTER (FALSE), test_move_launching);
+  g_test_add_func ("/core-lost/move/late", test_move_late);
+  g_test_add_func ("/core-lost/move/nowhere", test_move_nowhere);
+  g_test_add_func ("/core-lost/move/oversubscribed", test_move_oversubscribed);
+  g_test_add_func ("/core-lost/move/paused", test_move_paused);
   return g_test_run ();
 }

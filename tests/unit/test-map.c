@@ -47,6 +47,32 @@ test_regular (void)
         }
 }
 
+/* A node goes out of the middle of rows, at their ends, and one by one; its ranks get other places. */
+static void
+test_remove_node (void)
+{
+  for (guint by_node = 0; by_node < 2; by_node++)
+    for (guint node = 1; node <= 9; node += 4)
+      {
+        g_autoptr (DvmdMap) map = regular (9, 3, by_node, 1);
+        g_autoptr (GArray) ranks = dvmd_map_expand_node (map, node);
+
+        dvmd_map_remove_node (map, 11);
+        g_assert_cmpuint (map->num_procs, ==, 27);
+        dvmd_map_remove_node (map, node);
+        g_assert_cmpuint (map->num_procs, ==, 24);
+        g_assert_cmpuint (dvmd_map_count_on_node (map, node), ==, 0);
+        g_assert_cmpuint (map->rows->len, <=, 2);
+        for (guint i = 0; i < ranks->len; i++)
+          dvmd_map_add_run (
+              map, &(DvmdMapRow){
+                       .node = 10, .first_rank = g_array_index (ranks, DvmdMapRank, i).rank, .count = 1, .stride = 1 });
+        g_assert_true (dvmd_map_is_whole (map));
+        for (guint other = 1; other <= 10; other++)
+          g_assert_cmpuint (dvmd_map_count_on_node (map, other), ==, other == node ? 0 : 3);
+      }
+}
+
 /* A node that is not there, one that has less, a second application: some rows more, whatever runs there. */
 static void
 test_irregular (void)
@@ -552,6 +578,7 @@ main (int argc, char **argv)
   g_test_add_func ("/map/append", test_append);
   g_test_add_func ("/map/policies", test_policies);
   g_test_add_func ("/map/regular", test_regular);
+  g_test_add_func ("/map/remove-node", test_remove_node);
   g_test_add_func ("/map/irregular", test_irregular);
   g_test_add_func ("/map/turns", test_turns);
   g_test_add_func ("/map/random", test_random);
