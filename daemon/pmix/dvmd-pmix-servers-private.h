@@ -59,6 +59,7 @@ typedef struct
   GArray *to_catch_up;
   guint64 memory; /* bytes, after its first job */
   guint grace_timer;
+  gboolean hidden; /* retired, and no tool comes any more */
   gboolean had_job;
   char *address;                /* (nullable): contents of the file that points tools to it */
   DvmdPmixPorts *ports;         /* (nullable) */

@@ -21,6 +21,8 @@
 #define IDLE_TIME (10 * G_TIME_SPAN_SECOND)
 /* Tools keep a retired server no longer than this. */
 #define TOOL_GRACE (30 * G_TIME_SPAN_SECOND)
+/* One that has read where it listens, and does not find another server there now, connects within this time. */
+#define LATE_TOOLS (1 * G_TIME_SPAN_SECOND)
 
 static void dvmd_pmix_servers_pmix_init (DvmdPmixInterface *iface);
 
@@ -177,7 +179,10 @@ on_tool_grace (gpointer user_data)
   DvmdPmixServerProcess *server = user_data;
 
   server->grace_timer = 0;
-  dvmd_pmix_remote_stop (server->remote);
+  if (server->hidden)
+    dvmd_pmix_remote_stop (server->remote);
+  server->hidden = TRUE;
+  dvmd_pmix_servers_check_idle (server);
 }
 
 static guint
@@ -246,6 +251,7 @@ static void
 point_tools (DvmdPmixServers *self)
 {
   DvmdPmixServerProcess *server = self->host != NULL && self->settings.tools ? choose_shown (self) : NULL;
+  DvmdPmixServerProcess *last = dvmd_pmix_servers_find (self, self->shown);
   g_autofree char *path = NULL;
   g_autoptr (GError) error = NULL;
 
@@ -258,6 +264,8 @@ point_tools (DvmdPmixServers *self)
   else if (!write_address (self, server->address, path, &error))
     g_message ("Tools cannot connect to node %s: %s", self->settings.node_name, error->message);
   dvmd_pmix_host_tools_let_in (self->host, server != NULL ? server->address : NULL);
+  if (last != NULL)
+    dvmd_pmix_servers_check_idle (last);
 }
 
 /* It has written where it listens for tools, unless it could not, which it has said. */
@@ -311,7 +319,8 @@ on_idle_time (gpointer user_data)
   DvmdPmixServers *self = user_data;
   GHashTableIter iter;
   gpointer value;
-  guint n_retained = 0;
+  DvmdPmixServerProcess *shown = dvmd_pmix_servers_find (self, self->shown);
+  guint n_retained = shown != NULL && shown->state == DVMD_PMIX_SERVER_USABLE && is_idle (shown) ? 1 : 0;
 
   self->idle_timer = 0;
   g_hash_table_iter_init (&iter, self->servers);
@@ -319,12 +328,27 @@ on_idle_time (gpointer user_data)
     {
       DvmdPmixServerProcess *server = value;
 
-      if (server->state != DVMD_PMIX_SERVER_USABLE || !is_idle (server) || n_retained++ == 0)
+      if (server == shown || server->state != DVMD_PMIX_SERVER_USABLE || !is_idle (server) || n_retained++ == 0)
         continue;
       server->state = DVMD_PMIX_SERVER_RETIRED;
       dvmd_pmix_remote_stop (server->remote);
     }
   point_tools (self);
+}
+
+/* Tools do not find a server gone that they were pointed to: not before there is another one, nor right after that. */
+static void
+end_retired (DvmdPmixServerProcess *server)
+{
+  DvmdPmixServers *self = server->pool;
+
+  if (server->address == NULL || !self->settings.tools || self->host == NULL)
+    server->hidden = TRUE;
+  if (server->hidden && server->n_tools == 0)
+    dvmd_pmix_remote_stop (server->remote);
+  else if (server->grace_timer == 0 && self->shown != server->id)
+    server->grace_timer = dvmd_clock_add_timer (self->clock, server->hidden ? TOOL_GRACE : LATE_TOOLS, on_tool_grace,
+                                                server);
 }
 
 /* A retired server without jobs ends; of those that wait for jobs one is enough. */
@@ -336,11 +360,9 @@ dvmd_pmix_servers_check_idle (DvmdPmixServerProcess *server)
   dvmd_pmix_remote_set_watched (server->remote, has_jobs (server));
   if (has_jobs (server))
     return;
-  if (server->state == DVMD_PMIX_SERVER_RETIRED && server->n_tools == 0)
-    dvmd_pmix_remote_stop (server->remote);
-  else if (server->state == DVMD_PMIX_SERVER_RETIRED && server->grace_timer == 0)
-    server->grace_timer = dvmd_clock_add_timer (self->clock, TOOL_GRACE, on_tool_grace, server);
-  else if (server->state == DVMD_PMIX_SERVER_USABLE && self->idle_timer == 0 && count_usable (self) > 1)
+  if (server->state == DVMD_PMIX_SERVER_RETIRED)
+    end_retired (server);
+  else if (self->idle_timer == 0 && count_usable (self) > 1)
     self->idle_timer = dvmd_clock_add_timer (self->clock, IDLE_TIME, on_idle_time, self);
 }
 
