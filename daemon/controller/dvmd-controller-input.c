@@ -22,9 +22,9 @@
 #include "dvmd-controller-streams.h"
 #include "dvmd-rights.h"
 
-/* Writers wait for the answer to a piece, or are refused. */
-#define MAX_PIECES 64
-#define MAX_QUEUED (16 * 1024 * 1024)
+/* Tools that hand on their own standard input wait for no answer: libpmix reads on while the job has no room. */
+#define MAX_QUEUED (256 * 1024 * 1024)
+#define PIECE_COST 256
 
 typedef struct
 {
@@ -67,7 +67,7 @@ answer_first (Writer *self, int status)
 {
   Piece *piece = g_queue_pop_head (&self->pieces);
 
-  self->queued -= g_bytes_get_size (piece->bytes);
+  self->queued -= g_bytes_get_size (piece->bytes) + PIECE_COST;
   dvmd_controller_answer (self->all->controller, piece->call, status,
                           status == DVMD_PMIX_SUCCESS ? g_variant_new ("()") : NULL);
   piece_free (piece);
@@ -98,7 +98,7 @@ writer_free (gpointer data)
 {
   Writer *self = data;
 
-  close_writer (self, DVMD_PMIX_ERR_NOT_FOUND);
+  close_writer (self, DVMD_PMIX_ERR_IOF_COMPLETE);
   g_free (self->nspace);
   g_free (self);
 }
@@ -143,13 +143,15 @@ write_piece (Writer *self, Piece *piece)
         }
       else if (errno != EINTR)
         {
-          close_writer (self, DVMD_PMIX_ERR_NOT_FOUND);
+          close_writer (self, DVMD_PMIX_ERR_IOF_COMPLETE);
           return FALSE;
         }
     }
   return TRUE;
 }
 
+/* With any other status than this one libpmix tells a tool that its input has failed: by a call that never returns
+ * in 6.1. */
 static void
 serve (Writer *self)
 {
@@ -158,12 +160,13 @@ serve (Writer *self)
   while (self->source == NULL && (piece = g_queue_peek_head (&self->pieces)) != NULL)
     {
       gboolean had_end = self->fd < 0;
+      gboolean is_end = had_end || g_bytes_get_size (piece->bytes) == 0;
 
       if (!had_end && !write_piece (self, piece))
         return;
       if (!had_end && piece->is_last)
         close (g_steal_fd (&self->fd));
-      answer_first (self, had_end ? DVMD_PMIX_ERR_NOT_FOUND : DVMD_PMIX_SUCCESS);
+      answer_first (self, is_end ? DVMD_PMIX_ERR_IOF_COMPLETE : DVMD_PMIX_SUCCESS);
     }
 }
 
@@ -193,9 +196,13 @@ begin (Inputs *self, const DvmdCall *call, DvmdJob *job, int *status)
 
   if (streams == NULL || !dvmd_job_streams_attach (streams, DVM_STREAMS_STDIN, fds, &error))
     {
-      g_message ("%s.%u wants to write to job %s: %s", call->nspace, call->rank,
-                 dvm_job_get_nspace (dvmd_job_get_record (job)), error != NULL ? error->message : "it has ended");
-      *status = error != NULL ? dvmd_pmix_status_from_error (error) : DVMD_PMIX_ERR_NOT_FOUND;
+      /* All that read may have ended before the job has. */
+      *status = error == NULL || g_error_matches (error, DVM_ERROR, DVM_ERROR_NOT_FOUND)
+                    ? DVMD_PMIX_ERR_IOF_COMPLETE
+                    : dvmd_pmix_status_from_error (error);
+      if (*status != DVMD_PMIX_ERR_IOF_COMPLETE)
+        g_message ("%s.%u wants to write to job %s: %s", call->nspace, call->rank,
+                   dvm_job_get_nspace (dvmd_job_get_record (job)), error->message);
       return NULL;
     }
   fcntl (fds[0], F_SETFL, O_NONBLOCK);
@@ -220,10 +227,12 @@ find_writer (Inputs *self, const DvmdCall *call, const char *nspace, guint32 ran
   Writer *writer;
 
   *status = DVMD_PMIX_SUCCESS;
-  if (job == NULL || dvmd_job_get_ended (job))
+  if (job == NULL)
     *status = DVMD_PMIX_ERR_NOT_FOUND;
   else if (!dvmd_core_may (dvmd_controller_get_core (self->controller), requester, DVMD_RIGHT_JOB, NULL, job, NULL))
     *status = DVMD_PMIX_ERR_NO_PERMISSIONS;
+  else if (dvmd_job_get_state (job) >= DVM_JOB_STATE_TERMINATED)
+    *status = DVMD_PMIX_ERR_IOF_COMPLETE;
   else if (!reads (job, rank))
     *status = DVMD_PMIX_ERR_NOT_SUPPORTED;
   if (*status != DVMD_PMIX_SUCCESS)
@@ -233,7 +242,7 @@ find_writer (Inputs *self, const DvmdCall *call, const char *nspace, guint32 ran
     return begin (self, call, job, status);
   if (writer->fd < 0 && g_queue_is_empty (&writer->pieces))
     {
-      *status = DVMD_PMIX_ERR_NOT_FOUND;
+      *status = DVMD_PMIX_ERR_IOF_COMPLETE;
       return NULL;
     }
   if (g_str_equal (writer->nspace, call->nspace) && writer->rank == call->rank)
@@ -271,8 +280,7 @@ handle_input (gpointer service, DvmdCall *call, GVariant *request)
 
   g_variant_get (request, "(&su@ayb)", &nspace, &rank, &data, &is_last);
   writer = find_writer (service, call, nspace, rank, &status);
-  if (writer != NULL
-      && (writer->queued + g_variant_get_size (data) > MAX_QUEUED || writer->pieces.length >= MAX_PIECES))
+  if (writer != NULL && writer->queued + g_variant_get_size (data) > MAX_QUEUED)
     status = DVMD_PMIX_ERR_OUT_OF_RESOURCE;
   if (status != DVMD_PMIX_SUCCESS)
     {
@@ -283,7 +291,7 @@ handle_input (gpointer service, DvmdCall *call, GVariant *request)
   piece->call = call->id;
   piece->bytes = g_variant_get_data_as_bytes (data);
   piece->is_last = is_last;
-  writer->queued += g_bytes_get_size (piece->bytes);
+  writer->queued += g_bytes_get_size (piece->bytes) + PIECE_COST;
   g_queue_push_tail (&writer->pieces, piece);
   serve (writer);
 }

@@ -298,12 +298,14 @@ add_spawn (const Request *request, DvmdJob *job)
   Spawns *self = get_spawns (request->controller);
   DvmdClock *clock = dvmd_controller_get_parts (request->controller)->clock;
   Spawn *spawn = g_new0 (Spawn, 1);
+  /* Tools that listen hear of every job, and prun says no by chance: its flag has no value. */
+  gboolean is_tool = dvmd_controller_find_tool (request->controller, request->call->nspace) > 0;
 
   spawn->all = self;
   spawn->id = dvmd_job_get_id (job);
   spawn->call = dvmd_call_ref (request->call);
-  spawn->not_told = request->not_told;
-  spawn->not_told_end = request->not_told_end;
+  spawn->not_told = request->not_told && !is_tool;
+  spawn->not_told_end = request->not_told_end && !is_tool;
   if (request->timeout > 0)
     spawn->timer = dvmd_clock_add_timer (
         clock, MAX (0, request->came + (gint64)request->timeout * G_USEC_PER_SEC - dvmd_clock_monotonic (clock)),

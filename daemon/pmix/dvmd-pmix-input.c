@@ -14,7 +14,7 @@
 #include "dvmd-pmix-calls.h"
 #include "dvmd-pmix-upcall.h"
 
-/* The controller takes no more of one writer; a message could not carry any size. */
+/* A message could not carry any size. */
 #define MAX_SIZE (16 * 1024 * 1024)
 
 /* last: an end has no data, or says so. */

@@ -13,6 +13,7 @@ from dvmtest import KILLED_BY_CMD, NOTIFIED, wait_until
 ALLOC = os.environ.get('DVM_TEST_PMIX_ALLOC', '')
 NOT_FOUND, NOT_EXECUTABLE, MAP_FAILED = -190, -177, -179
 BAD_PARAM, NO_PERMISSIONS, NO_SUCH, NOT_SUPPORTED, NOT_LAUNCHED = -27, -23, -46, -47, -181
+IOF_COMPLETE = -173
 
 
 class Spawn(dvmtest.Case):
@@ -341,7 +342,8 @@ class Tools:
         count = ['push', '@@.0', 'x' * 20000, '100', 'push', '@@.0', '-', '0', 'ended', '@@']
         for host in ('node1', 'node2'):
             _, lines = self.tool(dvm, 'node2', 'jobs', 'spawn', 'np=2', f'host={host}:2', 'out=1', 'info=pmix.stdin:#0', '--', 'sh', '-c', 'wc -c', ';', *count)
-            self.assertEqual([line for line in lines if 'push' in line or line.isdigit()].count('0 push 0'), 2, lines)
+            self.assertEqual([line for line in lines if 'push' in line or line.isdigit()].count('0 push 0'), 1, lines)
+            self.assertIn(f'0 push {IOF_COMPLETE}', lines)
             self.assertEqual(sorted(int(line) for line in lines if line.isdigit()), [0, 2000000], lines)
         done = dvm.run([ALLOC, 'jobs', 'spawn', 'info=pmix.stdin:#0', '--', 'wc', '-c', ';', *count], np=1)
         self.assertIn('2000000', done.lines, done)
@@ -350,7 +352,7 @@ class Tools:
         _, lines = self.tool(dvm, 'node1', 'push', f'{other.nspace}.1', 'a', '1', 'push', other.nspace, 'a', '1', 'push', 'nobody.0', 'a', '1', 'push', f'{deaf.nspace}.0', 'a', '1',
                              'push', f'{other.nspace}.0', 'a', '1', 'push', f'{other.nspace}.0', 'y' * 1000, '60',
                              'push', f'{other.nspace}.0', '-', '0', 'push', f'{other.nspace}.0', 'a', '1')
-        self.assertEqual(lines, [f'0 push {NOT_SUPPORTED}', f'0 push {NOT_SUPPORTED}', f'0 push {NO_SUCH}', f'0 push {NOT_SUPPORTED}', '0 push 0', '0 push 0', '0 push 0', f'0 push {NO_SUCH}'])
+        self.assertEqual(lines, [f'0 push {NOT_SUPPORTED}', f'0 push {NOT_SUPPORTED}', f'0 push {NO_SUCH}', f'0 push {NOT_SUPPORTED}', '0 push 0', '0 push 0', f'0 push {IOF_COMPLETE}', f'0 push {IOF_COMPLETE}'])
         done = dvm.run([ALLOC, 'push', f'{other.nspace}.0', 'a', '1'], np=1)
         self.assertEqual(done.lines, [f'0 push {NO_PERMISSIONS}'], done)
 
@@ -371,8 +373,8 @@ class Tools:
     def test_input_of_the_dead(self):
         """The job ends while a tool writes to it, and the tool while the job reads."""
         dvm = self.dvm(slots=4, settings=['elastic=true', 'pmix=eager'], arguments=['--nodes=2'])
-        _, lines = self.tool(dvm, 'node2', 'jobs', 'spawn', 'host=node1', 'info=pmix.stdin:#0', '--', 'head', '-c', '1000', ';', 'push', '@@.0', 'x' * 1000, '100000')
-        self.assertIn(f'0 push {NO_SUCH}', lines)
+        _, lines = self.tool(dvm, 'node2', 'jobs', 'spawn', 'host=node1', 'info=pmix.stdin:#0', '--', 'head', '-c', '1000', ';', 'push', '@@.0', 'x' * 1000, '100000', 'ended', '@@', 'push', '@@.0', 'a', '1')
+        self.assertEqual(lines.count(f'0 push {IOF_COMPLETE}'), 2, lines)
         job, out, _ = dvm.start(['wc', '-c'], np=1, stdin_target='0')
         job.wait_running()
         self.tool(dvm, 'node1', 'push', f'{job.nspace}.0', 'abc', '2')

@@ -15,6 +15,7 @@ from dvmtest import NOTIFIED, wait_until
 
 CLIENT = os.environ.get('DVM_TEST_PMIX_DATA', '')
 EVENTS = os.environ.get('DVM_TEST_PMIX_EVENTS', '')
+LAUNCHER = os.environ.get('DVM_TEST_PMIX_PRUN', '')
 PROGRAM = os.environ.get('DVM_TEST_PMIX_CLIENT', '')
 MACHINE = socket.gethostname().split('.')[0]
 NOBODY = 65534
@@ -188,6 +189,64 @@ class Servers(Tools):
         dvm.run([PROGRAM, 'die-first'], np=2)
         wait_until(lambda: self.address(dvm) not in (None, before), 'another server')
         self.assertTrue(self.finds(dvm))
+
+
+    def test_handed_over(self):
+        """One that is retired lets tools in until there is another one."""
+        dvm = self.dvm(slots=2, settings=['pmix-servers=1'])
+        way = f'uri=file:{self.wait_files(dvm)[0]}'
+        for _ in range(5):
+            before = self.address(dvm)
+            dvm.run([PROGRAM, 'die-first'], np=2)
+            while self.address(dvm) == before:
+                self.assertTrue(self.finds(dvm, way))
+            self.assertTrue(self.finds(dvm, way))
+
+
+class Launcher(Tools):
+    """The calls of prun: docs/pmix.md has what was seen of its own."""
+
+    def prun(self, dvm, *argv, stdin=b'', late=None):
+        """Its status and output."""
+        words = [LAUNCHER, self.wait_files(dvm)[0], *(['--late', late] if late else []), *argv]
+        done = subprocess.run(words, input=stdin, env=self.tool_environment(dvm), capture_output=True, check=False, timeout=dvmtest.LIMIT)
+        return done.returncode, done.stdout, done.stderr
+
+    def test_status(self):
+        """It ends with the status of the job, the end of the input having come before that of the job or not."""
+        dvm = self.dvm(slots=4, arguments=['--nodes=2'])
+        for _ in range(20):
+            self.assertEqual(self.prun(dvm, 'echo', 'hi'), (0, b'hi\n', b''))
+        self.assertEqual(self.prun(dvm, 'sh', '-c', 'echo out; echo err >&2; exit 3'), (3, b'out\n', b'err\n'))
+        self.assertEqual(self.prun(dvm, 'sh', '-c', 'cat; kill -INT $$', stdin=b'text\n'), (130, b'text\n', b''))
+
+    def test_late(self):
+        """It learns of the end of a job that had ended before it asked for that, whatever it has said of being told."""
+        dvm = self.dvm(slots=2)
+        for program in (['true'], ['sh', '-c', 'exit 3']):
+            late = os.path.join(dvm.place, f'late{len(program)}')
+            words = [LAUNCHER, self.wait_files(dvm)[0], '--late', late, *program]
+            with subprocess.Popen(words, env=self.tool_environment(dvm), stdin=subprocess.DEVNULL) as tool:
+                wait_until(lambda: [row for row in dvm.list_jobs(all=True) if row['Ended'] and len(row['Command']) == len(program)], 'the end of the job')
+                with open(late, 'w', encoding='utf-8'):
+                    pass
+                self.assertEqual(tool.wait(dvmtest.LIMIT), 3 * (len(program) > 1))
+
+    def test_input(self):
+        """The library hands on what stands on its standard input without waiting, however slowly the job reads."""
+        dvm = self.dvm(slots=2)
+        go = os.path.join(dvm.place, 'go')
+        text = b'0123456789abcde\n' * 131072
+        words = [LAUNCHER, self.wait_files(dvm)[0], 'sh', '-c', f'while ! test -e {go}; do sleep 0.1; done; wc -c; exit 5']
+        with open(os.path.join(dvm.place, 'text'), 'wb+') as file:
+            file.write(text)
+            file.seek(0)
+            with subprocess.Popen(words, env=self.tool_environment(dvm), stdin=file, stdout=subprocess.PIPE) as tool:
+                wait_until(lambda: os.lseek(file.fileno(), 0, os.SEEK_CUR) == len(text), 'all to have been read')
+                with open(go, 'w', encoding='utf-8'):
+                    pass
+                out = tool.communicate(timeout=dvmtest.LIMIT)[0]
+        self.assertEqual((tool.returncode, out.split()), (5, [str(len(text)).encode()]))
 
 
 class Nodes(Tools):
