@@ -43,6 +43,7 @@ struct _DvmJobSpec
   GVariant *pmix_info; /* (nullable): no field of the record */
   GVariant *env_edits; /* (nullable): likewise */
   gboolean index_argv; /* likewise */
+  char *stop_ranks;    /* (nullable): likewise */
 };
 
 extern const DvmRecordCodec _dvm_job_spec_codec;

@@ -33,7 +33,7 @@ typedef struct
   int notify_errors;             /* the others are told of a rank that fails; -1: not said, as recoverable is */
   gboolean stack_traces;         /* at the time limit, before the job is ended; default FALSE */
   gboolean report_state;         /* likewise */
-  DvmStop stop;                  /* where every rank waits for a debugger */
+  DvmStop stop;                  /* where ranks wait for a debugger */
 } DvmRuntimeOptions;
 
 typedef enum
@@ -138,6 +138,9 @@ GVariant *_dvm_job_spec_get_env_edits (DvmJobSpec *self);
 /* Likewise, whether argv[0] of each process has its rank behind it. */
 void _dvm_job_spec_set_index_argv (DvmJobSpec *self, gboolean index_argv);
 gboolean _dvm_job_spec_get_index_argv (DvmJobSpec *self);
+/* "0,3-4", (nullable): likewise, the ranks that wait for a debugger; NULL: all, if the job is to wait for one */
+void _dvm_job_spec_set_stop_ranks (DvmJobSpec *self, const char *ranks);
+const char *_dvm_job_spec_get_stop_ranks (DvmJobSpec *self);
 /* (transfer none) (nullable): the nodes that the job adds to the DVM, all of them named; NULL: none */
 DvmHosts *_dvm_job_spec_get_additions (DvmJobSpec *self);
 /* The list alone, without the file. hosts (nullable): (transfer full) */

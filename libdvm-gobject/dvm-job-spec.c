@@ -251,6 +251,7 @@ dvm_job_spec_finalize (GObject *object)
   g_ptr_array_unref (DVM_JOB_SPEC (object)->apps);
   g_clear_pointer (&DVM_JOB_SPEC (object)->pmix_info, g_variant_unref);
   g_clear_pointer (&DVM_JOB_SPEC (object)->env_edits, g_variant_unref);
+  g_free (DVM_JOB_SPEC (object)->stop_ranks);
   _dvm_record_finalize (object);
 }
 
@@ -304,6 +305,19 @@ gboolean
 _dvm_job_spec_get_index_argv (DvmJobSpec *self)
 {
   return self->index_argv;
+}
+
+void
+_dvm_job_spec_set_stop_ranks (DvmJobSpec *self, const char *ranks)
+{
+  g_free (self->stop_ranks);
+  self->stop_ranks = g_strdup (ranks);
+}
+
+const char *
+_dvm_job_spec_get_stop_ranks (DvmJobSpec *self)
+{
+  return self->stop_ranks;
 }
 
 /**

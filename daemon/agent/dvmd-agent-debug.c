@@ -16,7 +16,13 @@
 static gboolean
 waits (const DvmdLocalProc *proc)
 {
-  return proc->pid > 0 && !(proc->flags & DVMD_PROC_EXITED) && !proc->continued;
+  return proc->pid > 0 && !(proc->flags & DVMD_PROC_EXITED) && !proc->continued && !proc->spared;
+}
+
+gboolean
+dvmd_agent_is_to_wait (const DvmdAgentJob *job, const DvmdLocalProc *proc)
+{
+  return !job->went_on && !proc->continued && !proc->spared;
 }
 
 static void
@@ -31,10 +37,10 @@ void
 dvmd_agent_proc_waits (DvmdAgentJob *job, DvmdLocalProc *proc)
 {
   /* Only once, and one that comes after the job was let go on does not wait. */
-  if (job->went_on || proc->continued)
-    release (job, proc);
-  else
+  if (dvmd_agent_is_to_wait (job, proc))
     dvmd_local_proc_ready_for_debug (proc);
+  else
+    release (job, proc);
 }
 
 void

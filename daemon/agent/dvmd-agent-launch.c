@@ -16,6 +16,7 @@
 #include "dvmd-agent-pmix.h"
 #include "dvmd-agent-procs.h"
 #include "dvmd-agent-stage.h"
+#include "dvmd-id-set.h"
 
 /* How long the PMIx server may take to know a job. */
 #define REGISTER_LIMIT (30 * G_USEC_PER_SEC)
@@ -159,6 +160,24 @@ is_meant (DvmdAgentJob *job, guint32 rank, guint32 *n_before)
   return moved == NULL;
 }
 
+/* The library stops all ranks of a job that has the key: these are let go on when they say that they wait. */
+static gboolean
+spare_ranks (DvmdAgentJob *job, GError **error)
+{
+  g_autoptr (DvmdIdSet) ranks = NULL;
+
+  if (job->options.stop_ranks == NULL)
+    return TRUE;
+  ranks = dvmd_id_set_parse (job->options.stop_ranks, "stop-ranks", error);
+  for (guint i = 0; ranks != NULL && i < job->local->procs->len; i++)
+    {
+      DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
+
+      proc->spared = !dvmd_id_set_contains (ranks, proc->rank);
+    }
+  return ranks != NULL;
+}
+
 /* Only what runs here is expanded. */
 static gboolean
 read_map (DvmdAgentJob *job, guint32 n_procs, GVariant *map, GError **error)
@@ -209,8 +228,8 @@ dvmd_agent_job_new_from_message (DvmdAgent *self, GVariant *body, GError **error
   job->local = dvmd_local_job_new (id, nspace, dvmd_agent_get_parts (self)->queue, &dvmd_agent_local_funcs, job);
   job->run = dvmd_agent_run_new ();
   read_apps (job, apps);
-  if (!dvmd_fields_from_dict (dvmd_launch_fields, &job->options, options, error)
-      || !read_map (job, n_procs, map, error))
+  if (!dvmd_fields_from_dict (dvmd_launch_fields, &job->options, options, error) || !read_map (job, n_procs, map, error)
+      || !spare_ranks (job, error))
     {
       dvmd_agent_job_free (job);
       return NULL;

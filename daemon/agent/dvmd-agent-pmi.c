@@ -15,6 +15,7 @@
 
 #include "dvmd-agent-host.h"
 #include "dvmd-agent-pmi-calls.h"
+#include "dvmd-agent-ranks.h"
 #include "dvmd-fence.h"
 #include "dvmd-log.h"
 #include "dvmd-pmi-mapping.h"
@@ -36,7 +37,7 @@ initialized (guint32 rank, gpointer user_data)
 
   proc->flags &= ~DVMD_PROC_FINALIZED;
   dvmd_pmix_host_connected (DVMD_PMIX_HOST (job->agent), job->local->nspace, rank);
-  if (job->options.stop != DVM_STOP_IN_INIT || job->went_on || proc->continued)
+  if (job->options.stop != DVM_STOP_IN_INIT || !dvmd_agent_is_to_wait (job, proc))
     return TRUE;
   dvmd_pmix_host_ready_for_debug (DVMD_PMIX_HOST (job->agent), job->local->nspace, rank);
   return FALSE;

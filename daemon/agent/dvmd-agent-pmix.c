@@ -136,7 +136,10 @@ dvmd_agent_describe_job (DvmdAgentJob *job)
   description->alloc_id = g_strdup (job->options.alloc_id);
   description->info = job->options.pmix_info != NULL ? g_variant_ref (job->options.pmix_info) : NULL;
   description->may_restart = job->options.max_restarts > 0;
-  if (job->options.stop == DVM_STOP_IN_INIT)
+  /* Else the value that names the ranks is among those of the spawn. */
+  if (job->options.stop_ranks != NULL)
+    description->stop = DVMD_PMIX_STOP_NONE;
+  else if (job->options.stop == DVM_STOP_IN_INIT)
     description->stop = DVMD_PMIX_STOP_IN_INIT;
   else if (job->options.stop == DVM_STOP_IN_APP)
     description->stop = DVMD_PMIX_STOP_IN_APP;

@@ -556,7 +556,7 @@ start_proc (DvmdAgentJob *job, DvmdLocalProc *proc, int *exit_code, GError **err
 {
   DvmdAgentApp *app = g_ptr_array_index (job->apps, proc->app);
   DvmdSpawnRequest request = DVMD_SPAWN_REQUEST_INIT;
-  gboolean awaits_debugger = job->options.stop == DVM_STOP_ON_EXEC && !job->went_on;
+  gboolean awaits_debugger = job->options.stop == DVM_STOP_ON_EXEC && dvmd_agent_is_to_wait (job, proc);
   g_autoptr (DvmdVariables) environment = dvmd_agent_build_environment (job, proc, error);
   g_auto (GStrv) argv = dup_indexed_argv (job, proc);
   g_autofree cpu_set_t *cpus = NULL;

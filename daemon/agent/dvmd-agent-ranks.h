@@ -32,6 +32,8 @@ void dvmd_agent_give_up_restart (DvmdAgentJob *job, DvmdLocalProc *proc);
 void dvmd_agent_await_restart (DvmdLocalJob *local, DvmdLocalProc *proc, gpointer user_data);
 
 /* dvmd-agent-debug.c */
+/* The rank, of a job that stops, has not been let go on, nor is it one that is not to wait. */
+gboolean dvmd_agent_is_to_wait (const DvmdAgentJob *job, const DvmdLocalProc *proc);
 /* The rank waits for a debugger in a call of its PMIx library. */
 void dvmd_agent_proc_waits (DvmdAgentJob *job, DvmdLocalProc *proc);
 /*

@@ -33,6 +33,7 @@ typedef struct
   const char *nspace;
   gint32 status;
   gint32 exit_code;
+  const char *breakpoint; /* "": not known */
 } JobEvent;
 
 /* for_now: nobody who registers a handler later is told; floating */
@@ -52,6 +53,8 @@ describe_job_event (const JobEvent *self, gboolean for_now)
       g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_STATUS, g_variant_new ("(i)", self->status));
       g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_EXIT_CODE, g_variant_new_int32 (self->exit_code));
     }
+  if (self->breakpoint[0] != '\0')
+    g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_BREAKPOINT, g_variant_new_string (self->breakpoint));
   if (for_now)
     g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_DO_NOT_CACHE, g_variant_new_boolean (TRUE));
   return g_variant_builder_end (&details);
@@ -79,8 +82,8 @@ handle_job_event (gpointer service, guint source, GVariant *body)
   DvmdPmixProc spawner;
   JobEvent event;
 
-  g_variant_get (body, "(&sui&sii)", &spawner.nspace, &spawner.rank, &event.event, &event.nspace, &event.status,
-                 &event.exit_code);
+  g_variant_get (body, "(&sui&sii&s)", &spawner.nspace, &spawner.rank, &event.event, &event.nspace, &event.status,
+                 &event.exit_code, &event.breakpoint);
   if (!dvmd_agent_has_pmix (self))
     return;
   if (dvmd_agent_is_here (self, spawner.nspace, spawner.rank))

@@ -52,6 +52,7 @@ typedef struct
   int status;
   guint timer;
   gboolean continued;  /* it has waited for a debugger, or need not any more */
+  gboolean spared;     /* it is none of those that are to wait */
   gboolean comes_back; /* it has failed, and is to be started again */
   gboolean stays_away; /* it is not, whatever happens */
   guint32 n_before;    /* so often the rank was started on nodes that were lost, and on them again */

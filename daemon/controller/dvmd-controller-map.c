@@ -9,6 +9,8 @@
 #define G_LOG_DOMAIN "dvmd-controller"
 
 #include "dvmd-controller-map.h"
+#include "dvm-job-spec-private.h"
+#include "dvmd-id-set.h"
 #include "dvmd-input.h"
 #include "dvmd-services.h"
 
@@ -32,17 +34,36 @@ dvmd_controller_count_procs (gpointer user_data, DvmdJob *job, const DvmdPlaces 
   return dvmd_map_driver_count (get_mappers (user_data), job, places, &topologies, np);
 }
 
+/* Of a job without them all ranks wait, or none. */
+static gboolean
+check_stop_ranks (const char *text, guint n_ranks, GError **error)
+{
+  g_autoptr (DvmdIdSet) ranks = NULL;
+  guint wrong;
+
+  if (text == NULL)
+    return TRUE;
+  ranks = dvmd_id_set_parse (text, "stop-ranks", error);
+  if (ranks == NULL || !dvmd_id_set_next (ranks, n_ranks, &wrong))
+    return ranks != NULL;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               "Rank %u is to wait for a debugger, and is no rank of this job (0 to %u)", wrong, MAX (n_ranks, 1) - 1);
+  return FALSE;
+}
+
 /* How many ranks there are may be known only now. */
 static gboolean
-check_stdin (DvmdJob *job, GError **error)
+check_ranks (DvmdJob *job, GError **error)
 {
+  DvmJobSpec *spec = dvmd_job_get_spec (job);
   GArray *app_np = dvmd_job_get_app_np (job);
   guint n_ranks = 0;
   guint target;
 
   for (guint i = 0; i < app_np->len; i++)
     n_ranks += g_array_index (app_np, guint, i);
-  return dvmd_input_parse_target (dvm_job_spec_get_stdin_target (dvmd_job_get_spec (job)), n_ranks, &target, error);
+  return dvmd_input_parse_target (dvm_job_spec_get_stdin_target (spec), n_ranks, &target, error)
+         && check_stop_ranks (_dvm_job_spec_get_stop_ranks (spec), n_ranks, error);
 }
 
 DvmdMap *
@@ -51,7 +72,7 @@ dvmd_controller_map (gpointer user_data, DvmdJob *job, const DvmdPlaces *places,
   DvmdController *self = user_data;
   DvmdMapTopologies topologies;
 
-  if (!check_stdin (job, error))
+  if (!check_ranks (job, error))
     return NULL;
   topologies = dvmd_controller_get_map_topologies (self);
   return dvmd_map_driver_map_job (get_mappers (self), job, places, &topologies, error);

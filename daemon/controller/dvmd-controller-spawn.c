@@ -496,11 +496,13 @@ read_spec (gpointer data, GError **error)
   g_autoptr (GVariant) whole = NULL;
   g_autoptr (GVariant) info = NULL;
   g_autoptr (GVariant) edits = NULL;
+  g_autoptr (GVariant) stop_ranks = NULL;
   gboolean index_argv;
 
   g_variant_dict_init (&options, request->options);
   info = take_option (&options, DVMD_SPAWN_INFO, DVMD_SPAWN_INFO_TYPE);
   edits = take_option (&options, DVMD_SPAWN_EDITS, DVMD_SPAWN_EDITS_TYPE);
+  stop_ranks = take_option (&options, DVMD_SPAWN_STOP_RANKS, "s");
   index_argv = take_flag (&options, DVMD_SPAWN_INDEX_ARGV, FALSE);
   request->not_told = !take_flag (&options, DVMD_SPAWN_NOTIFY, TRUE);
   request->not_told_end = !take_flag (&options, DVMD_SPAWN_NOTIFY_END, TRUE);
@@ -511,6 +513,8 @@ read_spec (gpointer data, GError **error)
   _dvm_job_spec_set_pmix_info (request->spec, info);
   _dvm_job_spec_set_env_edits (request->spec, edits);
   _dvm_job_spec_set_index_argv (request->spec, index_argv);
+  if (stop_ranks != NULL && g_variant_get_size (stop_ranks) > 1)
+    _dvm_job_spec_set_stop_ranks (request->spec, g_variant_get_string (stop_ranks, NULL));
   return _dvm_job_spec_load_hosts (request->spec, "", error);
 }
 
@@ -612,6 +616,29 @@ wants_event (const Spawn *spawn, int event)
          || (!spawn->not_told && (!spawn->not_told_end || event != DVMD_PMIX_EVENT_JOB_END));
 }
 
+/* Where all ranks wait, as far as that was said before they did; "": it was not. */
+static const char *
+find_breakpoint (DvmdJob *job)
+{
+  GVariant *info = _dvm_job_spec_get_pmix_info (dvmd_job_get_spec (job));
+  DvmRuntimeOptions runtime;
+
+  _dvm_job_spec_get_runtime (dvmd_job_get_spec (job), &runtime);
+  if (runtime.stop == DVM_STOP_IN_INIT)
+    return "pmix-init";
+  for (gsize i = 0; runtime.stop == DVM_STOP_IN_APP && info != NULL && i < g_variant_n_children (info); i++)
+    {
+      g_autoptr (GVariant) packed = NULL;
+      const char *key;
+      guint32 app;
+
+      g_variant_get_child (info, i, "(u&s@ay)", &app, &key, &packed);
+      if (app == G_MAXUINT32 && g_str_equal (key, DVMD_PMIX_KEY_BREAKPOINT) && dvmd_pmix_text_get (packed) != NULL)
+        return dvmd_pmix_text_get (packed);
+    }
+  return "";
+}
+
 /* spawn (nullable): no process and no tool has wanted the job */
 static void
 tell_agent (Spawns *self, guint agent, const Spawn *spawn, DvmdJob *job, int event)
@@ -620,11 +647,11 @@ tell_agent (Spawns *self, guint agent, const Spawn *spawn, DvmdJob *job, int eve
   gboolean has_spawner = spawn != NULL && spawn->call->agent == agent;
   guint32 rank = has_spawner && wants_event (spawn, event) ? spawn->call->rank : DVMD_PMIX_RANK_UNDEF;
 
-  dvmd_controller_send (self->controller, agent, DVMD_MSG_JOB_EVENT,
-                        g_variant_new ("(suisii)", has_spawner ? spawn->call->nspace : "", rank, event,
-                                       dvm_job_get_nspace (record),
-                                       event == DVMD_PMIX_EVENT_JOB_END ? find_term_status (job) : DVMD_PMIX_SUCCESS,
-                                       dvm_job_get_exit_code (record)));
+  dvmd_controller_send (
+      self->controller, agent, DVMD_MSG_JOB_EVENT,
+      g_variant_new ("(suisiis)", has_spawner ? spawn->call->nspace : "", rank, event, dvm_job_get_nspace (record),
+                     event == DVMD_PMIX_EVENT_JOB_END ? find_term_status (job) : DVMD_PMIX_SUCCESS,
+                     dvm_job_get_exit_code (record), event == DVMD_PMIX_READY_FOR_DEBUG ? find_breakpoint (job) : ""));
 }
 
 /* Debuggers and monitors that are beside it, and may have nothing more to do. */

@@ -94,6 +94,7 @@ describe_options (const DvmdLaunchMessage *self)
   options.pty_rows = options.pty ? dvm_job_spec_get_pty_rows (spec) : 0;
   options.pty_columns = options.pty ? dvm_job_spec_get_pty_columns (spec) : 0;
   options.stop = (guint32)runtime.stop;
+  options.stop_ranks = (char *)_dvm_job_spec_get_stop_ranks (spec);
   options.max_restarts = runtime.max_restarts;
   options.status_is_no_failure = runtime.max_restarts > 0 && !runtime.error_nonzero_status;
   options.session_dir_apps = there;

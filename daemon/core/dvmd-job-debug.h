@@ -8,7 +8,10 @@
 
 G_BEGIN_DECLS
 
-/* The stop of a job for a debugger: all of its ranks wait that have not ended, later the last of them goes on. */
+/*
+ * The stop of a job for a debugger: all of its ranks wait that are to and have not ended, later the last of them goes
+ * on.
+ */
 
 typedef enum
 {
@@ -21,6 +24,8 @@ typedef enum
 gboolean dvmd_job_debug_holds (DvmdJob *job);
 /* A rank has another state. */
 void dvmd_job_debug_count (DvmdJob *job, DvmProcState old_state, DvmProcState new_state);
+/* It has ended. */
+void dvmd_job_debug_ended (DvmdJob *job, guint rank);
 /* The result tells each piece of news once. n_ended: how many ranks have ended */
 DvmdDebugNews dvmd_job_debug_check (DvmdJob *job, guint n_ended);
 /* The job need not wait for a debugger. FALSE: it did not */

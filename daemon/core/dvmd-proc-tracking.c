@@ -122,14 +122,16 @@ publish_counts (DvmdJob *job)
 
 /* A process that is over, in whatever way, counts once. */
 static void
-count_end (DvmdJob *job, DvmdProcRow *row)
+count_end (DvmdJob *job, guint rank)
 {
+  DvmdProcRow *row = dvmd_proc_table_row (job->procs, rank);
   Counts *counts = counts_of (job);
 
   if (row->flags & DVMD_PROC_ENDED)
     return;
   row->flags |= DVMD_PROC_ENDED;
   counts->n_ended++;
+  dvmd_job_debug_ended (job, rank);
   publish_counts (job);
   if (counts->n_ended == job->procs->n_rows)
     dvmd_core_post (job, DVMD_JOB_ALL_TERMINATED);
@@ -171,11 +173,23 @@ go_on (DvmdJob *job)
   dvmd_job_hold_ranks (job);
 }
 
+/* A debugger is told that the processes of its job are there when all are: the job does not run yet, which would tell.
+ */
+static gboolean
+is_far_enough (DvmdJob *job)
+{
+  return !dvmd_job_stops (job)
+         || (dvmd_job_is_launched (job) && dvmd_job_answers_count (job, DVMD_ANSWER_LAUNCHED) == 0);
+}
+
+/* Those that are to wait may do so while others are being started. */
 static void
 check_waiting (DvmdJob *job)
 {
-  DvmdDebugNews news = dvmd_job_debug_check (job, counts_of (job)->n_ended);
+  DvmdDebugNews news = DVMD_DEBUG_NOTHING;
 
+  if (is_far_enough (job))
+    news = dvmd_job_debug_check (job, counts_of (job)->n_ended);
   if (news == DVMD_DEBUG_READY)
     dvmd_core_post (job, DVMD_JOB_ALL_READY_FOR_DEBUG);
   else if (news == DVMD_DEBUG_OVER)
@@ -242,7 +256,7 @@ not_started (DvmdJob *job, guint rank, int exit_code, const char *reason)
   row->exit_code = exit_code;
   set_proc_state (job, rank, DVM_PROC_STATE_FAILED_TO_START, why->text);
   proc_failed (job, rank, DVM_PROC_STATE_FAILED_TO_START, exit_code, 0, why);
-  count_end (job, row);
+  count_end (job, rank);
 }
 
 void
@@ -305,21 +319,13 @@ dvmd_core_proc_relaunched (DvmdCore *self, DvmdJob *job, guint rank, int pid, in
   set_proc_state (job, rank, DVM_PROC_STATE_RUNNING, NULL);
 }
 
-/* A debugger is told that the processes of its job are there when all are: the job does not run yet, which would tell.
- */
-static gboolean
-is_far_enough (DvmdJob *job)
-{
-  return !dvmd_job_stops (job)
-         || (dvmd_job_is_launched (job) && dvmd_job_answers_count (job, DVMD_ANSWER_LAUNCHED) == 0);
-}
-
 /* An agent has tried all of its processes, or never will. */
 static void
 agent_has_tried (DvmdJob *job)
 {
   if (!have_all_ended (job) && is_far_enough (job))
     dvmd_core_post (job, DVMD_JOB_LOCAL_LAUNCHED);
+  check_waiting (job);
   if (all_tried (job) && !dvmd_job_debug_holds (job) && !have_all_ended (job))
     dvmd_core_post (job, DVMD_JOB_ALL_RUNNING);
   dvmd_job_hold_ranks (job);
@@ -479,7 +485,7 @@ dvmd_core_proc_state (DvmdCore *self, DvmdJob *job, guint rank, DvmProcState sta
       set_proc_state (job, rank, state, NULL);
       note_unregistered_end (job, rank, row);
     }
-  count_end (job, row);
+  count_end (job, rank);
   check_waiting (job);
 }
 
@@ -659,7 +665,7 @@ dvmd_core_lose_procs (DvmdJob *job, DvmdNode *node, const DvmReason *reason)
     }
   lose_launch (job, node);
   for (guint i = 0; i < ranks->len; i++)
-    count_end (job, dvmd_proc_table_row (job->procs, g_array_index (ranks, DvmdMapRank, i).rank));
+    count_end (job, g_array_index (ranks, DvmdMapRank, i).rank);
   check_waiting (job);
 }
 

@@ -14,6 +14,8 @@
 #include <string.h>
 
 #include "dvm.h"
+#include "dvmd-id-set.h"
+#include "dvmd-map.h"
 #include "dvmd-pmix-numbers.h"
 
 const char *
@@ -94,6 +96,76 @@ dvmd_pmix_read_list (const pmix_info_t *info, gboolean keep_empty, GPtrArray *li
     return FALSE;
   add_parts (text, keep_empty, list);
   return TRUE;
+}
+
+/* (nullable): the ranks of processes of an array; NULL: it has something else, or a process of another job */
+static GArray *
+list_ranks (const pmix_data_array_t *array)
+{
+  g_autoptr (GArray) ranks = g_array_new (FALSE, FALSE, sizeof (pmix_rank_t));
+  const pmix_proc_t *procs = array->array;
+
+  if (array->array == NULL || array->size == 0 || array->size > DVMD_MAP_MAX_PROCS)
+    return NULL;
+  if (array->type == PMIX_PROC_RANK)
+    g_array_append_vals (ranks, array->array, (guint)array->size);
+  else if (array->type != PMIX_PROC)
+    return NULL;
+  for (gsize i = 0; array->type == PMIX_PROC && i < array->size; i++)
+    {
+      if (procs[i].nspace[0] != '\0')
+        return NULL;
+      g_array_append_val (ranks, procs[i].rank);
+    }
+  return g_steal_pointer (&ranks);
+}
+
+/* (nullable): "0,3-4"; "" for all; NULL: one of them is none */
+static char *
+show_ranks (GArray *ranks)
+{
+  g_autoptr (GArray) ranges = g_array_new (FALSE, FALSE, sizeof (DvmdIdRange));
+  g_autoptr (DvmdIdSet) set = NULL;
+  gboolean all = FALSE;
+
+  for (guint i = 0; i < ranks->len; i++)
+    {
+      pmix_rank_t rank = g_array_index (ranks, pmix_rank_t, i);
+      DvmdIdRange range = { rank, rank };
+
+      if (rank > PMIX_RANK_VALID && rank != PMIX_RANK_WILDCARD)
+        return NULL;
+      all |= rank == PMIX_RANK_WILDCARD;
+      g_array_append_val (ranges, range);
+    }
+  if (all)
+    return g_strdup ("");
+  set = dvmd_id_set_new_from_ranges (ranges);
+  return dvmd_id_set_format (set);
+}
+
+char *
+dvmd_pmix_read_ranks (const pmix_info_t *info, GError **error)
+{
+  const pmix_value_t *value = &info->value;
+  g_autoptr (GArray) ranks = NULL;
+  char *text;
+
+  if (value->type == PMIX_PROC_RANK)
+    {
+      ranks = g_array_new (FALSE, FALSE, sizeof (pmix_rank_t));
+      g_array_append_val (ranks, value->data.rank);
+    }
+  else if (value->type == PMIX_DATA_ARRAY && value->data.darray != NULL)
+    ranks = list_ranks (value->data.darray);
+  text = ranks != NULL ? show_ranks (ranks) : NULL;
+  if (text == NULL)
+    g_set_error (
+        error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+        "%s names no ranks: right is a rank, PMIX_RANK_WILDCARD, or an array of ranks or of processes without a "
+        "namespace",
+        info->key);
+  return text;
 }
 
 GVariant *

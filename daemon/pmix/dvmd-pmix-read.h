@@ -17,6 +17,12 @@ const char *dvmd_pmix_read_text (const pmix_info_t *info, GError **error);
 gboolean dvmd_pmix_read_number (const pmix_info_t *info, guint32 *number, GError **error);
 /* Adds the parts of "a, b" to list. keep_empty: parts without text mean something. */
 gboolean dvmd_pmix_read_list (const pmix_info_t *info, gboolean keep_empty, GPtrArray *list, GError **error);
+/*
+ * Ranks of a job that there is not yet: a rank, or an array of ranks or of processes without a namespace.
+ *
+ * Returns: (transfer full) (nullable): "0,3-4"; "" for all
+ */
+char *dvmd_pmix_read_ranks (const pmix_info_t *info, GError **error);
 
 /*
  * Values of any type travel between servers in the library's own form.

@@ -1,8 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Clients and tools that want a job: PMIx's words made those of SubmitApps on the bus, and the name of the job taken
- * back when it runs.
+ * Clients and tools that want a job: PMIx's words made those of SubmitApps on the bus.
  */
 
 #include "config.h"
@@ -14,7 +13,6 @@
 #include "dvm.h"
 #include "dvmd-id-set.h"
 #include "dvmd-map.h"
-#include "dvmd-pmix-calls.h"
 #include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-read.h"
 #include "dvmd-pmix-spawn-keys.h"
@@ -23,9 +21,6 @@
 
 /* Every node is sent it. */
 #define MAX_INFO (256 * 1024)
-
-/* The library counts its handlers from 0. */
-#define NO_HANDLER (G_MAXSIZE - 1)
 
 typedef struct
 {
@@ -160,20 +155,6 @@ refuse (const pmix_info_t *info, GError **error)
 {
   g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "Jobs cannot be asked for by %s here", info->key);
   return FALSE;
-}
-
-/* A stop is for all ranks of the job. */
-static gboolean
-take_stop (Reader *self, const pmix_info_t *info, const DvmdPmixSpawnKey *key, GError **error)
-{
-  if (info->value.type == PMIX_PROC_RANK && info->value.data.rank != PMIX_RANK_WILDCARD)
-    return refuse (info, error);
-  if (info->value.type != PMIX_PROC_RANK && info->value.type != PMIX_BOOL)
-    return refuse (info, error);
-  if (info->value.type == PMIX_BOOL && !info->value.data.flag)
-    return TRUE;
-  g_string_append_printf (self->runtime, "%s%s", self->runtime->len > 0 ? "," : "", key->extra);
-  return TRUE;
 }
 
 /* All models but that of no PMIx are served in one way. */
@@ -597,6 +578,21 @@ take_debug_target (Reader *self, const pmix_info_t *info, GError **error)
   return tell_processes (self, G_MAXUINT32, info, error);
 }
 
+/* Ranks read whom it means, if not all: a program that stops where it likes has to. */
+static gboolean
+take_stop (Reader *self, const pmix_info_t *info, const DvmdPmixSpawnKey *key, GError **error)
+{
+  g_autofree char *ranks = NULL;
+
+  if (info->value.type == PMIX_BOOL && !info->value.data.flag)
+    return TRUE;
+  ranks = info->value.type == PMIX_BOOL ? g_strdup ("") : dvmd_pmix_read_ranks (info, error);
+  if (ranks == NULL || !insert (self->options, info, DVMD_SPAWN_STOP_RANKS, g_variant_new_string (ranks), error))
+    return FALSE;
+  g_string_append_printf (self->runtime, "%s%s", self->runtime->len > 0 ? "," : "", key->extra);
+  return ranks[0] == '\0' || tell_processes (self, G_MAXUINT32, info, error);
+}
+
 static gboolean
 take_daemons (Reader *self, const pmix_info_t *info)
 {
@@ -903,93 +899,4 @@ dvmd_pmix_read_spawn (const pmix_info_t *info, gsize n_info, const pmix_app_t *a
   if (reader.n_edit_rows > 0)
     g_variant_dict_insert_value (&options, DVMD_SPAWN_EDITS, g_variant_builder_end (reader.edit_rows));
   return g_variant_ref_sink (g_variant_new ("(aa{sv}@a{sv})", rows, g_variant_dict_end (&options)));
-}
-
-/* ---- on the main context ---- */
-
-typedef struct
-{
-  pmix_spawn_cbfunc_t callback;
-  void *callback_data;
-  int status;
-  pmix_nspace_t nspace;
-} Answer;
-
-static void
-hand_over (pmix_status_t status, void *data)
-{
-  Answer *answer = data;
-
-  answer->callback (answer->status, answer->nspace, answer->callback_data);
-  g_free (answer);
-}
-
-/*
- * Where it is called back the library notes who gets output, in a table that its own thread reads: it is to be there.
- * The removal of a handler that there is not is what it does there and then tells.
- */
-static void
-answer_spawn (const DvmdPmixCall *call, int status, GVariant *words)
-{
-  Answer *answer = g_new0 (Answer, 1);
-  const char *nspace = NULL;
-
-  if (words != NULL)
-    g_variant_get (words, "(&s)", &nspace);
-  answer->callback = call->callback.spawn;
-  answer->callback_data = call->callback_data;
-  answer->status = status;
-  PMIX_LOAD_NSPACE (answer->nspace, nspace);
-  if (!call->gets_output || PMIx_Deregister_event_handler (NO_HANDLER, hand_over, answer) != PMIX_SUCCESS)
-    hand_over (PMIX_SUCCESS, answer);
-}
-
-/* A tool wants what it does not refuse, a process what it asks for. */
-static guint
-find_streams (gboolean is_tool, const DvmdPmixAttributes *attributes)
-{
-  guint unasked = is_tool ? (DVMD_PMIX_STDOUT | DVMD_PMIX_STDERR) & ~attributes->withhold : 0;
-
-  return attributes->forward | unasked;
-}
-
-/* Of a job of a tool the first rank reads what the tool writes, unless it says otherwise. (transfer full) */
-static GVariant *
-give_input (GVariant *options, const pmix_info_t *info, gsize n_info)
-{
-  g_auto (GVariantDict) dict = G_VARIANT_DICT_INIT (options);
-
-  for (gsize i = 0; i < n_info; i++)
-    if (PMIX_CHECK_KEY (&info[i], PMIX_FWD_STDIN))
-      return g_variant_ref (options);
-  if (!g_variant_dict_contains (&dict, "stdin"))
-    g_variant_dict_insert (&dict, "stdin", "s", "0");
-  return g_variant_ref_sink (g_variant_dict_end (&dict));
-}
-
-void
-dvmd_pmix_server_spawn (DvmdPmixServer *self, const pmix_proc_t *proc, const pmix_info_t *info, gsize n_info,
-                        const pmix_app_t *apps, gsize n_apps, pmix_spawn_cbfunc_t callback, void *callback_data)
-{
-  DvmdPmixCall call = { .answer = answer_spawn, .callback.spawn = callback, .callback_data = callback_data };
-  gboolean is_tool = !dvmd_pmix_server_has_job (self, proc->nspace);
-  g_autoptr (GVariant) job = NULL;
-  g_autoptr (GError) error = NULL;
-  DvmdPmixAttributes attributes;
-  GVariant *request = NULL;
-
-  if (dvmd_pmix_server_refuse_stranger (self, proc, &call))
-    return;
-  job = dvmd_pmix_read_spawn (info, n_info, apps, n_apps, &attributes, &error);
-  call.gets_output = job == NULL || attributes.forward != 0 || is_tool;
-  if (job != NULL)
-    {
-      g_autoptr (GVariant) rows = g_variant_get_child_value (job, 0);
-      g_autoptr (GVariant) said = g_variant_get_child_value (job, 1);
-      g_autoptr (GVariant) options = is_tool ? give_input (said, info, n_info) : g_variant_ref (said);
-
-      request = g_variant_new ("(@aa{sv}@a{sv}uu)", rows, options, attributes.timeout,
-                               find_streams (is_tool, &attributes));
-    }
-  dvmd_pmix_server_call (self, &call, DVMD_CALL_SPAWN, proc, request, error);
 }

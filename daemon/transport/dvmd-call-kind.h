@@ -58,6 +58,9 @@ G_BEGIN_DECLS
 #define DVMD_SPAWN_EDITS      "env-edits"
 #define DVMD_SPAWN_EDITS_TYPE "a(uuayy)"
 
+/* s: the ranks that wait for a debugger, "0,3-4"; "" for all. */
+#define DVMD_SPAWN_STOP_RANKS "stop-ranks"
+
 /* b: argv[0] of each process has its rank behind it, with a hyphen. */
 #define DVMD_SPAWN_INDEX_ARGV "index-argv"
 

@@ -18,6 +18,7 @@ const DvmdField dvmd_launch_fields[] = {
   FIELD ("pty-rows", "u", pty_rows),
   FIELD ("pty-columns", "u", pty_columns),
   FIELD ("stop", "u", stop),
+  FIELD (DVMD_SPAWN_STOP_RANKS, "s", stop_ranks),
   FIELD ("max-restarts", "u", max_restarts),
   FIELD ("moved", DVMD_LAUNCH_MOVED_TYPE, moved),
   FIELD ("status-is-no-failure", "b", status_is_no_failure),

@@ -20,7 +20,8 @@ typedef struct
   gboolean pty;
   guint32 pty_rows;
   guint32 pty_columns;
-  guint32 stop;                  /* DvmStop: where the ranks wait for a debugger */
+  guint32 stop;                  /* DvmStop: where ranks wait for a debugger */
+  char *stop_ranks;              /* (nullable): "0,3-4", those of them; NULL: all */
   guint32 max_restarts;          /* of each process that fails */
   GVariant *moved;               /* (nullable): a(uu): these ranks alone are started, each so often before */
   gboolean status_is_no_failure; /* one that ends with a status other than zero has not failed */

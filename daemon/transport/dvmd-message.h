@@ -83,7 +83,7 @@ typedef enum
   DVMD_MSG_WARN = 98,         /* (job, µs): its ranks on this node are killed then */
   DVMD_MSG_ALLOC_WARNING = 101, /* (nspace, rank, ids as in SIZE_EVENT, s): its allocation is over soon */
   DVMD_MSG_JOB_EVENT =
-      113,              /* (nspace of its spawner, or "", rank, PMIx event, nspace, status, exit code): to all tools */
+      113, /* (nspace of its spawner, or "", rank, PMIx event, nspace, status, exit code, breakpoint): to all tools */
   DVMD_MSG_EVENT = 130, /* (PMIx event, nspace of its source or "", rank, [(nspace, rank)], to all tools, details) */
   DVMD_MSG_PULLED_OUTPUT = 117, /* (PMIx server of the node, nspace, rank, stream, bytes): OUTPUT_TAKEN follows */
   DVMD_MSG_CONNECTED = 123,     /* (token, status) */

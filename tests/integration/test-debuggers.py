@@ -12,7 +12,7 @@ ALLOC = os.environ.get('DVM_TEST_PMIX_ALLOC', '')
 CLIENT = os.environ.get('DVM_TEST_PMIX_CLIENT', '')
 EVENTS = os.environ.get('DVM_TEST_PMIX_EVENTS', '')
 CLI = os.path.join(os.environ['DVM_TEST_BUILD'], 'cli', 'dvm-cli')
-BAD_PARAM, NO_PERMISSIONS, NOT_SUPPORTED = -27, -23, -47
+BAD_PARAM, NO_PERMISSIONS, NOT_SUPPORTED, FAILED_TO_MAP = -27, -23, -47, -179
 RUNNING, READY = 14, 19
 RELEASE, GLOBAL = '-3', '5'
 STOPS = (('pmix.dbg.init', [CLIENT, 'data']), ('pmix.dbg.notify', [CLIENT, 'stop']), ('pmix.dbg.exec', ['true']))
@@ -96,10 +96,11 @@ class Debuggers(dvmtest.Case):
         dvm = self.start()
         for stop, argv in STOPS:
             daemon = [ALLOC, 'jobs', 'debugged', 'rank', '0', 'let-go', '@@', 'all', 'ended', '@@']
-            lines = self.tool(dvm, 'jobs', 'watch', 'spawn', 'np=5', 'map=node', 'out=1', f'info={stop}:true', '--', *argv, ';', 'ready', '@@',
+            lines = self.tool(dvm, 'jobs', 'watch', 'spawn', 'np=5', 'map=node', 'out=1', 'info=pmix.brkpnt:mark', f'info={stop}:true', '--', *argv, ';', 'ready', '@@',
                               'spawn', 'np=0', 'out=1', 'debug=@@', 'daemons-per-node=1', '--', *daemon, ';', 'ended', '@@')
             target, daemons = self.nspaces(lines)
             self.assertEqual([line for line in lines if ' ready ' in line], [f'0 ready {target}'])
+            self.assertEqual([line for line in lines if ' at ' in line], {'pmix.dbg.init': ['0 at pmix-init'], 'pmix.dbg.notify': ['0 at mark']}.get(stop, []))
             self.assertEqual([line for line in lines if 'let-go' in line], ['0 let-go 0'], stop)
             self.assertEqual(sorted(line for line in lines if f' ended {target} ' in line),
                              sorted([f'0 ended {target} status=0 exit=0'] * 2 + [f'{rank} ended {target} status=0 exit=0' for rank in (1, 2)]), stop)
@@ -140,6 +141,24 @@ class Debuggers(dvmtest.Case):
             self.assertEqual((job.state, job.procs()[0][6]), (READY, 9), stop)
             self.tool(dvm, 'let-go', f'{job.nspace}.0', node='node1')
             self.assertEqual(job.wait()['state'], NOTIFIED, stop)
+
+    def test_stop_of_some(self):
+        """The ranks that are named wait alone, with what the program is told, and the job runs when the last of them does."""
+        dvm = self.start()
+        for stop, argv in STOPS:
+            for ranks in ([1], [1, 2]):
+                words = f'stop={stop}:' + '+'.join(map(str, ranks))
+                lines = self.tool(dvm, 'spawn', 'np=5', 'map=node', words, '--', *argv, ';', 'watch', 'ready', '@@')
+                job = dvm.job(int(self.nspaces(lines)[0].split('@')[1]))
+                self.assertEqual([row[0] for row in job.procs() if row[6] == 9], ranks, words)
+                for rank in ranks:
+                    self.assertEqual(job.state, READY, words)
+                    self.tool(dvm, 'let-go', f'{job.nspace}.{rank}')
+                self.assertEqual(job.wait()['state'], NOTIFIED, words)
+                states = job.job_trace()
+                self.assertEqual(states[states.index(READY):][:2], [READY, RUNNING], words)
+        lines = self.tool(dvm, 'spawn', 'np=5', 'stop=pmix.dbg.init:5', '--', 'true', ';')
+        self.assertEqual(lines, [f'0 spawn {FAILED_TO_MAP} nspace='])
 
     def test_continued(self):
         """A daemon lets the processes of its node go on by itself, as one does that traces them."""

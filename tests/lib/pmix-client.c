@@ -322,18 +322,34 @@ do_survive (void)
   return 0;
 }
 
-/* Waits for a debugger at a place of its own, as the job's stop-in-app says. */
+/* Of all ranks, one, or some. */
+static bool
+is_told_to_stop (void)
+{
+  pmix_value_t *value = NULL;
+  pmix_proc_t job = self;
+  bool told;
+
+  job.rank = PMIX_RANK_WILDCARD;
+  if (PMIx_Get (&job, PMIX_DEBUG_STOP_IN_APP, NULL, 0, &value) != PMIX_SUCCESS)
+    return false;
+  if (value->type == PMIX_DATA_ARRAY)
+    told = value->data.darray->type == PMIX_PROC_RANK && value->data.darray->size > 0;
+  else
+    told = value->type == PMIX_PROC_RANK || (value->type == PMIX_BOOL && value->data.flag);
+  PMIX_VALUE_RELEASE (value);
+  return told;
+}
+
+/* Waits for a debugger at a place of its own, as the job's stop-in-app says, whoever is meant. */
 static int
 do_stop (void)
 {
   pmix_status_t code = PMIX_DEBUGGER_RELEASE;
   pmix_info_t info[2];
   bool yes = true;
-  char *told = get (PMIX_DEBUG_STOP_IN_APP, PMIX_RANK_WILDCARD);
-  int is_told = strcmp (told, "true") == 0;
 
-  free (told);
-  if (!is_told || PMIx_Register_event_handler (&code, 1, NULL, 0, on_event, NULL, NULL) < 0)
+  if (!is_told_to_stop () || PMIx_Register_event_handler (&code, 1, NULL, 0, on_event, NULL, NULL) < 0)
     return 61;
   PMIX_INFO_LOAD (&info[0], PMIX_EVENT_NON_DEFAULT, &yes, PMIX_BOOL);
   PMIX_INFO_LOAD (&info[1], PMIX_BREAKPOINT, "after-init", PMIX_STRING);

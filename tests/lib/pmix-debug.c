@@ -29,12 +29,17 @@ on_ready (size_t number, pmix_status_t code, const pmix_proc_t *source, pmix_inf
           pmix_info_t *results, size_t n_results, pmix_event_notification_cbfunc_fn_t callback, void *data)
 {
   const char *nspace = "";
+  const char *point = NULL;
 
   for (size_t i = 0; i < n_info; i++)
     if (strcmp (info[i].key, PMIX_NSPACE) == 0)
       nspace = info[i].value.data.string;
+    else if (strcmp (info[i].key, PMIX_BREAKPOINT) == 0)
+      point = info[i].value.data.string;
   flockfile (stdout);
   printf ("%u ready %s\n", self->rank, nspace);
+  if (point != NULL)
+    printf ("%u at %s\n", self->rank, point);
   fflush (stdout);
   funlockfile (stdout);
   pthread_mutex_lock (&lock);

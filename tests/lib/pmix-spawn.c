@@ -178,6 +178,26 @@ add_debugged (Spawn *spawn, const char *text)
   add_flag (spawn, PMIX_DEBUGGER_DAEMONS);
 }
 
+/* KEY:RANK of a stop for a debugger, or several of them with + between */
+static void
+add_stop (Spawn *spawn, const char *text)
+{
+  pmix_data_array_t array = { .type = PMIX_PROC_RANK };
+  pmix_rank_t ranks[8];
+  char key[PMIX_MAX_KEYLEN + 1];
+  const char *word = strchr (text, ':');
+
+  snprintf (key, sizeof key, "%.*s", (int)(word - text), text);
+  array.array = ranks;
+  for (; word != NULL && array.size < 8; word = strchr (word, '+'))
+    ranks[array.size++] = (pmix_rank_t)strtoul (++word, NULL, 10);
+  if (array.size == 1)
+    PMIX_INFO_LOAD (&spawn->info[spawn->n_info], key, &ranks[0], PMIX_PROC_RANK);
+  else
+    PMIX_INFO_LOAD (&spawn->info[spawn->n_info], key, &array, PMIX_DATA_ARRAY);
+  spawn->n_info++;
+}
+
 static void
 add (Spawn *spawn, const char *pair, const char *id)
 {
@@ -214,6 +234,8 @@ add (Spawn *spawn, const char *pair, const char *id)
     add_count (spawn, PMIX_DEBUG_DAEMONS_PER_PROC, value);
   else if (strcmp (name, "daemons-per-node") == 0)
     add_count (spawn, PMIX_DEBUG_DAEMONS_PER_NODE, value);
+  else if (strcmp (name, "stop") == 0)
+    add_stop (spawn, value);
   else if (strcmp (name, "cwd") == 0)
     add_text (spawn, PMIX_WDIR, value);
   else if (strcmp (name, "env") == 0)

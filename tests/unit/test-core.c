@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include "core-world.h"
+#include "dvm-job-spec-private.h"
 #include "dvmd-core.h"
 #include "dvmd-job-machine.h"
 
@@ -206,6 +207,35 @@ test_debug_ends (void)
   all_in_state (&world, never, DVM_PROC_STATE_TERMINATED);
   all_gone (&world, never);
   assert_state (never, DVM_JOB_STATE_NOTIFIED);
+}
+
+/* Single ranks are awaited alone, and one that has ended before is not. */
+static void
+test_debug_some (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *job;
+
+  world_init (&world, 1, 8, FALSE);
+  bring_up (&world);
+  job = submit_stopping (&world, 4);
+  _dvm_job_spec_set_stop_ranks (dvmd_job_get_spec (job), "1-2");
+  launch_all (&world, job);
+  end_proc (&world, job, 3, DVM_PROC_STATE_TERMINATED, 0, 0);
+  end_proc (&world, job, 1, DVM_PROC_STATE_READY_FOR_DEBUG, 0, 0);
+  assert_state (job, DVM_JOB_STATE_LOCAL_LAUNCH_COMPLETE);
+  end_proc (&world, job, 2, DVM_PROC_STATE_READY_FOR_DEBUG, 0, 0);
+  assert_state (job, DVM_JOB_STATE_READY_FOR_DEBUG);
+  end_proc (&world, job, 0, DVM_PROC_STATE_TERMINATED, 0, 0);
+  end_proc (&world, job, 1, DVM_PROC_STATE_RUNNING, 0, 0);
+  assert_state (job, DVM_JOB_STATE_READY_FOR_DEBUG);
+  end_proc (&world, job, 2, DVM_PROC_STATE_RUNNING, 0, 0);
+  assert_state (job, DVM_JOB_STATE_RUNNING);
+  job = submit_stopping (&world, 2);
+  _dvm_job_spec_set_stop_ranks (dvmd_job_get_spec (job), "0");
+  launch_all (&world, job);
+  end_proc (&world, job, 0, DVM_PROC_STATE_TERMINATED, 0, 0);
+  assert_state (job, DVM_JOB_STATE_RUNNING);
 }
 
 /* Let go on before it waits: it never does. */
@@ -853,6 +883,7 @@ main (int argc, char **argv)
   g_test_add_func ("/core/L9-debug/ready", test_ready_for_debug);
   g_test_add_func ("/core/L9-debug/ends", test_debug_ends);
   g_test_add_func ("/core/L9-debug/early", test_debug_early);
+  g_test_add_func ("/core/L9-debug/some", test_debug_some);
   g_test_add_func ("/core/R5-history", test_history);
   g_test_add_func ("/core/L12-shutdown", test_shutdown);
   g_test_add_func ("/core/L12-L13-forced-exit", test_forced_exit);

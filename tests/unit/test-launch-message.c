@@ -114,6 +114,7 @@ test_options (void)
     .pty_rows = 24,
     .pty_columns = 80,
     .stop = 2,
+    .stop_ranks = (char *)"0,3-4",
     .max_restarts = 6,
     .status_is_no_failure = TRUE,
     .preloaded_apps = list,
@@ -132,7 +133,7 @@ test_options (void)
   g_autoptr (GVariant) again = NULL;
   g_autoptr (GError) error = NULL;
 
-  g_assert_cmpuint (g_variant_n_children (dict), ==, 16);
+  g_assert_cmpuint (g_variant_n_children (dict), ==, 17);
   g_assert_true (dvmd_fields_from_dict (dvmd_launch_fields, &read, dict, &error));
   g_assert_no_error (error);
   again = g_variant_ref_sink (dvmd_fields_to_dict (dvmd_launch_fields, &read));

@@ -88,6 +88,7 @@ read_spec_told (Request *self, const char *told)
   /* The controller takes it out, too. */
   info = g_variant_dict_lookup_value (&dict, DVMD_SPAWN_INFO, NULL);
   g_variant_dict_remove (&dict, DVMD_SPAWN_INFO);
+  g_variant_dict_remove (&dict, DVMD_SPAWN_STOP_RANKS);
   options = g_variant_ref_sink (g_variant_dict_end (&dict));
   spec = dvm_job_spec_new_from_variant (apps, options, &error);
   g_assert_no_error (error);
@@ -530,6 +531,69 @@ test_words (Request *self, gconstpointer data)
   g_assert_cmpstr (dvm_job_spec_get_personality (spec), ==, "plain");
 }
 
+static char *
+read_stop_ranks (Request *self)
+{
+  g_autoptr (GError) error = NULL;
+  DvmdPmixAttributes attributes;
+  g_autoptr (GVariant) whole = read_request (self, &attributes, &error);
+  g_autoptr (GVariant) options = NULL;
+  g_autoptr (GVariant) info = NULL;
+  char *ranks = NULL;
+
+  g_assert_no_error (error);
+  options = g_variant_get_child_value (whole, 1);
+  g_assert_true (g_variant_lookup (options, DVMD_SPAWN_STOP_RANKS, "s", &ranks));
+  info = g_variant_lookup_value (options, DVMD_SPAWN_INFO, NULL);
+  /* Programs that stop where they like are told whom it means. */
+  g_assert_true ((info != NULL) == (ranks[0] != '\0'));
+  return ranks;
+}
+
+static void
+add_array (DvmdPmixInfo *info, pmix_data_type_t type, void *items, gsize n)
+{
+  pmix_data_array_t array = { .type = type, .size = n, .array = items };
+
+  dvmd_pmix_info_add (info, PMIX_DEBUG_STOP_IN_APP, &array, PMIX_DATA_ARRAY);
+}
+
+/* A stop is for all ranks, one, or some. */
+static void
+test_stop_ranks (Request *self, gconstpointer data)
+{
+  pmix_rank_t ranks[] = { 4, 0, 3 };
+  pmix_proc_t procs[] = { { .rank = 2 }, { .rank = PMIX_RANK_WILDCARD } };
+  g_autofree char *one = NULL;
+  g_autofree char *some = NULL;
+  g_autofree char *all = NULL;
+
+  dvmd_pmix_info_add_rank (&self->app, PMIX_DEBUG_STOP_IN_INIT, 1);
+  one = read_stop_ranks (self);
+  g_assert_cmpstr (one, ==, "1");
+  dvmd_pmix_info_add_flag (&self->job, PMIX_DEBUG_STOP_IN_INIT, TRUE);
+  assert_refused (self, DVM_ERROR_BAD_PARAM);
+  dvmd_pmix_info_clear (&self->job);
+  dvmd_pmix_info_clear (&self->app);
+  add_array (&self->job, PMIX_PROC_RANK, ranks, G_N_ELEMENTS (ranks));
+  some = read_stop_ranks (self);
+  g_assert_cmpstr (some, ==, "0,3-4");
+  dvmd_pmix_info_clear (&self->job);
+  add_array (&self->job, PMIX_PROC, procs, G_N_ELEMENTS (procs));
+  all = read_stop_ranks (self);
+  g_assert_cmpstr (all, ==, "");
+  dvmd_pmix_info_clear (&self->job);
+  strcpy (procs[0].nspace, "other");
+  add_array (&self->job, PMIX_PROC, procs, G_N_ELEMENTS (procs));
+  assert_refused (self, DVM_ERROR_BAD_PARAM);
+  dvmd_pmix_info_clear (&self->job);
+  dvmd_pmix_info_add_rank (&self->job, PMIX_DEBUG_STOP_ON_EXEC, PMIX_RANK_LOCAL_NODE);
+  assert_refused (self, DVM_ERROR_BAD_PARAM);
+  dvmd_pmix_info_clear (&self->job);
+  dvmd_pmix_info_add_string (&self->job, PMIX_DEBUG_STOP_ON_EXEC, "1");
+  assert_refused (self, DVM_ERROR_BAD_PARAM);
+}
+
 /* Of the application, or of each where it stands among the attributes of the job. */
 static void
 test_pset (Request *self, gconstpointer data)
@@ -574,9 +638,6 @@ test_not_done (Request *self, gconstpointer data)
       dvmd_pmix_info_add_string (&self->app, texts[i], "x");
       assert_refused (self, DVM_ERROR_NOT_SUPPORTED);
     }
-  dvmd_pmix_info_clear (&self->app);
-  dvmd_pmix_info_add_rank (&self->app, PMIX_DEBUG_STOP_IN_INIT, 1);
-  assert_refused (self, DVM_ERROR_NOT_SUPPORTED);
   dvmd_pmix_info_clear (&self->app);
   dvmd_pmix_info_add_string (&self->app, PMIX_PERSONALITY, "fortran");
   assert_refused (self, DVM_ERROR_NOT_SUPPORTED);
@@ -679,6 +740,7 @@ main (int argc, char **argv)
     { "/pmix-spawn/sessions", test_sessions },
     { "/pmix-spawn/default-session", test_default_session },
     { "/pmix-spawn/words", test_words },
+    { "/pmix-spawn/stop-ranks", test_stop_ranks },
     { "/pmix-spawn/pset", test_pset },
     { "/pmix-spawn/not-done", test_not_done },
     { "/pmix-spawn/refused", test_refused },
