@@ -10,18 +10,48 @@
 
 #include "dvmd-agent-environment.h"
 #include "dvmd-agent-host.h"
+#include "dvmd-call-kind.h"
+
+/* (transfer full): the options, with the applications clean of the jobs that are spawned with the first one */
+static GVariant *
+clean_others (DvmdAgentJob *job, const DvmdLocalProc *proc, GVariant *options)
+{
+  g_autoptr (GVariant)
+      others = g_variant_lookup_value (options, DVMD_SPAWN_WITH, G_VARIANT_TYPE (DVMD_SPAWN_WITH_TYPE));
+  GVariantDict dict;
+  GVariantBuilder rows;
+
+  if (others == NULL)
+    return g_variant_ref (options);
+  g_variant_builder_init (&rows, G_VARIANT_TYPE (DVMD_SPAWN_WITH_TYPE));
+  for (gsize i = 0; i < g_variant_n_children (others); i++)
+    {
+      g_autoptr (GVariant) apps = NULL;
+      g_autoptr (GVariant) words = NULL;
+      g_autoptr (GVariant) clean = NULL;
+
+      g_variant_get_child (others, i, "(@aa{sv}@a{sv})", &apps, &words);
+      clean = dvmd_agent_strip_defaults (job, proc, apps);
+      g_variant_builder_add (&rows, "(@aa{sv}@a{sv})", clean, words);
+    }
+  g_variant_dict_init (&dict, options);
+  g_variant_dict_insert_value (&dict, DVMD_SPAWN_WITH, g_variant_builder_end (&rows));
+  return g_variant_ref_sink (g_variant_dict_end (&dict));
+}
 
 /* Open MPI hands on what it finds in its own environment: where its shared memory is, for one. */
 GVariant *
 dvmd_agent_clean_spawn (DvmdAgent *self, const char *nspace, const DvmdLocalProc *proc, GVariant *request)
 {
+  DvmdAgentJob *job = dvmd_agent_find_job_named (self, nspace);
   g_autoptr (GVariant) apps = g_variant_get_child_value (request, 0);
-  g_autoptr (GVariant) options = g_variant_get_child_value (request, 1);
+  g_autoptr (GVariant) given = g_variant_get_child_value (request, 1);
+  g_autoptr (GVariant) options = clean_others (job, proc, given);
   g_autoptr (GVariant) own = NULL;
   guint32 timeout;
   guint32 streams;
 
-  own = dvmd_agent_strip_defaults (dvmd_agent_find_job_named (self, nspace), proc, apps);
+  own = dvmd_agent_strip_defaults (job, proc, apps);
   g_variant_get_child (request, 2, "u", &timeout);
   g_variant_get_child (request, 3, "u", &streams);
   return g_variant_ref_sink (g_variant_new ("(@aa{sv}@a{sv}uu)", own, options, timeout, streams));

@@ -14,6 +14,7 @@
 #include "dvm-placement-private.h"
 #include "dvmd-colocation.h"
 #include "dvmd-services.h"
+#include "dvmd-controller-inherit.h"
 #include "dvmd-controller-input.h"
 #include "dvmd-controller-jobs.h"
 #include "dvmd-controller-pulls.h"
@@ -46,6 +47,8 @@ typedef struct
   GVariant *apps;
   GVariant *options;
   DvmJobSpec *spec; /* (nullable): as it was read */
+  GPtrArray *with;  /* (nullable): Request of jobs that are started when this one's processes are */
+  guint leader;     /* the job with which this one is spawned; 0: none */
 } Request;
 
 /* A job that somebody waits for, or is to be told the end of. */
@@ -58,7 +61,10 @@ typedef struct
   gboolean not_told;     /* the one who asked wants to hear of neither start nor end */
   gboolean not_told_end; /* or not of the end */
   guint timer;
-  gboolean late; /* its time was up before it ran */
+  gboolean late;   /* its time was up before it ran */
+  GPtrArray *with; /* as in Request, until they are asked for */
+  guint n_with;    /* of these that have not started yet */
+  guint leader;    /* as in Request */
 } Spawn;
 
 /* A job or tool that wants jobs. */
@@ -88,6 +94,7 @@ spawn_free (gpointer data)
   leave_spawner (spawn);
   dvmd_clock_remove_timer (dvmd_controller_get_parts (spawn->all->controller)->clock, spawn->timer);
   dvmd_call_unref (spawn->call);
+  g_clear_pointer (&spawn->with, g_ptr_array_unref);
   g_free (spawn);
 }
 
@@ -123,159 +130,6 @@ get_spawner (Spawns *self, const char *nspace)
   return spawner;
 }
 
-/* ---- what a job inherits ---- */
-
-/* (nullable): the application of the job that this rank belongs to. number (out): of it in the job */
-static DvmAppSpec *
-find_app (DvmdController *self, const char *nspace, guint32 rank, guint32 *number)
-{
-  DvmdJob *job = dvmd_core_find_job (dvmd_controller_get_core (self), nspace);
-  DvmdProcTable *procs = job != NULL ? dvmd_job_get_procs (job) : NULL;
-
-  if (procs == NULL || rank >= procs->n_rows)
-    return NULL;
-  *number = dvmd_proc_table_row (procs, rank)->app;
-  return dvm_job_spec_get_app (dvmd_job_get_spec (job), *number);
-}
-
-static gboolean
-names_variable (const char *const *names, const char *variable)
-{
-  gsize length = strcspn (variable, "=");
-
-  for (gsize i = 0; names != NULL && names[i] != NULL; i++)
-    if (strlen (names[i]) == length && strncmp (names[i], variable, length) == 0)
-      return TRUE;
-  return FALSE;
-}
-
-static void
-add_all (GStrvBuilder *list, const char *const *texts)
-{
-  for (gsize i = 0; texts != NULL && texts[i] != NULL; i++)
-    g_strv_builder_add (list, texts[i]);
-}
-
-/* As a child has it from its parent: the environment that was given to that, changed by what is said here. */
-static void
-inherit_environment (DvmAppSpec *app, DvmAppSpec *parent)
-{
-  const char *const *unset = dvm_app_spec_get_unset_env (app);
-  const char *const *given = dvm_app_spec_get_env (parent);
-  g_autoptr (GStrvBuilder) env = g_strv_builder_new ();
-  g_autoptr (GStrvBuilder) gone = g_strv_builder_new ();
-  g_auto (GStrv) whole = NULL;
-  g_auto (GStrv) names = NULL;
-
-  for (gsize i = 0; given != NULL && given[i] != NULL; i++)
-    if (!names_variable (unset, given[i]))
-      g_strv_builder_add (env, given[i]);
-  add_all (env, dvm_app_spec_get_env (app));
-  add_all (gone, dvm_app_spec_get_unset_env (parent));
-  add_all (gone, unset);
-  whole = g_strv_builder_end (env);
-  names = g_strv_builder_end (gone);
-  dvm_app_spec_set_env (app, (const char *const *)whole);
-  dvm_app_spec_set_unset_env (app, (const char *const *)names);
-  if (dvm_app_spec_get_clear_env (parent))
-    dvm_app_spec_set_clear_env (app, TRUE);
-  if (dvm_app_spec_get_cwd (app) == NULL)
-    dvm_app_spec_set_cwd (app, dvm_app_spec_get_cwd (parent));
-}
-
-static gboolean
-names (DvmAppSpec *app, const char *variable)
-{
-  const char *const *env = dvm_app_spec_get_env (app);
-  gsize length = strcspn (variable, "=") + 1;
-
-  for (gsize i = 0; env != NULL && env[i] != NULL; i++)
-    if (strncmp (env[i], variable, length) == 0)
-      return TRUE;
-  return names_variable (dvm_app_spec_get_unset_env (app), variable);
-}
-
-/* Edits of the parent come before those of its children. */
-static void
-inherit_edits (DvmJobSpec *spec, DvmJobSpec *asker, guint32 parent_app)
-{
-  GVariant *given = _dvm_job_spec_get_env_edits (asker);
-  GVariant *own = _dvm_job_spec_get_env_edits (spec);
-  GVariantBuilder rows;
-
-  if (given == NULL)
-    return;
-  g_variant_builder_init (&rows, G_VARIANT_TYPE (DVMD_SPAWN_EDITS_TYPE));
-  for (gsize i = 0; i < g_variant_n_children (given); i++)
-    {
-      g_autoptr (GVariant) entry = NULL;
-      guint32 app;
-      guint32 edit;
-      guint8 separator;
-
-      g_variant_get_child (given, i, "(uu@ayy)", &app, &edit, &entry, &separator);
-      for (guint32 k = 0; app == parent_app && k < dvm_job_spec_get_n_apps (spec); k++)
-        if (!names (dvm_job_spec_get_app (spec, k), g_variant_get_bytestring (entry)))
-          g_variant_builder_add (&rows, "(uu@ayy)", k, edit, entry, separator);
-    }
-  for (gsize i = 0; own != NULL && i < g_variant_n_children (own); i++)
-    {
-      g_autoptr (GVariant) row = g_variant_get_child_value (own, i);
-
-      g_variant_builder_add_value (&rows, row);
-    }
-  _dvm_job_spec_set_env_edits (spec, g_variant_builder_end (&rows));
-}
-
-static const char *
-first_of (const char *one, const char *other)
-{
-  return one != NULL ? one : other;
-}
-
-/* INHERIT of the job: children that do not say how are placed as the process is that spawns them. */
-static void
-inherit_policies (DvmdController *self, DvmJobSpec *spec, DvmJobSpec *asker, DvmAppSpec *parent)
-{
-  if (_dvm_job_spec_get_inherit (asker) <= 0 || dvm_job_spec_get_map_by (spec) != NULL)
-    return;
-  for (guint i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
-    if (dvm_app_spec_get_map_by (dvm_job_spec_get_app (spec, i)) != NULL)
-      return;
-  dvmd_controller_try_policies (self, spec,
-                                first_of (dvm_app_spec_get_map_by (parent), dvm_job_spec_get_map_by (asker)),
-                                first_of (dvm_app_spec_get_rank_by (parent), dvm_job_spec_get_rank_by (asker)),
-                                first_of (dvm_app_spec_get_bind_to (parent), dvm_job_spec_get_bind_to (asker)));
-}
-
-/*
- * Children do what their parent job does when there are no slots. A job that does not say so and does not fit now is
- * refused, as mpirun has it: a process that waits here for a job holds slots that the job may be waiting for.
- */
-static void
-inherit (DvmdController *self, DvmJobSpec *spec, const DvmdCall *call)
-{
-  DvmdJob *job = dvmd_core_find_job (dvmd_controller_get_core (self), call->nspace);
-  guint32 number = 0;
-  DvmAppSpec *parent = find_app (self, call->nspace, call->rank, &number);
-  DvmJobSpec *asker = job != NULL ? dvmd_job_get_spec (job) : NULL;
-  const char *when_full = asker != NULL ? dvm_job_spec_get_when_full (asker) : NULL;
-
-  if (asker != NULL && parent != NULL)
-    inherit_policies (self, spec, asker, parent);
-  dvmd_controller_apply_defaults (self, spec, TRUE);
-  /* map-by may say it too. */
-  if (asker != NULL && _dvm_job_spec_get_when_full_policy (asker) == DVM_WHEN_FULL_OVERSUBSCRIBE)
-    when_full = "oversubscribe";
-  /* Its own map-by may say it as well. */
-  if (dvm_job_spec_get_when_full (spec) == NULL && _dvm_job_spec_get_oversubscribe (spec) < 0)
-    dvm_job_spec_set_when_full (spec, when_full != NULL ? when_full : "refuse");
-  if (asker != NULL && parent != NULL)
-    inherit_edits (spec, asker, number);
-  for (guint i = 0; parent != NULL && i < dvm_job_spec_get_n_apps (spec); i++)
-    inherit_environment (dvm_job_spec_get_app (spec, i), parent);
-}
-
 /* ---- the request ---- */
 
 static void
@@ -304,6 +158,8 @@ add_spawn (const Request *request, DvmdJob *job)
   spawn->all = self;
   spawn->id = dvmd_job_get_id (job);
   spawn->call = dvmd_call_ref (request->call);
+  spawn->with = request->with != NULL ? g_ptr_array_ref (request->with) : NULL;
+  spawn->leader = request->leader;
   spawn->not_told = request->not_told && !is_tool;
   spawn->not_told_end = request->not_told_end && !is_tool;
   if (request->timeout > 0)
@@ -354,6 +210,7 @@ request_free (gpointer data)
   g_variant_unref (request->apps);
   g_variant_unref (request->options);
   g_clear_object (&request->spec);
+  g_clear_pointer (&request->with, g_ptr_array_unref);
   g_free (request);
 }
 
@@ -366,8 +223,96 @@ submit (Request *request, GError **error)
   g_autoptr (DvmdRequester) requester = dvmd_call_new_requester (request->call);
   const int fds[3] = { -1, -1, -1 };
 
-  inherit (self, request->spec, request->call);
+  dvmd_controller_inherit (self, request->spec, request->call);
   return dvmd_controller_submit (self, request->spec, requester, fds, error);
+}
+
+/* ---- jobs that are spawned with another one ---- */
+
+/* (nullable): the spawn of the job with which another one is, while that is awaited. */
+static Spawn *
+find_leader (Spawns *self, guint id)
+{
+  Spawn *leader = id != 0 ? g_hash_table_lookup (self->spawns, GUINT_TO_POINTER (id)) : NULL;
+
+  return leader != NULL && !leader->answered ? leader : NULL;
+}
+
+/* All of them are started, or none is. */
+static void
+fail_leader (Spawns *self, guint id, const char *reason)
+{
+  DvmdCore *core = dvmd_controller_get_core (self->controller);
+  g_autofree char *text = g_strdup_printf ("What was to be spawned with it was not started: %s", reason);
+
+  if (find_leader (self, id) != NULL)
+    dvmd_core_fail_job (core, dvmd_core_get_job (core, id), DVM_JOB_STATE_FAILED_TO_LAUNCH, text);
+}
+
+/* They have nothing to be beside. */
+static void
+end_followers (Spawns *self, guint leader)
+{
+  DvmdCore *core = dvmd_controller_get_core (self->controller);
+  GHashTableIter iter;
+  gpointer value;
+
+  g_hash_table_iter_init (&iter, self->spawns);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    {
+      const Spawn *spawn = value;
+      DvmdJob *job = spawn->leader == leader ? dvmd_core_get_job (core, spawn->id) : NULL;
+
+      if (job != NULL && !dvmd_job_get_ended (job))
+        dvmd_core_fail_job (core, job, DVM_JOB_STATE_KILLED_BY_CMD, "The job with which it was spawned did not start");
+    }
+}
+
+/* Daemons of a debugger are placed beside the job, and told which it is. */
+static void
+put_beside (DvmJobSpec *spec, DvmdJob *leader)
+{
+  const char *map_by = dvm_job_spec_get_map_by (spec);
+  const char *nspace = dvm_job_get_nspace (dvmd_job_get_record (leader));
+  GVariant *info = _dvm_job_spec_get_pmix_info (spec);
+  g_autofree char *whole = NULL;
+  GVariantBuilder rows;
+
+  if (map_by == NULL || !g_str_has_prefix (map_by, DVMD_SPAWN_BESIDE))
+    return;
+  whole = g_strdup_printf ("colocate=%s%s", nspace, map_by + strlen (DVMD_SPAWN_BESIDE));
+  dvm_job_spec_set_map_by (spec, whole);
+  g_variant_builder_init (&rows, G_VARIANT_TYPE (DVMD_SPAWN_INFO_TYPE));
+  for (gsize i = 0; info != NULL && i < g_variant_n_children (info); i++)
+    {
+      g_autoptr (GVariant) row = g_variant_get_child_value (info, i);
+
+      g_variant_builder_add_value (&rows, row);
+    }
+  g_variant_builder_add (&rows, "(us@ay)", G_MAXUINT32, DVMD_PMIX_KEY_DEBUG_TARGET, dvmd_pmix_text_new (nspace));
+  _dvm_job_spec_set_pmix_info (spec, g_variant_builder_end (&rows));
+}
+
+static void serve_later (Spawns *self);
+
+/* They come before what else the caller wants, which may have to wait for it. */
+static void
+ask_for_followers (Spawn *leader, DvmdJob *job)
+{
+  g_autoptr (GPtrArray) with = g_steal_pointer (&leader->with);
+  Spawner *spawner = get_spawner (leader->all, leader->call->nspace);
+
+  g_ptr_array_set_free_func (with, NULL);
+  leader->n_with = with->len;
+  for (guint i = with->len; i > 0; i--)
+    {
+      Request *request = g_ptr_array_index (with, i - 1);
+
+      request->leader = leader->id;
+      put_beside (request->spec, job);
+      g_queue_push_head (&spawner->waiting, request);
+    }
+  serve_later (leader->all);
 }
 
 /* Takes the error: of its reading. */
@@ -378,6 +323,9 @@ carry_out (Request *request, GError *reading_error)
   g_autoptr (GError) error = reading_error;
   DvmdJob *job = NULL;
 
+  /* As the job has ended with which it was to be. */
+  if (request->leader != 0 && find_leader (get_spawns (self), request->leader) == NULL)
+    return;
   /* The one who asked may have gone while the request was read, or waited. */
   if (!dvmd_controller_is_calling (self, request->call))
     {
@@ -394,11 +342,16 @@ carry_out (Request *request, GError *reading_error)
       return;
     }
   g_message ("%s.%u wants a job: %s", request->call->nspace, request->call->rank, error->message);
+  if (request->leader != 0)
+    {
+      fail_leader (get_spawns (self), request->leader, error->message);
+      return;
+    }
   say_refused (self, request->call->nspace, request->call->rank, error->message);
   dvmd_controller_answer (self, request->call->id, dvmd_pmix_status_from_error (error), NULL);
 }
 
-/* One that waits for slots, or for a change of the size, keeps nobody busy. */
+/* One that waits for slots, for a change of the size, or for jobs that are with it, keeps nobody busy. */
 static guint
 count_starting (Spawns *self, Spawner *spawner)
 {
@@ -411,7 +364,7 @@ count_starting (Spawns *self, Spawner *spawner)
     {
       DvmdJob *job = dvmd_core_get_job (dvmd_controller_get_core (self->controller), ((Spawn *)spawn)->id);
 
-      n += job != NULL && dvmd_job_get_state (job) != DVM_JOB_STATE_ALLOCATE
+      n += job != NULL && dvmd_job_get_state (job) != DVM_JOB_STATE_ALLOCATE && ((Spawn *)spawn)->n_with == 0
            && dvm_job_get_held_at (dvmd_job_get_record (job))[0] == '\0';
     }
   return n;
@@ -502,6 +455,7 @@ read_spec (gpointer data, GError **error)
   g_variant_dict_init (&options, request->options);
   info = take_option (&options, DVMD_SPAWN_INFO, DVMD_SPAWN_INFO_TYPE);
   edits = take_option (&options, DVMD_SPAWN_EDITS, DVMD_SPAWN_EDITS_TYPE);
+  g_variant_dict_remove (&options, DVMD_SPAWN_WITH);
   stop_ranks = take_option (&options, DVMD_SPAWN_STOP_RANKS, "s");
   index_argv = take_flag (&options, DVMD_SPAWN_INDEX_ARGV, FALSE);
   request->not_told = !take_flag (&options, DVMD_SPAWN_NOTIFY, TRUE);
@@ -515,7 +469,12 @@ read_spec (gpointer data, GError **error)
   _dvm_job_spec_set_index_argv (request->spec, index_argv);
   if (stop_ranks != NULL && g_variant_get_size (stop_ranks) > 1)
     _dvm_job_spec_set_stop_ranks (request->spec, g_variant_get_string (stop_ranks, NULL));
-  return _dvm_job_spec_load_hosts (request->spec, "", error);
+  if (!_dvm_job_spec_load_hosts (request->spec, "", error))
+    return FALSE;
+  for (guint i = 0; request->with != NULL && i < request->with->len; i++)
+    if (!read_spec (request->with->pdata[i], error))
+      return FALSE;
+  return TRUE;
 }
 
 static void
@@ -534,6 +493,26 @@ on_spec_read (gpointer data, GError *error)
 }
 
 static void
+add_followers (Request *request)
+{
+  g_autoptr (GVariant)
+      with = g_variant_lookup_value (request->options, DVMD_SPAWN_WITH, G_VARIANT_TYPE (DVMD_SPAWN_WITH_TYPE));
+
+  if (with == NULL)
+    return;
+  request->with = g_ptr_array_new_with_free_func (request_free);
+  for (gsize i = 0; i < g_variant_n_children (with); i++)
+    {
+      Request *other = g_new0 (Request, 1);
+
+      other->call = dvmd_call_ref (request->call);
+      other->came = request->came;
+      g_variant_get_child (with, i, "(@aa{sv}@a{sv})", &other->apps, &other->options);
+      g_ptr_array_add (request->with, other);
+    }
+}
+
+static void
 handle_spawn (gpointer service, DvmdCall *call, GVariant *body)
 {
   DvmdController *self = ((Spawns *)service)->controller;
@@ -544,6 +523,7 @@ handle_spawn (gpointer service, DvmdCall *call, GVariant *body)
   request->call = dvmd_call_ref (call);
   request->came = dvmd_clock_monotonic (dvmd_controller_get_parts (self)->clock);
   g_variant_get (body, "(@aa{sv}@a{sv}uu)", &request->apps, &request->options, &request->timeout, &request->wanted);
+  add_followers (request);
   if (dvmd_reading_takes_long (body))
     dvmd_reading_begin (dvmd_controller_get_parts (self)->context, read_spec, on_spec_read, g_steal_pointer (&request));
   else if (read_spec (request, &error))
@@ -726,6 +706,31 @@ answer (Spawn *spawn, DvmdJob *job, int status)
   tell (spawn->all, spawn, job, DVMD_PMIX_EVENT_JOB_START);
 }
 
+/* One that is with another job is of its answer. */
+static void
+follower_started (Spawn *spawn, DvmdJob *job)
+{
+  Spawns *self = spawn->all;
+  Spawn *leader = find_leader (self, spawn->leader);
+
+  spawn->answered = TRUE;
+  leave_spawner (spawn);
+  if (leader != NULL && --leader->n_with == 0)
+    answer (leader, dvmd_core_get_job (dvmd_controller_get_core (self->controller), leader->id), DVMD_PMIX_SUCCESS);
+  tell (self, spawn, job, DVMD_PMIX_EVENT_JOB_START);
+}
+
+static void
+started (Spawn *spawn, DvmdJob *job)
+{
+  if (spawn->leader != 0)
+    follower_started (spawn, job);
+  else if (spawn->with != NULL)
+    ask_for_followers (spawn, job);
+  else if (spawn->n_with == 0)
+    answer (spawn, job, DVMD_PMIX_SUCCESS);
+}
+
 /* A job that stops for a debugger runs when that has let it go on, who is to know of it before. */
 static gboolean
 has_started (DvmdJob *job, DvmJobState state)
@@ -745,7 +750,7 @@ job_changed (gpointer service, DvmdJob *job, DvmJobState state)
       && !g_hash_table_contains (self->started, GUINT_TO_POINTER (dvmd_job_get_id (job))))
     tell (self, NULL, job, DVMD_PMIX_EVENT_JOB_START);
   if (spawn != NULL && !spawn->answered && has_started (job, state))
-    answer (spawn, job, DVMD_PMIX_SUCCESS);
+    started (spawn, job);
   if (state == DVM_JOB_STATE_READY_FOR_DEBUG)
     tell (self, spawn, job, DVMD_PMIX_READY_FOR_DEBUG);
   if (spawn != NULL)
@@ -798,15 +803,20 @@ job_ended (gpointer service, DvmdJob *job)
       tell_end_of_other (self, job);
       return;
     }
-  if (!spawn->answered && has_run (job))
+  if (!spawn->answered && has_run (job) && spawn->leader != 0)
+    follower_started (spawn, job);
+  else if (!spawn->answered && has_run (job))
     answer (spawn, job, DVMD_PMIX_SUCCESS);
   if (spawn->answered)
     tell (self, spawn, job, DVMD_PMIX_EVENT_JOB_END);
+  else if (spawn->leader != 0)
+    fail_leader (self, spawn->leader, dvm_job_get_reason (dvmd_job_get_record (job)));
   else
     {
       say_refused (self->controller, spawn->call->nspace, spawn->call->rank,
                    dvm_job_get_reason (dvmd_job_get_record (job)));
       answer (spawn, job, spawn->late ? DVMD_PMIX_ERR_TIMEOUT : status);
+      end_followers (self, spawn->id);
     }
   g_hash_table_remove (self->spawns, GUINT_TO_POINTER (dvmd_job_get_id (job)));
   serve_later (self);

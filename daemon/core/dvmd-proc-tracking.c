@@ -636,7 +636,7 @@ dvmd_core_give_up_moves (DvmdJob *job, GArray *ranks, const DvmReason *reason)
   if (!tried)
     agent_has_tried (job);
   for (guint i = 0; i < ranks->len; i++)
-    count_end (job, dvmd_proc_table_row (job->procs, g_array_index (ranks, guint32, i)));
+    count_end (job, g_array_index (ranks, guint32, i));
   check_waiting (job);
 }
 

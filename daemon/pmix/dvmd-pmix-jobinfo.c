@@ -329,7 +329,10 @@ add_nodes (Builder *b)
     }
 }
 
-/* app: G_MAXUINT32 is the job. It does not replace what is told of every job. */
+/*
+ * app: G_MAXUINT32 is the job. It does not replace what is told of every job. The target of daemons that were spawned
+ * with it has no process that somebody could have packed.
+ */
 static void
 add_spawn_info (Builder *b, DvmdPmixInfo *info, guint32 app)
 {
@@ -342,7 +345,11 @@ add_spawn_info (Builder *b, DvmdPmixInfo *info, guint32 app)
     return;
   g_variant_iter_init (&iter, b->job->info);
   while (g_variant_iter_loop (&iter, "(u&s@ay)", &of, &key, &bytes))
-    if (of == app)
+    if (of != app)
+      continue;
+    else if (g_str_equal (key, PMIX_DEBUG_TARGET) && dvmd_pmix_text_get (bytes) != NULL)
+      dvmd_pmix_info_add_proc (info, key, dvmd_pmix_text_get (bytes), PMIX_RANK_WILDCARD);
+    else
       dvmd_pmix_info_add_packed (info, key, bytes);
 }
 

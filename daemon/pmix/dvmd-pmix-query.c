@@ -97,8 +97,9 @@ static GVariant *
 get_debug_keys (DvmdPmixServer *server)
 {
   return g_variant_new_string (PMIX_DEBUG_STOP_ON_EXEC "," PMIX_DEBUG_STOP_IN_INIT "," PMIX_DEBUG_STOP_IN_APP
-                                                       "," PMIX_DEBUGGER_DAEMONS "," PMIX_DEBUG_TARGET
-                                                       "," PMIX_DEBUG_DAEMONS_PER_PROC "," PMIX_DEBUG_DAEMONS_PER_NODE);
+                                                       "," PMIX_DEBUGGER_DAEMONS "," PMIX_COSPAWN_APP
+                                                       "," PMIX_DEBUG_TARGET "," PMIX_DEBUG_DAEMONS_PER_PROC
+                                                       "," PMIX_DEBUG_DAEMONS_PER_NODE);
 }
 
 /* (nullable) */

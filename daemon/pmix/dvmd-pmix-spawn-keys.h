@@ -33,6 +33,7 @@ typedef enum
   DVMD_PMIX_TAKE_COLOCATE,     /* processes of the option "map-by" of the job */
   DVMD_PMIX_TAKE_COLOCATE_BY,  /* a qualifier of it, with the number behind it */
   DVMD_PMIX_TAKE_DAEMONS,      /* the job, or the application, is one of debuggers */
+  DVMD_PMIX_TAKE_APART,        /* refused, unless it is false: that of an application has been taken out before */
   DVMD_PMIX_TAKE_DEBUG_TARGET, /* the process, or job, that these are beside, and are told of */
   DVMD_PMIX_TAKE_STDIN,        /* a process, or a rank */
   DVMD_PMIX_TAKE_ENVIRONMENT,  /* a variable is set */

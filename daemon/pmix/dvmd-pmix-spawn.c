@@ -605,18 +605,9 @@ take_daemons (Reader *self, const pmix_info_t *info)
   return TRUE;
 }
 
-/* A job is one of daemons, or of what they debug. */
 static gboolean
-check_daemons (const Reader *self, gsize n_apps, GError **error)
+check_daemons (const Reader *self, GError **error)
 {
-  if (!self->daemons && self->n_daemons > 0 && self->n_daemons < n_apps)
-    {
-      g_set_error_literal (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
-                           PMIX_DEBUGGER_DAEMONS
-                           " is said of some applications: daemons are a job of their own, spawned "
-                           "when that runs which they debug");
-      return FALSE;
-    }
   if (self->debugged->len > 0 ? self->beside->len == 0 : !self->daemons && self->n_daemons == 0)
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s",
@@ -676,6 +667,7 @@ take_value (Reader *self, GVariantDict *dict, const pmix_info_t *info, const Dvm
     case DVMD_PMIX_TAKE_FILE_ONLY:
       self->file_only = PMIX_INFO_TRUE (info);
       return TRUE;
+    case DVMD_PMIX_TAKE_APART:
     case DVMD_PMIX_TAKE_IF_OFF:
       return is_off (info) || refuse (info, error);
     case DVMD_PMIX_TAKE_NEVER:
@@ -854,8 +846,8 @@ reader_clear (Reader *self)
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Reader, reader_clear)
 
 GVariant *
-dvmd_pmix_read_spawn (const pmix_info_t *info, gsize n_info, const pmix_app_t *apps, gsize n_apps,
-                      DvmdPmixAttributes *attributes, GError **error)
+dvmd_pmix_read_job (const pmix_info_t *info, gsize n_info, const pmix_app_t *apps, gsize n_apps, const char *target,
+                    DvmdPmixAttributes *attributes, GError **error)
 {
   g_auto (GVariantDict) options;
   g_autoptr (GVariantBuilder) rows = g_variant_builder_new (G_VARIANT_TYPE ("aa{sv}"));
@@ -871,7 +863,7 @@ dvmd_pmix_read_spawn (const pmix_info_t *info, gsize n_info, const pmix_app_t *a
     .attributes = attributes,
     .beside = g_string_new (NULL),
     .beside_by = g_string_new (NULL),
-    .debugged = g_string_new (NULL),
+    .debugged = g_string_new (target),
   };
 
   *attributes = (DvmdPmixAttributes){ 0 };
@@ -891,7 +883,7 @@ dvmd_pmix_read_spawn (const pmix_info_t *info, gsize n_info, const pmix_app_t *a
         return NULL;
       g_variant_builder_add_value (rows, row);
     }
-  if (!check_daemons (&reader, n_apps, error) || !add_beside (&reader, error))
+  if (!check_daemons (&reader, error) || !add_beside (&reader, error))
     return NULL;
   add_texts (&reader);
   if (reader.info_size > 0)

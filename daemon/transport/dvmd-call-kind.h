@@ -58,6 +58,12 @@ G_BEGIN_DECLS
 #define DVMD_SPAWN_EDITS      "env-edits"
 #define DVMD_SPAWN_EDITS_TYPE "a(uuayy)"
 
+/* Jobs that are spawned with the first one, each as the arguments of SubmitApps. */
+#define DVMD_SPAWN_WITH      "spawn-with"
+#define DVMD_SPAWN_WITH_TYPE "a(aa{sv}a{sv})"
+/* The policy of such a job begins with it if that is beside the first one, of which there is no name yet. */
+#define DVMD_SPAWN_BESIDE "colocate=@"
+
 /* s: the ranks that wait for a debugger, "0,3-4"; "" for all. */
 #define DVMD_SPAWN_STOP_RANKS "stop-ranks"
 

@@ -112,6 +112,7 @@ typedef enum
 #define DVMD_PMIX_KEY_ALLOC_ID       "pmix.alloc.id"        /* s */
 #define DVMD_PMIX_KEY_ALLOC_REQ_ID   "pmix.alloc.reqid"     /* s */
 #define DVMD_PMIX_KEY_NSPACE         "pmix.nspace"          /* s */
+#define DVMD_PMIX_KEY_DEBUG_TARGET   "pmix.dbg.tgt"         /* s, for the library: a job */
 #define DVMD_PMIX_KEY_BREAKPOINT     "pmix.brkpnt"          /* s */
 #define DVMD_PMIX_KEY_EXIT_CODE      "pmix.exit.code"       /* i */
 #define DVMD_PMIX_KEY_SESSION_ID     "pmix.session.id"      /* u */

@@ -12,7 +12,7 @@ ALLOC = os.environ.get('DVM_TEST_PMIX_ALLOC', '')
 CLIENT = os.environ.get('DVM_TEST_PMIX_CLIENT', '')
 EVENTS = os.environ.get('DVM_TEST_PMIX_EVENTS', '')
 CLI = os.path.join(os.environ['DVM_TEST_BUILD'], 'cli', 'dvm-cli')
-BAD_PARAM, NO_PERMISSIONS, NOT_SUPPORTED, FAILED_TO_MAP = -27, -23, -47, -179
+BAD_PARAM, NO_PERMISSIONS, NOT_SUPPORTED, FAILED_TO_MAP, FAILED_TO_LAUNCH = -27, -23, -47, -179, -181
 RUNNING, READY = 14, 19
 RELEASE, GLOBAL = '-3', '5'
 STOPS = (('pmix.dbg.init', [CLIENT, 'data']), ('pmix.dbg.notify', [CLIENT, 'stop']), ('pmix.dbg.exec', ['true']))
@@ -141,6 +141,43 @@ class Debuggers(dvmtest.Case):
             self.assertEqual((job.state, job.procs()[0][6]), (READY, 9), stop)
             self.tool(dvm, 'let-go', f'{job.nspace}.0', node='node1')
             self.assertEqual(job.wait()['state'], NOTIFIED, stop)
+
+    def spawned(self, lines, dvm):
+        """The job that a spawn has answered with, and the one that was spawned with it."""
+        number = int(self.nspaces(lines)[0].split('@')[1])
+        return dvm.job(number), dvm.job(number + 1)
+
+    def test_together(self):
+        """Daemons in one spawn with what they debug are a job of their own beside it, and let it go on."""
+        dvm = self.start()
+        for words, nodes in (([], [1, 2, 3, 1, 2]), (['daemons-per-node=1'], [1, 2, 3])):
+            lines = self.tool(dvm, 'jobs', 'spawn', 'np=5', 'map=node', 'info=pmix.dbg.init:true', *words, 'about=pmix.debugger:true', '--', CLIENT, 'data',
+                              '::', ALLOC, 'jobs', 'debugged', 'local-table', '@@', 'rank', '0', 'let-go', '@@', 'all', 'ended', '@@', ';',
+                              'ended', '@@')
+            target, daemons = self.spawned(lines, dvm)
+            self.assertEqual(daemons.wait()['state'], NOTIFIED, dvm.log())
+            self.assertEqual([row[2] for row in target.procs()], ['node1', 'node2', 'node3', 'node1', 'node2'])
+            self.assertEqual([row[2] for row in daemons.procs()], [f'node{number}' for number in nodes])
+            self.assertIn(f'0 started {daemons.nspace}', lines)
+            self.assertIn(f'0 ended {target.nspace} status=0 exit=0', lines)
+            out = dvmtest.Reader(daemons.attach(stdout=True)['stdout']).finish().decode().splitlines()
+            self.assertEqual(sorted(line for line in out if ' debugged ' in line), [f'{rank} debugged {target.nspace}.-2' for rank in range(len(nodes))])
+
+    def test_apart(self):
+        """An application that is spawned with others and is not of their world has a job with places of its own."""
+        dvm = self.start()
+        lines = self.tool(dvm, 'spawn', 'np=2', 'map=node', 'about=pmix.cospawn:true', '--', CLIENT, 'data', '::', CLIENT, 'data', ';', 'ended', '@@')
+        first, other = self.spawned(lines, dvm)
+        self.assertEqual((first.get('NumProcs'), other.get('NumProcs'), other.wait()['state']), (2, 4, NOTIFIED))
+        done = dvm.run([ALLOC, 'spawn', 'about=pmix.cospawn:true', '--', 'true', '::', 'true', ';'], np=1)
+        self.assertEqual(done.state, NOTIFIED, done)
+        _, other = self.spawned(done.lines, dvm)
+        self.assertEqual(other.wait()['state'], NOTIFIED)
+        for about in ('pmix.debugger:true', 'pmix.cospawn:true'):
+            lines = self.tool(dvm, 'spawn', 'np=2', f'about={about}', '--', 'sleep', '1000', '::', '/no/such/program', ';')
+            self.assertEqual(lines, [f'0 spawn {FAILED_TO_LAUNCH} nspace='])
+            self.assertIn('What was to be spawned with it was not started', dvm.log())
+        wait_until(lambda: all(row['Ended'] for row in dvm.list_jobs(all=True)), 'all to have ended')
 
     def test_stop_of_some(self):
         """The ranks that are named wait alone, with what the program is told, and the job runs when the last of them does."""

@@ -71,6 +71,8 @@ typedef struct
   pmix_info_t info[MAX_INFO];
   size_t n_info;
   pmix_app_t app;
+  pmix_app_t other;  /* behind "::" */
+  const char *about; /* of that: KEY:VALUE */
 } Spawn;
 
 static void
@@ -234,6 +236,8 @@ add (Spawn *spawn, const char *pair, const char *id)
     add_count (spawn, PMIX_DEBUG_DAEMONS_PER_PROC, value);
   else if (strcmp (name, "daemons-per-node") == 0)
     add_count (spawn, PMIX_DEBUG_DAEMONS_PER_NODE, value);
+  else if (strcmp (name, "about") == 0)
+    spawn->about = value;
   else if (strcmp (name, "stop") == 0)
     add_stop (spawn, value);
   else if (strcmp (name, "cwd") == 0)
@@ -263,7 +267,31 @@ add (Spawn *spawn, const char *pair, const char *id)
     exit (3);
 }
 
-/* spawn [KEY=VALUE...] -- PROGRAM [ARGUMENT...] ;   of arguments a backslash in front is taken away */
+/* :: PROGRAM [ARGUMENT...], another application, of which "about" says something */
+static int
+read_other (Spawn *spawn, char **argv, int n)
+{
+  pmix_status_t status = PMIX_ERROR;
+
+  if (argv[n] == NULL || strcmp (argv[n], "::") != 0)
+    return n;
+  spawn->other.cmd = strdup (argv[++n]);
+  for (; argv[n] != NULL && strcmp (argv[n], ";") != 0; n++)
+    PMIX_ARGV_APPEND (status, spawn->other.argv, argv[n]);
+  if (status != PMIX_SUCCESS || spawn->about == NULL)
+    exit (2);
+  add_any (spawn, spawn->about);
+  spawn->n_info--;
+  PMIX_INFO_CREATE (spawn->other.info, 1);
+  spawn->other.ninfo = 1;
+  PMIX_INFO_XFER (spawn->other.info, &spawn->info[spawn->n_info]);
+  return n;
+}
+
+/*
+ * spawn [KEY=VALUE...] -- PROGRAM [ARGUMENT...] [:: PROGRAM [ARGUMENT...]] ;
+ * of arguments of the first one a backslash in front is taken away
+ */
 static int
 do_spawn (char **argv, const char *id)
 {
@@ -279,10 +307,16 @@ do_spawn (char **argv, const char *id)
   if (argv[n] == NULL || argv[n + 1] == NULL)
     exit (2);
   spawn.app.cmd = strdup (argv[++n]);
-  for (; argv[n] != NULL && strcmp (argv[n], ";") != 0; n++)
+  for (; argv[n] != NULL && strcmp (argv[n], ";") != 0 && strcmp (argv[n], "::") != 0; n++)
     PMIX_ARGV_APPEND (status, spawn.app.argv, argv[n] + (argv[n][0] == '\\' ? 1 : 0));
+  n = read_other (&spawn, argv, n);
   /* libpmix 5 refuses a list without an element. */
-  status = PMIx_Spawn (spawn.n_info > 0 ? spawn.info : NULL, spawn.n_info, &spawn.app, 1, nspace);
+  {
+    pmix_app_t apps[2] = { spawn.app, spawn.other };
+
+    status = PMIx_Spawn (spawn.n_info > 0 ? spawn.info : NULL, spawn.n_info, apps, spawn.other.cmd != NULL ? 2 : 1,
+                         nspace);
+  }
   flockfile (stdout);
   printf ("%u spawn %d nspace=%s\n", self->rank, status, nspace);
   fflush (stdout);
@@ -292,6 +326,7 @@ do_spawn (char **argv, const char *id)
   for (size_t i = 0; i < spawn.n_info; i++)
     PMIX_INFO_DESTRUCT (&spawn.info[i]);
   PMIX_APP_DESTRUCT (&spawn.app);
+  PMIX_APP_DESTRUCT (&spawn.other);
   return argv[n] != NULL ? n + 1 : n;
 }
 

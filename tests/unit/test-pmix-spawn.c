@@ -394,6 +394,44 @@ test_debuggers (Request *self, gconstpointer data)
   g_assert_cmpstr (dvm_job_spec_get_map_by (spec), ==, "colocate=dvm@7:3:nperproc=2");
 }
 
+/* Daemons of one spawn with what they debug are a job of their own, which has what is theirs. */
+static void
+test_together (Request *self, gconstpointer data)
+{
+  const guint16 one = 1;
+  g_autoptr (GVariant) whole = NULL;
+  g_autoptr (GVariant) options = NULL;
+  g_autoptr (GVariant) with = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *first = NULL;
+  g_autofree char *other = NULL;
+  DvmdPmixAttributes attributes;
+
+  self->n_apps = 2;
+  self->n_procs = 0;
+  dvmd_pmix_info_add (&self->job, PMIX_DEBUG_DAEMONS_PER_NODE, &one, PMIX_UINT16);
+  dvmd_pmix_info_add_string (&self->job, PMIX_MAPBY, "node");
+  dvmd_pmix_info_add_flag (&self->job, PMIX_DEBUG_STOP_ON_EXEC, TRUE);
+  dvmd_pmix_info_add_flag (&self->app, PMIX_DEBUGGER_DAEMONS, TRUE);
+  whole = read_request (self, &attributes, &error);
+  g_assert_no_error (error);
+  options = g_variant_get_child_value (whole, 1);
+  g_assert_true (g_variant_lookup (options, "map-by", "s", &first));
+  g_assert_cmpstr (first, ==, "node");
+  with = g_variant_lookup_value (options, DVMD_SPAWN_WITH, G_VARIANT_TYPE (DVMD_SPAWN_WITH_TYPE));
+  g_assert_cmpuint (g_variant_n_children (with), ==, 1);
+  other = g_variant_print (with, FALSE);
+  g_assert_nonnull (strstr (other, "{'map-by': <'colocate=@:npernode=1'>}"));
+  dvmd_pmix_info_clear (&self->job);
+  dvmd_pmix_info_clear (&self->app);
+  dvmd_pmix_info_add_flag (&self->job, PMIX_COSPAWN_APP, TRUE);
+  assert_refused (self, DVM_ERROR_NOT_SUPPORTED);
+  dvmd_pmix_info_clear (&self->job);
+  self->n_apps = 1;
+  dvmd_pmix_info_add_flag (&self->app, PMIX_COSPAWN_APP, TRUE);
+  assert_refused (self, DVM_ERROR_BAD_PARAM);
+}
+
 /* Daemons without a target, with two, with another policy, and together with what they debug. */
 static void
 test_debuggers_wrong (Request *self, gconstpointer data)
@@ -409,7 +447,7 @@ test_debuggers_wrong (Request *self, gconstpointer data)
   dvmd_pmix_info_clear (&self->job);
   dvmd_pmix_info_add (&self->job, PMIX_DEBUG_TARGET, &target, PMIX_PROC);
   self->n_apps = 2;
-  assert_refused (self, DVM_ERROR_NOT_SUPPORTED);
+  assert_refused (self, DVM_ERROR_BAD_PARAM);
   self->n_apps = 1;
   for (gsize i = 0; i < G_N_ELEMENTS (policies); i++)
     {
@@ -741,6 +779,7 @@ main (int argc, char **argv)
     { "/pmix-spawn/default-session", test_default_session },
     { "/pmix-spawn/words", test_words },
     { "/pmix-spawn/stop-ranks", test_stop_ranks },
+    { "/pmix-spawn/together", test_together },
     { "/pmix-spawn/pset", test_pset },
     { "/pmix-spawn/not-done", test_not_done },
     { "/pmix-spawn/refused", test_refused },
