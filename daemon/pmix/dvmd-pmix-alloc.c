@@ -141,7 +141,7 @@ take_inheritance (GVariantDict *request, const char *name, const pmix_info_t *in
   };
   guint32 number = 0;
 
-#ifdef PMIX_ALLOC_INHERIT
+#ifdef DVMD_PMIX_HAS_INHERITANCE_TYPE
   if (info->value.type == PMIX_ALLOC_INHERIT)
     number = info->value.data.inheritance;
   else

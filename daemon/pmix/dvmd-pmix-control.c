@@ -20,15 +20,6 @@
 
 #include <string.h>
 
-/* Upstream's names, of later than the library at hand. */
-#ifndef PMIX_JOB_CTRL_SEP
-#define PMIX_JOB_CTRL_SEP "pmix.jctrl.sep"
-#endif
-
-#ifndef PMIX_JOB_CTRL_DEFINE_PSET
-#define PMIX_JOB_CTRL_DEFINE_PSET "pmix.jctrl.defpset"
-#endif
-
 #define CONTROL_KEYS "pmix.jctrl."
 #define DEFINE_PSET  "define-pset"
 

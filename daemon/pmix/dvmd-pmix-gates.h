@@ -16,9 +16,6 @@
 #include "dvmd-pmix-host.h"
 
 /* Added after 4.2; older clients do not ask for them, so they are simply not given. */
-#ifdef PMIX_NODE_OVERSUBSCRIBED
-#define DVMD_PMIX_HAS_NODE_OVERSUBSCRIBED 1
-#endif
 #ifdef PMIX_REQUIRED_KEY
 #define DVMD_PMIX_HAS_REQUIRED_KEY 1
 #endif
@@ -28,9 +25,15 @@
 #ifdef PMIX_NODE_LIST
 #define DVMD_PMIX_HAS_NODE_LIST 1
 #endif
+/* Before, a way of inheritance is a number. */
+#ifdef PMIX_ALLOC_INHERIT
+#define DVMD_PMIX_HAS_INHERITANCE_TYPE 1
+#endif
 
-/* Words of requests for nodes. They travel as texts, which every library passes on, whether its headers have them or
- * not. */
+/*
+ * Keys that later headers name, and ours may not. They are texts, which every library passes on, whether its headers
+ * have them or not.
+ */
 #ifndef PMIX_ALLOC_TARGET
 #define PMIX_ALLOC_TARGET "pmix.alloc.tgt" /* char *: the namespace that is to own it */
 #endif
@@ -54,6 +57,173 @@
 #endif
 #ifndef PMIX_ALLOC_REQ_CANCEL
 #define PMIX_ALLOC_REQ_CANCEL 5
+#endif
+#ifndef PMIX_NUM_SLOTS
+#define PMIX_NUM_SLOTS "pmix.num.slots"
+#endif
+#ifndef PMIX_QUERY_AVAILABLE_SLOTS
+#define PMIX_QUERY_AVAILABLE_SLOTS "pmix.qry.aslots"
+#endif
+#ifndef PMIX_QUERY_ALLOCATION
+#define PMIX_QUERY_ALLOCATION "pmix.query.allc"
+#endif
+#ifndef PMIX_QUERY_ALLOC_IDS
+#define PMIX_QUERY_ALLOC_IDS "pmix.query.alloc.ids"
+#endif
+#ifndef PMIX_QUERY_ALLOC_PROPERTIES
+#define PMIX_QUERY_ALLOC_PROPERTIES "pmix.query.alloc.prop"
+#define PMIX_ALLOC_PROPERTY         "pmix.alloc.property"
+#endif
+#ifndef PMIX_QUERY_RESOLVE_NODE
+#define PMIX_QUERY_RESOLVE_NODE  "pmix.qry.node"
+#define PMIX_QUERY_RESOLVE_PEERS "pmix.qry.peers"
+#endif
+#ifndef PMIX_JOB_CTRL_SEP
+#define PMIX_JOB_CTRL_SEP "pmix.jctrl.sep"
+#endif
+#ifndef PMIX_JOB_CTRL_DEFINE_PSET
+#define PMIX_JOB_CTRL_DEFINE_PSET "pmix.jctrl.defpset"
+#endif
+#ifndef PMIX_GROUP_BOOTSTRAP
+#define PMIX_GROUP_BOOTSTRAP "pmix.grp.bstrp"
+#endif
+#ifndef PMIX_QUERY_PROC_RESOURCE_USAGE
+#define PMIX_QUERY_PROC_RESOURCE_USAGE "pmix.qry.pres"
+#define PMIX_QUERY_NODE_RESOURCE_USAGE "pmix.qry.nres"
+#endif
+#ifndef PMIX_PROC_RESOURCE_USAGE
+#define PMIX_PROC_RESOURCE_USAGE "pmix.proc.res"
+#define PMIX_NODE_RESOURCE_USAGE "pmix.node.res"
+#endif
+#ifndef PMIX_PROC_OS_STATE
+#define PMIX_PROC_OS_STATE          "pmix.proc.osstate"
+#define PMIX_PROC_TIME              "pmix.proc.time"
+#define PMIX_PROC_PERCENT_CPU       "pmix.proc.pcpu"
+#define PMIX_PROC_PRIORITY          "pmix.proc.pri"
+#define PMIX_PROC_NUM_THREADS       "pmix.proc.nthr"
+#define PMIX_PROC_PSS               "pmix.proc.pss"
+#define PMIX_PROC_VSIZE             "pmix.proc.vsize"
+#define PMIX_PROC_RSS               "pmix.proc.rss"
+#define PMIX_PROC_PEAK_VSIZE        "pmix.proc.pkvsize"
+#define PMIX_PROC_CPU               "pmix.proc.cpu"
+#define PMIX_PROC_SAMPLE_TIME       "pmix.proc.samptime"
+#define PMIX_DISK_RESOURCE_USAGE    "pmix.disk.res"
+#define PMIX_DISK_ID                "pmix.disk.id"
+#define PMIX_DISK_READ_COMPLETED    "pmix.disk.rdscomp"
+#define PMIX_DISK_READ_MERGED       "pmix.disk.rdsmrgd"
+#define PMIX_DISK_READ_SECTORS      "pmix.disk.rdsct"
+#define PMIX_DISK_READ_MILLISEC     "pmix.disk.rdms"
+#define PMIX_DISK_WRITE_COMPLETED   "pmix.disk.wtscomp"
+#define PMIX_DISK_WRITE_MERGED      "pmix.disk.wtsmrgd"
+#define PMIX_DISK_WRITE_SECTORS     "pmix.disk.wtsct"
+#define PMIX_DISK_WRITE_MILLISEC    "pmix.disk.wtms"
+#define PMIX_DISK_IO_IN_PROGRESS    "pmix.disk.ios"
+#define PMIX_DISK_IO_MILLISEC       "pmix.disk.ioms"
+#define PMIX_DISK_IO_WEIGHTED       "pmix.disk.iowght"
+#define PMIX_NETWORK_RESOURCE_USAGE "pmix.net.res"
+#define PMIX_NETWORK_ID             "pmix.net.id"
+#define PMIX_NET_RECVD_BYTES        "pmix.net.rcb"
+#define PMIX_NET_RECVD_PCKTS        "pmix.net.rcp"
+#define PMIX_NET_RECVD_ERRS         "pmix.net.rcerr"
+#define PMIX_NET_SENT_BYTES         "pmix.net.sntb"
+#define PMIX_NET_SENT_PCKTS         "pmix.net.sntp"
+#define PMIX_NET_SENT_ERRS          "pmix.net.snterr"
+#define PMIX_NODE_LOAD_AVG          "pmix.node.la"
+#define PMIX_NODE_LOAD_AVG5         "pmix.node.la5"
+#define PMIX_NODE_LOAD_AVG15        "pmix.node.la15"
+#define PMIX_NODE_MEM_TOTAL         "pmix.node.mtot"
+#define PMIX_NODE_MEM_FREE          "pmix.node.mfree"
+#define PMIX_NODE_MEM_BUFFERS       "pmix.node.mbuf"
+#define PMIX_NODE_MEM_CACHED        "pmix.node.mcache"
+#define PMIX_NODE_MEM_SWAP_CACHED   "pmix.node.mswpc"
+#define PMIX_NODE_SWAP_TOTAL        "pmix.node.mswpt"
+#define PMIX_NODE_MEM_SWAP_FREE     "pmix.node.mswpfree"
+#define PMIX_NODE_MEM_MAPPED        "pmix.node.mmap"
+#define PMIX_NODE_SAMPLE_TIME       "pmix.node.samptime"
+#endif
+#ifndef PMIX_SPAWN_TARGET
+#define PMIX_SPAWN_TARGET "pmix.spwn.tgt"
+#endif
+#ifndef PMIX_SPAWN_CHILD_SEP
+#define PMIX_SPAWN_CHILD_SEP "pmix.spchildsep"
+#endif
+#ifndef PMIX_SPAWN_PTY
+#define PMIX_SPAWN_PTY "pmix.spawn.pty"
+#endif
+#ifndef PMIX_NON_PMI
+#define PMIX_NON_PMI "pmix.nonpmi"
+#endif
+#ifndef PMIX_MAPPER
+#define PMIX_MAPPER "pmix.mapper"
+#endif
+#ifndef PMIX_COLOCATE_PROCS
+#define PMIX_COLOCATE_PROCS "pmix.colproc"
+#endif
+#ifndef PMIX_COLOCATE_NPERPROC
+#define PMIX_COLOCATE_NPERPROC "pmix.colnum.proc"
+#endif
+#ifndef PMIX_COLOCATE_NPERNODE
+#define PMIX_COLOCATE_NPERNODE "pmix.colnum.node"
+#endif
+#ifndef PMIX_IOF_OUTPUT_RAW
+#define PMIX_IOF_OUTPUT_RAW "pmix.iof.raw"
+#endif
+#ifndef PMIX_IOF_FILE_PATTERN
+#define PMIX_IOF_FILE_PATTERN "pmix.iof.fpt"
+#endif
+#ifndef PMIX_IOF_FILE_ONLY
+#define PMIX_IOF_FILE_ONLY "pmix.iof.fonly"
+#endif
+#ifndef PMIX_IOF_LOCAL_OUTPUT
+#define PMIX_IOF_LOCAL_OUTPUT "pmix.iof.local"
+#endif
+#ifndef PMIX_REPORT_PHYSICAL_CPUS
+#define PMIX_REPORT_PHYSICAL_CPUS "pmix.repphys.cpus"
+#endif
+#ifndef PMIX_DISPLAY_PROCESSORS
+#define PMIX_DISPLAY_PROCESSORS "pmix.dispcpus"
+#endif
+#ifndef PMIX_DISPLAY_PARSEABLE_OUTPUT
+#define PMIX_DISPLAY_PARSEABLE_OUTPUT "pmix.dispparse"
+#endif
+#ifndef PMIX_FWD_ENVIRONMENT
+#define PMIX_FWD_ENVIRONMENT "pmix.fwdenv"
+#endif
+#ifndef PMIX_GPU_SUPPORT
+#define PMIX_GPU_SUPPORT "pmix.gpu.support"
+#endif
+#ifndef PMIX_LOG_AGG
+#define PMIX_LOG_AGG "pmix.log.agg"
+#endif
+#ifndef PMIX_MEM_ALLOC_KIND
+#define PMIX_MEM_ALLOC_KIND "pmix.alloc.mkind"
+#endif
+#ifndef PMIX_FIRST_ENVAR
+#define PMIX_FIRST_ENVAR "pmix.envar.first"
+#endif
+#ifndef PMIX_ABORT_NON_ZERO_TERM
+#define PMIX_ABORT_NON_ZERO_TERM "pmix.abnz"
+#endif
+#ifndef PMIX_DO_NOT_LAUNCH
+#define PMIX_DO_NOT_LAUNCH "pmix.dnl"
+#endif
+#ifndef PMIX_SHOW_LAUNCH_PROGRESS
+#define PMIX_SHOW_LAUNCH_PROGRESS "pmix.showprog"
+#endif
+#ifndef PMIX_AGGREGATE_HELP
+#define PMIX_AGGREGATE_HELP "pmix.agg.help"
+#endif
+#ifndef PMIX_REPORT_CHILD_SEP
+#define PMIX_REPORT_CHILD_SEP "pmix.rptchildsep"
+#endif
+#ifndef PMIX_ENVARS_HARVESTED
+#define PMIX_ENVARS_HARVESTED "pmix.evar.hvstd"
+#endif
+#ifndef PMIX_TIMEOUT_STACKTRACES
+#define PMIX_TIMEOUT_STACKTRACES "pmix.tim.stack"
+#endif
+#ifndef PMIX_TIMEOUT_REPORT_STATE
+#define PMIX_TIMEOUT_REPORT_STATE "pmix.tim.state"
 #endif
 
 /* The numbers that dvmd-pmix-numbers.h shows without PMIx's headers. */

@@ -26,10 +26,6 @@
 /* Bytes of what a member has for the others, each of whom gets it. */
 #define MAX_INFO (64 * 1024)
 
-#ifndef PMIX_GROUP_BOOTSTRAP
-#define PMIX_GROUP_BOOTSTRAP "pmix.grp.bstrp"
-#endif
-
 /* ---- what the client wants ---- */
 
 static void

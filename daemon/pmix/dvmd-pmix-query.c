@@ -22,28 +22,6 @@
 
 #include <string.h>
 
-/* Upstream's names, of later than the library at hand. */
-#ifndef PMIX_NUM_SLOTS
-#define PMIX_NUM_SLOTS "pmix.num.slots"
-#endif
-#ifndef PMIX_QUERY_AVAILABLE_SLOTS
-#define PMIX_QUERY_AVAILABLE_SLOTS "pmix.qry.aslots"
-#endif
-#ifndef PMIX_QUERY_ALLOCATION
-#define PMIX_QUERY_ALLOCATION "pmix.query.allc"
-#endif
-#ifndef PMIX_QUERY_ALLOC_IDS
-#define PMIX_QUERY_ALLOC_IDS "pmix.query.alloc.ids"
-#endif
-#ifndef PMIX_QUERY_ALLOC_PROPERTIES
-#define PMIX_QUERY_ALLOC_PROPERTIES "pmix.query.alloc.prop"
-#define PMIX_ALLOC_PROPERTY         "pmix.alloc.property"
-#endif
-#ifndef PMIX_QUERY_RESOLVE_NODE
-#define PMIX_QUERY_RESOLVE_NODE  "pmix.qry.node"
-#define PMIX_QUERY_RESOLVE_PEERS "pmix.qry.peers"
-#endif
-
 /* Bytes of one query: qualifiers that go to the controller, and values that are known here, which the library copies
  * several times. */
 #define MAX_BYTES (16 * 1024 * 1024)

@@ -8,96 +8,10 @@
 
 #include "dvmd-pmix-spawn-keys.h"
 
-#include <pmix_common.h>
 #include <string.h>
 
 #include "dvmd-call-kind.h"
-
-/* Upstream's names, of later than the library at hand. */
-#ifndef PMIX_SPAWN_TARGET
-#define PMIX_SPAWN_TARGET "pmix.spwn.tgt"
-#endif
-#ifndef PMIX_SPAWN_CHILD_SEP
-#define PMIX_SPAWN_CHILD_SEP "pmix.spchildsep"
-#endif
-#ifndef PMIX_SPAWN_PTY
-#define PMIX_SPAWN_PTY "pmix.spawn.pty"
-#endif
-#ifndef PMIX_NON_PMI
-#define PMIX_NON_PMI "pmix.nonpmi"
-#endif
-#ifndef PMIX_MAPPER
-#define PMIX_MAPPER "pmix.mapper"
-#endif
-#ifndef PMIX_COLOCATE_PROCS
-#define PMIX_COLOCATE_PROCS "pmix.colproc"
-#endif
-#ifndef PMIX_COLOCATE_NPERPROC
-#define PMIX_COLOCATE_NPERPROC "pmix.colnum.proc"
-#endif
-#ifndef PMIX_COLOCATE_NPERNODE
-#define PMIX_COLOCATE_NPERNODE "pmix.colnum.node"
-#endif
-#ifndef PMIX_IOF_OUTPUT_RAW
-#define PMIX_IOF_OUTPUT_RAW "pmix.iof.raw"
-#endif
-#ifndef PMIX_IOF_FILE_PATTERN
-#define PMIX_IOF_FILE_PATTERN "pmix.iof.fpt"
-#endif
-#ifndef PMIX_IOF_FILE_ONLY
-#define PMIX_IOF_FILE_ONLY "pmix.iof.fonly"
-#endif
-#ifndef PMIX_IOF_LOCAL_OUTPUT
-#define PMIX_IOF_LOCAL_OUTPUT "pmix.iof.local"
-#endif
-#ifndef PMIX_REPORT_PHYSICAL_CPUS
-#define PMIX_REPORT_PHYSICAL_CPUS "pmix.repphys.cpus"
-#endif
-#ifndef PMIX_DISPLAY_PROCESSORS
-#define PMIX_DISPLAY_PROCESSORS "pmix.dispcpus"
-#endif
-#ifndef PMIX_DISPLAY_PARSEABLE_OUTPUT
-#define PMIX_DISPLAY_PARSEABLE_OUTPUT "pmix.dispparse"
-#endif
-#ifndef PMIX_FWD_ENVIRONMENT
-#define PMIX_FWD_ENVIRONMENT "pmix.fwdenv"
-#endif
-#ifndef PMIX_GPU_SUPPORT
-#define PMIX_GPU_SUPPORT "pmix.gpu.support"
-#endif
-#ifndef PMIX_LOG_AGG
-#define PMIX_LOG_AGG "pmix.log.agg"
-#endif
-#ifndef PMIX_MEM_ALLOC_KIND
-#define PMIX_MEM_ALLOC_KIND "pmix.alloc.mkind"
-#endif
-#ifndef PMIX_FIRST_ENVAR
-#define PMIX_FIRST_ENVAR "pmix.envar.first"
-#endif
-#ifndef PMIX_ABORT_NON_ZERO_TERM
-#define PMIX_ABORT_NON_ZERO_TERM "pmix.abnz"
-#endif
-#ifndef PMIX_DO_NOT_LAUNCH
-#define PMIX_DO_NOT_LAUNCH "pmix.dnl"
-#endif
-#ifndef PMIX_SHOW_LAUNCH_PROGRESS
-#define PMIX_SHOW_LAUNCH_PROGRESS "pmix.showprog"
-#endif
-#ifndef PMIX_AGGREGATE_HELP
-#define PMIX_AGGREGATE_HELP "pmix.agg.help"
-#endif
-#ifndef PMIX_REPORT_CHILD_SEP
-#define PMIX_REPORT_CHILD_SEP "pmix.rptchildsep"
-#endif
-#ifndef PMIX_ENVARS_HARVESTED
-#define PMIX_ENVARS_HARVESTED "pmix.evar.hvstd"
-#endif
-#ifndef PMIX_TIMEOUT_STACKTRACES
-#define PMIX_TIMEOUT_STACKTRACES "pmix.tim.stack"
-#endif
-#ifndef PMIX_TIMEOUT_REPORT_STATE
-#define PMIX_TIMEOUT_REPORT_STATE "pmix.tim.state"
-#endif
+#include "dvmd-pmix-gates.h"
 
 static const DvmdPmixSpawnKey job_keys[] = {
   { PMIX_PERSONALITY, DVMD_PMIX_TAKE_PERSONALITY, NULL, NULL },

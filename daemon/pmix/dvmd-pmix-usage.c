@@ -10,56 +10,9 @@
 
 #include "dvmd-pmix-usage.h"
 
-#include <pmix.h>
 #include <string.h>
 
-/* Upstream's names, of later than the library at hand. */
-#ifndef PMIX_PROC_OS_STATE
-#define PMIX_PROC_OS_STATE          "pmix.proc.osstate"
-#define PMIX_PROC_TIME              "pmix.proc.time"
-#define PMIX_PROC_PERCENT_CPU       "pmix.proc.pcpu"
-#define PMIX_PROC_PRIORITY          "pmix.proc.pri"
-#define PMIX_PROC_NUM_THREADS       "pmix.proc.nthr"
-#define PMIX_PROC_PSS               "pmix.proc.pss"
-#define PMIX_PROC_VSIZE             "pmix.proc.vsize"
-#define PMIX_PROC_RSS               "pmix.proc.rss"
-#define PMIX_PROC_PEAK_VSIZE        "pmix.proc.pkvsize"
-#define PMIX_PROC_CPU               "pmix.proc.cpu"
-#define PMIX_PROC_SAMPLE_TIME       "pmix.proc.samptime"
-#define PMIX_DISK_RESOURCE_USAGE    "pmix.disk.res"
-#define PMIX_DISK_ID                "pmix.disk.id"
-#define PMIX_DISK_READ_COMPLETED    "pmix.disk.rdscomp"
-#define PMIX_DISK_READ_MERGED       "pmix.disk.rdsmrgd"
-#define PMIX_DISK_READ_SECTORS      "pmix.disk.rdsct"
-#define PMIX_DISK_READ_MILLISEC     "pmix.disk.rdms"
-#define PMIX_DISK_WRITE_COMPLETED   "pmix.disk.wtscomp"
-#define PMIX_DISK_WRITE_MERGED      "pmix.disk.wtsmrgd"
-#define PMIX_DISK_WRITE_SECTORS     "pmix.disk.wtsct"
-#define PMIX_DISK_WRITE_MILLISEC    "pmix.disk.wtms"
-#define PMIX_DISK_IO_IN_PROGRESS    "pmix.disk.ios"
-#define PMIX_DISK_IO_MILLISEC       "pmix.disk.ioms"
-#define PMIX_DISK_IO_WEIGHTED       "pmix.disk.iowght"
-#define PMIX_NETWORK_RESOURCE_USAGE "pmix.net.res"
-#define PMIX_NETWORK_ID             "pmix.net.id"
-#define PMIX_NET_RECVD_BYTES        "pmix.net.rcb"
-#define PMIX_NET_RECVD_PCKTS        "pmix.net.rcp"
-#define PMIX_NET_RECVD_ERRS         "pmix.net.rcerr"
-#define PMIX_NET_SENT_BYTES         "pmix.net.sntb"
-#define PMIX_NET_SENT_PCKTS         "pmix.net.sntp"
-#define PMIX_NET_SENT_ERRS          "pmix.net.snterr"
-#define PMIX_NODE_LOAD_AVG          "pmix.node.la"
-#define PMIX_NODE_LOAD_AVG5         "pmix.node.la5"
-#define PMIX_NODE_LOAD_AVG15        "pmix.node.la15"
-#define PMIX_NODE_MEM_TOTAL         "pmix.node.mtot"
-#define PMIX_NODE_MEM_FREE          "pmix.node.mfree"
-#define PMIX_NODE_MEM_BUFFERS       "pmix.node.mbuf"
-#define PMIX_NODE_MEM_CACHED        "pmix.node.mcache"
-#define PMIX_NODE_MEM_SWAP_CACHED   "pmix.node.mswpc"
-#define PMIX_NODE_SWAP_TOTAL        "pmix.node.mswpt"
-#define PMIX_NODE_MEM_SWAP_FREE     "pmix.node.mswpfree"
-#define PMIX_NODE_MEM_MAPPED        "pmix.node.mmap"
-#define PMIX_NODE_SAMPLE_TIME       "pmix.node.samptime"
-#endif
+#include "dvmd-pmix-gates.h"
 
 typedef struct
 {

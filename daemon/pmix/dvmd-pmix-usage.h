@@ -8,16 +8,6 @@
 
 G_BEGIN_DECLS
 
-/* Upstream's names, of later than the library at hand. */
-#ifndef PMIX_QUERY_PROC_RESOURCE_USAGE
-#define PMIX_QUERY_PROC_RESOURCE_USAGE "pmix.qry.pres"
-#define PMIX_QUERY_NODE_RESOURCE_USAGE "pmix.qry.nres"
-#endif
-#ifndef PMIX_PROC_RESOURCE_USAGE
-#define PMIX_PROC_RESOURCE_USAGE "pmix.proc.res"
-#define PMIX_NODE_RESOURCE_USAGE "pmix.node.res"
-#endif
-
 /*
  * Adds what was measured (dvmd-usage.h), as key: of one process or node (a{sv}) the array of its values; of several
  * (aa{sv}) an array of such arrays, each with the key row. FALSE: it is something else.

@@ -8,7 +8,6 @@
  */
 
 #include <pmix.h>
-#include <pmix_version.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdio.h>
@@ -16,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "pmix-library.h"
 #include "pmix-words.h"
 
 static pmix_proc_t self;
@@ -158,14 +158,13 @@ do_die (bool before)
       raise (SIGKILL);
     }
   status = fence (true);
-#if PMIX_NUMERIC_VERSION >= 0x00040209
-  /* Their server tells the status of a fence to the first who came, and success to the others. */
-  printf ("%u: %s\n", self.rank, status == PMIX_SUCCESS ? "not told" : pmix_status_word (status));
-  return 0;
-#else
+  if (!PMIX_LIBRARY_TELLS_ALL && status == PMIX_SUCCESS)
+    {
+      printf ("%u: not told\n", self.rank);
+      return 0;
+    }
   printf ("%u: %s\n", self.rank, pmix_status_word (status));
   return status == PMIX_SUCCESS ? 22 : 0;
-#endif
 }
 
 /* The last rank dies before the others come to the fence. */
@@ -191,11 +190,8 @@ do_fences (void)
       fflush (stdout);
       status = fence (true);
 
-#if PMIX_NUMERIC_VERSION >= 0x00040209
-      /* Their server tells the status of a fence to the first who came, and success to the others. */
-      if (status == PMIX_SUCCESS)
+      if (!PMIX_LIBRARY_TELLS_ALL && status == PMIX_SUCCESS)
         status = PMIX_ERR_LOST_CONNECTION;
-#endif
       printf ("%u: fence %s\n", self.rank, pmix_status_word (status));
     }
   return 0;

@@ -12,7 +12,7 @@
  * release does: that of the headers is the one that is run. `pmix-library` prints the names of those that hold.
  */
 
-/* A fence that fails is told to all ranks of a node, and not to the first one alone. */
+/* A fence that fails is told to all ranks of a node, and not to the first one alone, with success to the others. */
 #define PMIX_LIBRARY_TELLS_ALL (PMIX_NUMERIC_VERSION < 0x00040209)
 /* The host is asked for keys of PMIx's own about a job that the server does not know. */
 #define PMIX_LIBRARY_ASKS_FOR_JOBS (PMIX_NUMERIC_VERSION < 0x00050000)

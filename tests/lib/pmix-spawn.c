@@ -20,16 +20,13 @@
 #define LIMIT_MS  60000
 
 /* Later headers name them. */
-#define SPAWN_TARGET    "pmix.spwn.tgt"
-#define SPAWN_CHILD_SEP "pmix.spchildsep"
-#define JOB_CTRL_SEP    "pmix.jctrl.sep"
-#define JOB_CTRL_PSET   "pmix.jctrl.defpset"
-/* Older ones do not. */
-#ifndef PMIX_COLOCATE_PROCS
-#define PMIX_COLOCATE_PROCS    "pmix.colproc"
-#define PMIX_COLOCATE_NPERPROC "pmix.colnum.proc"
-#define PMIX_COLOCATE_NPERNODE "pmix.colnum.node"
-#endif
+#define SPAWN_TARGET      "pmix.spwn.tgt"
+#define SPAWN_CHILD_SEP   "pmix.spchildsep"
+#define JOB_CTRL_SEP      "pmix.jctrl.sep"
+#define JOB_CTRL_PSET     "pmix.jctrl.defpset"
+#define COLOCATE_PROCS    "pmix.colproc"
+#define COLOCATE_NPERPROC "pmix.colnum.proc"
+#define COLOCATE_NPERNODE "pmix.colnum.node"
 
 static const pmix_proc_t *self;
 static char last_nspace[PMIX_MAX_NSLEN + 1];
@@ -154,7 +151,7 @@ add_beside (Spawn *spawn, const char *text)
   array.array = procs;
   for (char *word = strtok_r (rest, ",", &rest); word != NULL && array.size < 8; word = strtok_r (NULL, ",", &rest))
     array.size += pmix_read_target (word, &procs[array.size]);
-  PMIX_INFO_LOAD (&spawn->info[spawn->n_info], PMIX_COLOCATE_PROCS, &array, PMIX_DATA_ARRAY);
+  PMIX_INFO_LOAD (&spawn->info[spawn->n_info], COLOCATE_PROCS, &array, PMIX_DATA_ARRAY);
   spawn->n_info++;
   free (copy);
 }
@@ -227,9 +224,9 @@ add (Spawn *spawn, const char *pair, const char *id)
   else if (strcmp (name, "beside") == 0)
     add_beside (spawn, value);
   else if (strcmp (name, "nperproc") == 0)
-    add_count (spawn, PMIX_COLOCATE_NPERPROC, value);
+    add_count (spawn, COLOCATE_NPERPROC, value);
   else if (strcmp (name, "npernode") == 0)
-    add_count (spawn, PMIX_COLOCATE_NPERNODE, value);
+    add_count (spawn, COLOCATE_NPERNODE, value);
   else if (strcmp (name, "debug") == 0)
     add_debugged (spawn, value);
   else if (strcmp (name, "daemons-per-proc") == 0)

@@ -27,6 +27,9 @@ STATIC_IDIOMS = re.compile(r'\b(GParamSpec|GSourceFuncs|gpointer\s+\w*_parent_cl
 STATIC = re.compile(r'^[ \t]*static\s+(?!inline\b)([^;={}()]*?)\s*(\[[^;={}]*\]\s*)*(=|;)', re.MULTILINE)
 GLOBAL = re.compile(r'^(?!static|typedef|extern|const|return|struct\s+\w+;|G_|#)[A-Za-z_][\w \t*]*[\w*]\s+\**\w+(\[[^\]]*\])*\s*(=|;)',
                     re.MULTILINE)
+# What the libpmix at hand has is asked in these: the daemons in the first, tests in the second.
+PMIX_GATES = ('daemon/pmix/dvmd-pmix-gates.h', 'tests/lib/pmix-library.h')
+PMIX_ASKED = re.compile(r'^\s*#\s*(?:if|ifdef|ifndef|elif)\b.*?\b(PMIX_(?!LIBRARY_)\w+)|\b(PMIX_NUMERIC_VERSION)\b', re.MULTILINE)
 IGNORED_ANYWHERE = re.compile(r'\{\s*DVMD_STATE_ANY\s*,\s*(\w+)\s*,\s*DVMD_STATE_SAME\s*,\s*NULL\s*\}')
 
 
@@ -90,6 +93,13 @@ def rows_that_refuse_nothing(path, text):
             for match in IGNORED_ANYWHERE.finditer(bare)]
 
 
+def libraries_compared(path, text):
+    """Questions for what a release of libpmix has, of which each would have its own answer."""
+    bare = house.strip_comments(text)
+    return [f'{path}:{house.line_of(bare, match.start())}: {match[1] or match[2]} is asked for here: {PMIX_GATES[0]} says what libpmix has, '
+            f'for tests {PMIX_GATES[1]}' for match in PMIX_ASKED.finditer(bare)]
+
+
 def check_all(check, paths):
     return [problem for path in paths for problem in check(path, house.read(path))]
 
@@ -144,6 +154,10 @@ def test_statics():
 
 def test_state_tables():
     return check_all(rows_that_refuse_nothing, house.files(('.c',), ('daemon/',)))
+
+
+def test_libraries_compared():
+    return check_all(libraries_compared, [path for path in c_files() if path not in PMIX_GATES])
 
 
 def test_config_first():
@@ -214,6 +228,8 @@ def test_finds_the_wrong():
                                   (long_functions, long_text, 1), (rows_that_refuse_nothing, row % ('DVMD_STATE_ANY', 'NULL'), 1),
                                   (rows_that_refuse_nothing, row % ('DVMD_STATE_ANY', 'act'), 0),
                                   (rows_that_refuse_nothing, row % ('DVMD_STATE_ANY_ENDED', 'NULL'), 0),
+                                  (libraries_compared, '#ifndef PMIX_KEY\n#endif\nif (PMIX_NUMERIC_VERSION > 5)', 2),
+                                  (libraries_compared, '#ifdef HAVE_PMIX_KEY\n#if PMIX_LIBRARY_HAS_GROUPS', 0),
                                   (without_purpose, text[text.index('#'):], 1), (without_purpose, f'/*\n * {SPDX}\n *\n * Nobody knows.\n */', 1),
                                   (without_purpose, f'/*\n * {SPDX}\n *\n * A file that is right.\n */', 0),
                                   (comments_without_subject, text, 1),
@@ -237,6 +253,7 @@ if __name__ == '__main__':
         ('no goto', test_gotos),
         ('no variables shared by all DVMs of a process', test_statics),
         ('no state table ignores an event in any state', test_state_tables),
+        ('one header says what libpmix has', test_libraries_compared),
         ('config.h comes first', test_config_first),
         ('each folder has a README.md', test_readmes),
         ('no paths of one machine', test_machine_paths),
