@@ -38,6 +38,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "pmix-library.h"
 #include "pmix-words.h"
 
 #define MAX_INFO   16
@@ -535,6 +536,7 @@ start (char **words)
       return words;
     }
   is_tool = true;
+  pmix_begin_tool ();
   PMIX_INFO_LOAD (&info, PMIX_TOOL_ATTACHMENT_FILE, words[1], PMIX_STRING);
   check (PMIx_tool_init (&self, &info, 1), "init", 10);
   return words + 2;
