@@ -13,16 +13,7 @@
 
 #include "dvm.h"
 #include "dvmd-call-kind.h"
-
-#ifndef PMIX_COLOCATE_PROCS
-#define PMIX_COLOCATE_PROCS "pmix.colproc"
-#endif
-#ifndef PMIX_COLOCATE_NPERPROC
-#define PMIX_COLOCATE_NPERPROC "pmix.colnum.proc"
-#endif
-#ifndef PMIX_COLOCATE_NPERNODE
-#define PMIX_COLOCATE_NPERNODE "pmix.colnum.node"
-#endif
+#include "dvmd-pmix-gates.h"
 
 typedef enum
 {
