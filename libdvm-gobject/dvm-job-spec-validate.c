@@ -145,7 +145,9 @@ check_restarts (DvmJobSpec *self, const DvmRuntimeOptions *options, const char *
 {
   guint number = dvm_job_spec_get_max_restarts (self);
 
-  if (number > 0 && options->max_restarts > 0 && number != options->max_restarts)
+  /* The largest number is no limit, which another one narrows. */
+  if (number > 0 && options->max_restarts > 0 && options->max_restarts != G_MAXUINT32
+      && number != options->max_restarts)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
                    _ ("%smax-restarts: it is %u, and in runtime-options it is %u"), place, number,

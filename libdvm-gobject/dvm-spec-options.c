@@ -24,6 +24,7 @@ enum
   RUNTIME_STOP_IN_INIT,
   RUNTIME_STOP_IN_APP,
   RUNTIME_AUTORESTART,
+  RUNTIME_CONTINUOUS,
   RUNTIME_STACK_TRACES,
   RUNTIME_REPORT_STATE,
   N_RUNTIME,
@@ -39,12 +40,12 @@ static const DvmWord runtime_words[] = {
   { "stop-in-init", RUNTIME_STOP_IN_INIT, TRUE },
   { "stop-in-app", RUNTIME_STOP_IN_APP, TRUE },
   { "autorestart", RUNTIME_AUTORESTART, TRUE },
+  { "continuous", RUNTIME_CONTINUOUS, TRUE },
   { "max-restarts", RUNTIME_MAX_RESTARTS, TRUE },
   { "get-stack-traces", RUNTIME_STACK_TRACES, TRUE },
   { "report-state-on-timeout", RUNTIME_REPORT_STATE, TRUE },
   { "donotspawn", -1, FALSE },
   { "show-progress", -1, FALSE },
-  { "continuous", -1, FALSE },
   { "exec-agent", -1, FALSE },
   { "default-exec-agent", -1, FALSE },
   { "output-proctable", -1, FALSE },
@@ -123,11 +124,22 @@ set_max_restarts (const char *value, const char *place, gint64 *max_restarts, GE
   return TRUE;
 }
 
-/* autorestart says whether, max-restarts how often: the second one alone is enough. */
+/* autorestart says whether, max-restarts how often: the second one alone is enough. continuous: as often as it takes.
+ */
 static gboolean
-choose_restarts (gint8 autorestart, gint64 max_restarts, const char *place, guint32 *number, GError **error)
+choose_restarts (const gint8 *given, gint64 max_restarts, const char *place, guint32 *number, GError **error)
 {
+  gint8 autorestart = given[RUNTIME_AUTORESTART];
+
+  if (given[RUNTIME_CONTINUOUS] == TRUE && max_restarts < 0)
+    max_restarts = G_MAXUINT32;
   *number = (guint32)MAX (max_restarts, 0);
+  if (given[RUNTIME_CONTINUOUS] == TRUE && *number == 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   _ ("%sruntime-options: continuous starts processes again, and max-restarts is 0"), place);
+      return FALSE;
+    }
   if (autorestart < 0 || (autorestart == TRUE) == (*number > 0))
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
@@ -196,7 +208,7 @@ _dvm_runtime_options_parse (const char *text, const char *place, DvmRuntimeOptio
   options->notify_errors = given[RUNTIME_NOTIFY_ERRORS];
   options->stack_traces = given[RUNTIME_STACK_TRACES] == TRUE;
   options->report_state = given[RUNTIME_REPORT_STATE] == TRUE;
-  return choose_restarts (given[RUNTIME_AUTORESTART], max_restarts, place, &options->max_restarts, error)
+  return choose_restarts (given, max_restarts, place, &options->max_restarts, error)
          && choose_stop (given, place, &options->stop, error);
 }
 

@@ -80,6 +80,13 @@ class Restarts(dvmtest.Case):
                          stdin=b'x' * 1000000, max_restarts=3)
         self.assertEqual((done.state, done.lines), (NOTIFIED, ['1000000']), done)
 
+    def test_continuous(self):
+        """As often as it takes, or as another number says."""
+        dvm = self.dvm(slots=2)
+        for limit, state, restarts in ((0, NOTIFIED, 3), (2, NON_ZERO_TERM, 2)):
+            done = self.run_failing(dvm, 'test $DVM_RESTART = 3', runtime_options='continuous', max_restarts=limit)
+            self.assertEqual((done.state, done.job.get('Restarts')), (state, restarts), done)
+
     def test_program_that_is_missing(self):
         dvm = self.dvm(slots=2)
         done = dvm.run(['/nowhere/program'], max_restarts=5)

@@ -270,7 +270,10 @@ static const Refusal refusals[] = {
   { "[{'argv': <['a']>}]", "{'output': <'file=a%x:pattern'>}", DVM_ERROR_BAD_PARAM, { "output", "%x" } },
   { "[{'argv': <['a']>}]", "{'output': <'file=a%:pattern'>}", DVM_ERROR_BAD_PARAM, { "output", "in the pattern" } },
   { "[{'argv': <['a']>}]", "{'output': <':pattern'>}", DVM_ERROR_BAD_PARAM, { "output", "file=PATH" } },
-  { "[{'argv': <['a']>}]", "{'runtime-options': <'continuous'>}", DVM_ERROR_NOT_SUPPORTED, { "continuous" } },
+  { "[{'argv': <['a']>}]",
+    "{'runtime-options': <'continuous,max-restarts=0'>}",
+    DVM_ERROR_BAD_PARAM,
+    { "max-restarts is 0" } },
   { "[{'argv': <['a']>}]",
     "{'runtime-options': <'get-stack-traces'>}",
     DVM_ERROR_BAD_PARAM,
@@ -301,7 +304,7 @@ static const Refusal refusals[] = {
   { "[{'argv': <['a']>}]", "{'runtime-options': <'recoverable=perhaps'>}", DVM_ERROR_BAD_PARAM, { "perhaps" } },
   { "[{'argv': <['a']>}]", "{'runtime-options': <'recov,recov=0'>}", DVM_ERROR_BAD_PARAM, { "recoverable", "twice" } },
   { "[{'argv': <['a']>}]", "{'runtime-options': <'notifyerrors'>}", DVM_ERROR_BAD_PARAM, { "needs recoverable" } },
-  { "[{'argv': <['a']>}]", "{'runtime-options': <'continuous'>}", DVM_ERROR_NOT_SUPPORTED, { "continuous" } },
+  { "[{'argv': <['a']>}]", "{'runtime-options': <'exec-agent=a'>}", DVM_ERROR_NOT_SUPPORTED, { "exec-agent" } },
   { "[{'argv': <['a']>}]", "{'runtime-options': <'donotlunch'>}", DVM_ERROR_BAD_PARAM, { "“donotlaunch”" } },
   { "[{'argv': <['a']>}]", "{'runtime-options': <'stop-on-exec,stop-in-init'>}", DVM_ERROR_BAD_PARAM, { "one place" } },
   { "[{'argv': <['a']>}]",
@@ -428,6 +431,12 @@ test_parsers (void)
   g_assert_true (_dvm_runtime_options_parse ("max-restarts=0,autorestart=no", "", &options, NULL));
   g_assert_cmpuint (options.max_restarts, ==, 0);
   g_assert_true (_dvm_runtime_options_parse ("autorestart,recov,max-restarts=4294967295", "", &options, NULL));
+  g_assert_cmpuint (options.max_restarts, ==, G_MAXUINT32);
+  g_assert_true (_dvm_runtime_options_parse ("continuous,max-restarts=2", "", &options, NULL));
+  g_assert_cmpuint (options.max_restarts, ==, 2);
+  g_assert_true (_dvm_runtime_options_parse ("continuous=no", "", &options, NULL));
+  g_assert_cmpuint (options.max_restarts, ==, 0);
+  g_assert_true (_dvm_runtime_options_parse ("continuous", "", &options, NULL));
   g_assert_cmpuint (options.max_restarts, ==, G_MAXUINT32);
   g_assert_true (_dvm_stdin_target_parse ("7", "", &target, NULL));
   g_assert_cmpint (target.kind, ==, DVM_STDIN_RANK);
