@@ -15,7 +15,12 @@
 
 #include "dvmd-pmix-ends.h"
 
-#define DRAIN_SIZE 65536
+/*
+ * libpmix (4.2.2 to 6.1) forgets the first bytes of a header that comes in two pieces, and takes others for it. So what
+ * there is of one side is read as a whole, and written when the kernel has sent what it had: seldom is a header cut
+ * that was not. In the server dvmd-pmix-headers-intercept.c reads no other, either.
+ */
+#define CHUNK_SIZE 65536
 
 struct _DvmdPmixRelay
 {
@@ -29,57 +34,31 @@ struct _DvmdPmixRelay
   gpointer finished_data;
 };
 
-/* One tool. Lives until both ways have ended. */
+typedef struct _Passage Passage;
+
 typedef struct
 {
+  Passage *passage;
+  GSocket *from; /* unowned */
+  GSocket *to;   /* unowned; NULL: it cannot be written to any more, and what comes is dropped */
+  GSource *source;
+  gsize length; /* of what is to be written */
+  gsize done;
+  char bytes[CHUNK_SIZE];
+} Way;
+
+/* One tool. Lives until both ways have ended. */
+struct _Passage
+{
   DvmdPmixRelay *relay; /* unowned; NULL: it has gone, or the tool has all that the library has said */
-  GIOStream *tool;
-  GIOStream *library;
+  GSocketConnection *tool;
+  GSocketConnection *library;
   GCancellable *cancellable;
-  guint n_ways;
-} Passage;
+  Way *to_library; /* (nullable) */
+  Way *to_tool;    /* (nullable) */
+};
 
-static void
-end_way (Passage *self)
-{
-  if (--self->n_ways > 0)
-    return;
-  g_io_stream_close (self->tool, NULL, NULL);
-  g_io_stream_close (self->library, NULL, NULL);
-  g_object_unref (self->tool);
-  g_object_unref (self->library);
-  g_object_unref (self->cancellable);
-  g_free (self);
-}
-
-static void
-end_writing (GIOStream *stream)
-{
-  g_socket_shutdown (g_socket_connection_get_socket (G_SOCKET_CONNECTION (stream)), FALSE, TRUE, NULL);
-}
-
-/* The tool says nothing any more; what the library says to it is still taken. */
-static void
-on_tool_ended (GObject *source, GAsyncResult *result, gpointer user_data)
-{
-  Passage *self = user_data;
-
-  g_output_stream_splice_finish (G_OUTPUT_STREAM (source), result, NULL);
-  end_writing (self->library);
-  end_way (self);
-}
-
-static void
-on_drained (GObject *source, GAsyncResult *result, gpointer user_data)
-{
-  Passage *self = user_data;
-
-  if (g_input_stream_skip_finish (G_INPUT_STREAM (source), result, NULL) > 0)
-    g_input_stream_skip_async (G_INPUT_STREAM (source), DRAIN_SIZE, G_PRIORITY_DEFAULT, self->cancellable, on_drained,
-                               self);
-  else
-    end_way (self);
-}
+static void watch (Way *self, GSocket *socket, GIOCondition condition, GSocketSourceFunc func);
 
 static void
 end_to_tool (Passage *self)
@@ -93,17 +72,123 @@ end_to_tool (Passage *self)
     g_steal_pointer (&relay->finished) (relay->finished_data);
 }
 
-/* The library has ended its side, or the tool cannot be written to any more. */
 static void
-on_library_ended (GObject *source, GAsyncResult *result, gpointer user_data)
+passage_free (Passage *self)
 {
-  Passage *self = user_data;
+  g_io_stream_close (G_IO_STREAM (self->tool), NULL, NULL);
+  g_io_stream_close (G_IO_STREAM (self->library), NULL, NULL);
+  g_object_unref (self->tool);
+  g_object_unref (self->library);
+  g_object_unref (self->cancellable);
+  g_free (self);
+}
 
-  if (g_output_stream_splice_finish (G_OUTPUT_STREAM (source), result, NULL) >= 0)
-    end_writing (self->tool);
-  g_input_stream_skip_async (g_io_stream_get_input_stream (self->library), DRAIN_SIZE, G_PRIORITY_DEFAULT,
-                             self->cancellable, on_drained, self);
-  end_to_tool (self);
+/* One side says nothing any more; what the other says to it is still taken. */
+static void
+end_way (Way *self)
+{
+  Passage *passage = self->passage;
+
+  if (self->to != NULL)
+    g_socket_shutdown (self->to, FALSE, TRUE, NULL);
+  if (self == passage->to_tool)
+    end_to_tool (passage);
+  *(self == passage->to_tool ? &passage->to_tool : &passage->to_library) = NULL;
+  g_source_unref (self->source);
+  g_free (self);
+  if (passage->to_tool == NULL && passage->to_library == NULL)
+    passage_free (passage);
+}
+
+/* The tool has all that it will ever have. */
+static void
+give_up_writing (Way *self)
+{
+  self->to = NULL;
+  if (self == self->passage->to_tool)
+    end_to_tool (self->passage);
+}
+
+/* FALSE: there is more, for which there is no room now */
+static gboolean
+write_chunk (Way *self)
+{
+  while (self->to != NULL && self->done < self->length)
+    {
+      g_autoptr (GError) error = NULL;
+      gssize n;
+
+      if ((g_socket_condition_check (self->to, G_IO_OUT) & (G_IO_OUT | G_IO_ERR | G_IO_HUP)) == 0)
+        return FALSE;
+      n = g_socket_send (self->to, self->bytes + self->done, self->length - self->done, NULL, &error);
+      if (n < 0 && g_error_matches (error, G_IO_ERROR, G_IO_ERROR_WOULD_BLOCK))
+        return FALSE;
+      if (n < 0)
+        give_up_writing (self);
+      else
+        self->done += (gsize)n;
+    }
+  return TRUE;
+}
+
+static gboolean on_readable (GSocket *socket, GIOCondition condition, gpointer user_data);
+
+static gboolean
+on_writable (GSocket *socket, GIOCondition condition, gpointer user_data)
+{
+  Way *self = user_data;
+
+  if (g_cancellable_is_cancelled (self->passage->cancellable))
+    end_way (self);
+  else if (write_chunk (self))
+    watch (self, self->from, G_IO_IN, on_readable);
+  else
+    return G_SOURCE_CONTINUE;
+  return G_SOURCE_REMOVE;
+}
+
+static gboolean
+on_readable (GSocket *socket, GIOCondition condition, gpointer user_data)
+{
+  Way *self = user_data;
+  g_autoptr (GError) error = NULL;
+  gssize n = g_socket_receive (self->from, self->bytes, sizeof self->bytes, self->passage->cancellable, &error);
+
+  if (n < 0 && g_error_matches (error, G_IO_ERROR, G_IO_ERROR_WOULD_BLOCK))
+    return G_SOURCE_CONTINUE;
+  if (n <= 0)
+    {
+      end_way (self);
+      return G_SOURCE_REMOVE;
+    }
+  self->length = (gsize)n;
+  self->done = 0;
+  if (write_chunk (self))
+    return G_SOURCE_CONTINUE;
+  watch (self, self->to, G_IO_OUT, on_writable);
+  return G_SOURCE_REMOVE;
+}
+
+static void
+watch (Way *self, GSocket *socket, GIOCondition condition, GSocketSourceFunc func)
+{
+  if (self->source != NULL)
+    g_source_unref (self->source);
+  self->source = g_socket_create_source (socket, condition, self->passage->cancellable);
+  g_source_set_callback (self->source, G_SOURCE_FUNC (func), self, NULL);
+  g_source_attach (self->source, g_main_context_get_thread_default ());
+}
+
+static Way *
+way_new (Passage *passage, GSocketConnection *from, GSocketConnection *to)
+{
+  Way *self = g_new0 (Way, 1);
+
+  self->passage = passage;
+  self->from = g_socket_connection_get_socket (from);
+  self->to = g_socket_connection_get_socket (to);
+  watch (self, self->from, G_IO_IN, on_readable);
+  return self;
 }
 
 /* (nullable): with the error set */
@@ -120,10 +205,13 @@ connect_library (DvmdPmixRelay *self, GError **error)
 
 /* Bytes of one side are not kept back until the other has confirmed those before. */
 static void
-send_at_once (GIOStream *stream)
+send_at_once (GSocketConnection *connection)
 {
-  g_socket_set_option (g_socket_connection_get_socket (G_SOCKET_CONNECTION (stream)), IPPROTO_TCP, TCP_NODELAY, 1,
-                       NULL);
+  GSocket *socket = g_socket_connection_get_socket (connection);
+
+  g_socket_set_option (socket, IPPROTO_TCP, TCP_NODELAY, 1, NULL);
+  g_socket_set_option (socket, IPPROTO_TCP, TCP_NOTSENT_LOWAT, 1, NULL);
+  g_socket_set_blocking (socket, FALSE);
 }
 
 static gboolean
@@ -161,18 +249,13 @@ on_incoming (GSocketService *service, GSocketConnection *connection, GObject *so
   passage = g_new0 (Passage, 1);
   passage->relay = self;
   g_hash_table_add (self->to_tool, passage);
-  passage->tool = G_IO_STREAM (g_object_ref (connection));
-  passage->library = G_IO_STREAM (g_steal_pointer (&library));
+  passage->tool = g_object_ref (connection);
+  passage->library = g_steal_pointer (&library);
   send_at_once (passage->tool);
   send_at_once (passage->library);
   passage->cancellable = g_object_ref (self->cancellable);
-  passage->n_ways = 2;
-  g_output_stream_splice_async (g_io_stream_get_output_stream (passage->library),
-                                g_io_stream_get_input_stream (passage->tool), G_OUTPUT_STREAM_SPLICE_NONE,
-                                G_PRIORITY_DEFAULT, passage->cancellable, on_tool_ended, passage);
-  g_output_stream_splice_async (g_io_stream_get_output_stream (passage->tool),
-                                g_io_stream_get_input_stream (passage->library), G_OUTPUT_STREAM_SPLICE_NONE,
-                                G_PRIORITY_DEFAULT, passage->cancellable, on_library_ended, passage);
+  passage->to_library = way_new (passage, passage->tool, passage->library);
+  passage->to_tool = way_new (passage, passage->library, passage->tool);
   return TRUE;
 }
 
@@ -227,8 +310,7 @@ dvmd_pmix_relay_finish (DvmdPmixRelay *self, DvmdPmixDone func, gpointer user_da
   g_hash_table_iter_init (&iter, self->to_tool);
   while (g_hash_table_iter_next (&iter, &key, NULL))
     {
-      GIOStream *library = ((Passage *)key)->library;
-      g_socket_shutdown (g_socket_connection_get_socket (G_SOCKET_CONNECTION (library)), TRUE, FALSE, NULL);
+      g_socket_shutdown (g_socket_connection_get_socket (((Passage *)key)->library), TRUE, FALSE, NULL);
     }
   return FALSE;
 }
