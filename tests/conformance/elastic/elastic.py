@@ -363,8 +363,10 @@ class Case(dvmtest.Case):
         return result
 
     def assert_gone(self, *pids):
-        left = [leftovers.describe_process(pid) for pid in pids if leftovers.is_running(pid)]
+        """They have ended: of one the kernel may still be ending threads."""
+        left = [leftovers.describe_process(pid) for pid in pids if leftovers.is_running(pid) and leftovers.get_state(pid) not in ('', 'Z')]
         self.assertEqual(left, [])
+        wait_until(lambda: not any(leftovers.is_running(pid) for pid in pids), 'the last threads of those that have ended')
 
     def assert_ran(self, job):
         result = job.wait()
