@@ -46,17 +46,17 @@ class Mpich(dvmtest.Case):
             self.check_world(dvm.run([], apps=[{'argv': [WORLD], 'np': 3}, {'argv': [WORLD], 'np': 5}]), 8, 2, 8)
 
     def test_one_after_the_other(self):
-        """The library of Debian 12 shuts the socket down that the next program would use, as below its own launcher."""
+        """The library of Debian 12 shuts the socket down that the next program would use, as below its own launcher; that of 13 leaves it."""
         dvm = self.dvm(slots=2)
         done = dvm.run(['sh', '-c', f'{WORLD}; {WORLD}'], np=2)
-        self.assertEqual((done.state, done.code), (NON_ZERO_TERM, 128 + signal.SIGPIPE), done)
-        self.assertIn('a second MPI program in one rank needs a library that leaves the PMI connection to it', dvm.log())
+        said = 'a second MPI program in one rank needs a library that leaves the PMI connection to it' in dvm.log()
+        self.assertEqual((done.state, done.code), (NON_ZERO_TERM, 128 + signal.SIGPIPE) if said else (NOTIFIED, 0), done)
 
     def test_abort(self):
         for shape in SHAPES:
             done = self.dvm(**shape).run([WORLD, 'abort', '7'], np=4)
             self.assertEqual((done.state, done.result['exit-code']), (CALLED_ABORT, 7), done)
-            self.assertRegex(done.result['reason'], '^Rank 1 on .* called PMIx_Abort or MPI_Abort with status 7$')
+            self.assertRegex(done.result['reason'], '^Rank 1 on .* called PMIx_Abort or MPI_Abort with status 7\\b')
 
     def test_killed(self):
         for shape in SHAPES:
