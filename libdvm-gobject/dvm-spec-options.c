@@ -124,7 +124,9 @@ set_max_restarts (const char *value, const char *place, gint64 *max_restarts, GE
   return TRUE;
 }
 
-/* autorestart says whether, max-restarts how often: the second one alone is enough. continuous: as often as it takes.
+/*
+ * autorestart says whether, max-restarts how often: the second one alone is enough. With continuous alone there is no
+ * limit.
  */
 static gboolean
 choose_restarts (const gint8 *given, gint64 max_restarts, const char *place, guint32 *number, GError **error)

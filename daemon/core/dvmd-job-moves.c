@@ -271,7 +271,7 @@ may_come (DvmdJob *job, DvmdCandidates *candidates)
          && _dvm_job_spec_get_when_full_policy (dvmd_job_get_spec (job)) != DVM_WHEN_FULL_REFUSE;
 }
 
-/* Those that have ended there keep their places. */
+/* Ranks that have ended on the node keep their places there. */
 static void
 leave_node (DvmdJob *job, guint node)
 {

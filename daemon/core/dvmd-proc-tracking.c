@@ -182,7 +182,7 @@ is_far_enough (DvmdJob *job)
          || (dvmd_job_is_launched (job) && dvmd_job_answers_count (job, DVMD_ANSWER_LAUNCHED) == 0);
 }
 
-/* Those that are to wait may do so while others are being started. */
+/* Some ranks may wait for the debugger already while others are being started. */
 static void
 check_waiting (DvmdJob *job)
 {
@@ -597,7 +597,7 @@ dvmd_core_take_away (DvmdJob *job)
   dvmd_core_post_reason (job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
 }
 
-/* Those that are started again elsewhere are not lost: they go from ranks. */
+/* Ranks that start again on another node are not lost: they are taken out of the array. */
 static void
 take_movable (DvmdJob *job, DvmdNode *node, GArray *ranks, const DvmReason *reason)
 {

@@ -16,9 +16,9 @@
 #include "dvmd-pmix-ends.h"
 
 /*
- * libpmix (4.2.2 to 6.1) forgets the first bytes of a header that comes in two pieces, and takes others for it. So what
- * there is of one side is read as a whole, and written when the kernel has sent what it had: seldom is a header cut
- * that was not. In the server dvmd-pmix-headers-intercept.c reads no other, either.
+ * libpmix (4.2.2 to 6.1) forgets the first bytes of a header that comes in two pieces, and takes others for it. So the
+ * relay reads all that there is of one side, and writes it when the kernel has sent what it had: it cuts a header only
+ * where more than a chunk waits. The server itself reads headers as a whole (dvmd-pmix-headers-intercept.c).
  */
 #define CHUNK_SIZE 65536
 
@@ -309,9 +309,7 @@ dvmd_pmix_relay_finish (DvmdPmixRelay *self, DvmdPmixDone func, gpointer user_da
   /* The data that has come is still read; behind it the stream ends. */
   g_hash_table_iter_init (&iter, self->to_tool);
   while (g_hash_table_iter_next (&iter, &key, NULL))
-    {
-      g_socket_shutdown (g_socket_connection_get_socket (((Passage *)key)->library), TRUE, FALSE, NULL);
-    }
+    g_socket_shutdown (g_socket_connection_get_socket (((Passage *)key)->library), TRUE, FALSE, NULL);
   return FALSE;
 }
 

@@ -19,7 +19,7 @@
 
 #define STATUS_INPUT 90
 
-/* Of what libpmix sends before each message (bytes). */
+/* Bytes of the header that libpmix sends before each message. */
 #define HEADER_SIZE 16
 
 typedef struct
@@ -46,6 +46,7 @@ writev (int fd, const struct iovec *parts, int n_parts)
   first = write (fd, parts[0].iov_base, HEADER_SIZE / 3);
   if (first != HEADER_SIZE / 3)
     return first;
+  /* The reader is to see the first piece alone. It is right, and shows less, if it does not. */
   usleep (1000);
   memcpy (rest, parts, (size_t)n_parts * sizeof rest[0]);
   rest[0].iov_base = (char *)rest[0].iov_base + first;

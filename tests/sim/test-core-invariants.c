@@ -580,7 +580,7 @@ set_options (World *world, DvmJobSpec *spec)
     dvm_job_spec_set_runtime_options (spec, "stop-on-exec");
 }
 
-/* Those that may go to any node, and wait for it. */
+/* Jobs whose ranks may go to any node, and that wait for one. */
 static gboolean
 set_restarts (World *world, DvmJobSpec *spec)
 {
