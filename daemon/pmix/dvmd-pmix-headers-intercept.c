@@ -4,16 +4,17 @@
  * The function by which libpmix reads what has come on a connection, which it finds before its own.
  *
  * The library (4.2.2 to 6.1) forgets the first bytes of a header that comes in two pieces, takes others for it, and
- * loses the connection or waits for ever. So it reads none before all of it is there.
+ * loses the connection or waits for ever. So it reads none of those: they are put together here.
  */
 
 #include "config.h"
 
 #define G_LOG_DOMAIN "dvmd-pmix"
 
+#include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <poll.h>
+#include <stdlib.h>
 #include <sys/socket.h>
 
 #include <pmix_server.h>
@@ -40,50 +41,76 @@ find_next (void)
   return (Receive)next_once;
 }
 
+/* Nothing has been read of the header yet. */
 static gboolean
-has_ended (int fd)
-{
-  struct pollfd end = { .fd = fd, .events = POLLRDHUP };
-
-  return poll (&end, 1, 0) > 0;
-}
-
-/* Nothing comes any more behind the end of a connection: the library sees that for itself. */
-static gboolean
-is_whole (int fd)
+comes_in_pieces (int fd)
 {
   pmix_ptl_hdr_t header;
   gssize n = recv (fd, &header, sizeof header, MSG_PEEK | MSG_DONTWAIT);
 
-  if (n > 0 && n < (gssize)sizeof header)
-    return has_ended (fd);
-  return n >= 0 || errno != EAGAIN;
+  return n > 0 && n < (gssize)sizeof header;
 }
 
-/* The kernel says that there is something to read when there is so much, or the connection ends. */
-static void
-wait_for_bytes (int fd, int n)
+static pmix_ptl_recv_t *
+begin_message (pmix_peer_t *peer, int fd)
 {
-  int now = 0;
-  socklen_t length = sizeof now;
+  pmix_ptl_recv_t *message = PMIX_NEW (pmix_ptl_recv_t);
 
-  if (getsockopt (fd, SOL_SOCKET, SO_RCVLOWAT, &now, &length) != 0 || now != n)
-    setsockopt (fd, SOL_SOCKET, SO_RCVLOWAT, &n, sizeof n);
+  PMIX_RETAIN (peer);
+  message->peer = peer;
+  message->sd = fd;
+  message->rdptr = (char *)&message->hdr;
+  message->rdbytes = sizeof message->hdr;
+  return message;
+}
+
+/* Without memory for it the library finds no place to read to, and ends the connection. */
+static void
+expect_body (pmix_ptl_recv_t *message)
+{
+  pmix_ptl_hdr_t *header = &message->hdr;
+
+  header->pindex = ntohl (header->pindex);
+  header->tag = ntohl (header->tag);
+  header->nbytes = ntohl (header->nbytes);
+  message->hdr_recvd = true;
+  if (header->nbytes > 0 && (pmix_ptl_base.max_msg_size == 0 || header->nbytes <= pmix_ptl_base.max_msg_size))
+    message->data = calloc (1, header->nbytes);
+  message->rdptr = message->data;
+  message->rdbytes = header->nbytes;
+  if (header->nbytes > 0 && message->data == NULL)
+    shutdown (message->sd, SHUT_RDWR);
+}
+
+/* The first bytes are taken at once: the kernel has no room for the rest while the first bytes hold the memory of all
+ * that came with them. Returns: whether the library is to go on, also when the connection has ended */
+static gboolean
+read_header (pmix_ptl_recv_t *message)
+{
+  gssize n = recv (message->sd, message->rdptr, message->rdbytes, MSG_DONTWAIT);
+
+  if (n <= 0)
+    return n == 0 || errno != EAGAIN;
+  message->rdptr += n;
+  message->rdbytes -= n;
+  if (message->rdbytes > 0)
+    return FALSE;
+  expect_body (message);
+  return TRUE;
 }
 
 /* On PMIx's thread. */
 EXPORTED void
 pmix_ptl_base_recv_handler (int fd, short flags, void *data)
 {
-  const pmix_peer_t *peer = data;
+  pmix_peer_t *peer = data;
 
-  if (dvmd_pmix_groups_are_served () && peer->recv_msg == NULL)
+  if (dvmd_pmix_groups_are_served ())
     {
-      if (!is_whole (fd))
-        wait_for_bytes (fd, sizeof (pmix_ptl_hdr_t));
-      if (!is_whole (fd))
+      if (peer->recv_msg == NULL && comes_in_pieces (fd))
+        peer->recv_msg = begin_message (peer, fd);
+      if (peer->recv_msg != NULL && !peer->recv_msg->hdr_recvd && !read_header (peer->recv_msg))
         return;
-      wait_for_bytes (fd, 1);
     }
   find_next () (fd, flags, data);
 }

@@ -377,7 +377,9 @@ class Refused(Case):
             self.assertEqual(self.answer(dvm, 'tell', code, CUSTOM, 'to=.:0', 'group'), [f'0: tell {code} NOT-SUPPORTED'])
         self.assertIn('99 is not a range of an event: use 0 to 7', dvm.log())
         self.assertIn('pmix.evproc of an event is not a process', dvm.log())
-        self.assertEqual(len(dvm.servers), 1, dvm.log())
+        self.assertNotIn('was ended by signal', dvm.log())
+        # One that has grown is replaced, and stays a moment for tools.
+        dvmtest.wait_until(lambda: len(dvm.servers) == 1, 'there is one server')
 
     def test_rights(self):
         """Of processes of others those of the jobs that it may control, and none of the range is told where one may not be."""
@@ -404,6 +406,14 @@ class Floods(Case):
         sender = self.start(dvm, *self.both())
         self.end(sender)
         self.assertEqual(self.end(job), self.heard(f'{sender.nspace}.0', [0]))
+
+    def test_pieces(self):
+        """The server takes each piece of a header: one that it left there may keep the room that the rest needs."""
+        if 'groups' not in dvmtest.pmix_library():
+            self.skipTest('the headers of the inside of libpmix 6.0 are not served')
+        dvm = self.nodes(1)
+        flood = self.start(dvm, 'flood', '20', EVENT, GLOBAL, 'text=flood', env={'PMIX_CUT_WRITES': '1'})
+        self.assertEqual(self.end(flood), ['0: refused 0'])
 
 
 class Monitors(Case):

@@ -255,7 +255,7 @@ class Launcher(Tools):
             self.skipTest('the headers of the inside of libpmix 6.0 are not served')
         dvm = self.dvm(slots=2)
         text = b'0123456789abcde\n' * 8192
-        self.assertEqual(self.prun(dvm, 'sh', '-c', 'wc -c; exit 4', stdin=text, PRUN_PIECES='1'), (4, f'{len(text)}\n'.encode(), b''))
+        self.assertEqual(self.prun(dvm, 'sh', '-c', 'wc -c; exit 4', stdin=text, PMIX_CUT_WRITES='1'), (4, f'{len(text)}\n'.encode(), b''))
 
 
 class Nodes(Tools):

@@ -3,7 +3,7 @@
  *
  * A launcher that is a PMIx tool, which makes the calls of prun of PRRTE 4.1 in its order: FILE [--late PATH] PROGRAM
  * ARGUMENT... Its status is that of the job, 90 if its input is said to have failed. --late: the end of the job is
- * asked for when that file is there. With PRUN_PIECES in its environment each message goes in two pieces.
+ * asked for when that file is there.
  */
 
 #include <pthread.h>
@@ -11,16 +11,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
 #include <unistd.h>
 
 #include <pmix_tool.h>
 
 #define STATUS_INPUT 90
-
-/* Bytes of the header that libpmix sends before each message. */
-#define HEADER_SIZE 16
 
 typedef struct
 {
@@ -32,28 +27,6 @@ typedef struct
 
 static pmix_proc_t self;
 static Lock ended = { .mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER };
-
-/* libpmix finds this before the system's: a header is cut, as a kernel that has no room cuts it. */
-ssize_t
-writev (int fd, const struct iovec *parts, int n_parts)
-{
-  struct iovec rest[2];
-  ssize_t first = 0;
-  ssize_t second;
-
-  if (getenv ("PRUN_PIECES") == NULL || n_parts < 1 || n_parts > 2 || parts[0].iov_len != HEADER_SIZE)
-    return syscall (SYS_writev, fd, parts, n_parts);
-  first = write (fd, parts[0].iov_base, HEADER_SIZE / 3);
-  if (first != HEADER_SIZE / 3)
-    return first;
-  /* The reader is to see the first piece alone. It is right, and shows less, if it does not. */
-  usleep (1000);
-  memcpy (rest, parts, (size_t)n_parts * sizeof rest[0]);
-  rest[0].iov_base = (char *)rest[0].iov_base + first;
-  rest[0].iov_len -= (size_t)first;
-  second = syscall (SYS_writev, fd, rest, n_parts);
-  return second < 0 ? first : first + second;
-}
 
 static void
 check (pmix_status_t status, const char *what)
