@@ -174,6 +174,14 @@ class Soak(dvmtest.Case):
         print(f'# {dvm.get("Statistics")["jobs-ended"]} jobs: {sizes[0] >> 10} KiB, {sizes[1]} descriptors')
         return sizes
 
+    def grow(self, load):
+        """By how many bytes memory grows with half of the jobs, without what libpmix keeps."""
+        n_clients = load.n_clients
+        before = self.measure(load.dvm)[0]
+        load.run(N_JOBS - N_JOBS // 2)
+        growth = self.measure(load.dvm)[0] - before - LIBPMIX_KEEPS * (load.n_clients - n_clients)
+        return 0 if load.dvm.is_instrumented() else growth
+
     def test_memory_stays_flat(self):
         print(f'# DVM_TEST_SEED={SEED}')
         rng = random.Random(SEED)
@@ -184,16 +192,16 @@ class Soak(dvmtest.Case):
         self.measure(dvm)
         load.run(N_JOBS // 4)
         half = self.measure(dvm)
-        n_clients = load.n_clients
-        load.run(N_JOBS - N_JOBS // 2)
+        growths = [self.grow(load)]
+        # A leak grows with each half; what the arenas of a busy machine differ by does not.
+        while growths[-1] >= MOST_GROWTH and len(growths) < 3:
+            growths.append(self.grow(load))
         watcher.stop()
-        full = self.measure(dvm)
         self.assertEqual(self.problems, [])
-        if not dvm.is_instrumented():
-            self.assertLess(full[0] - half[0], MOST_GROWTH + LIBPMIX_KEEPS * (load.n_clients - n_clients))
+        self.assertLess(min(growths), MOST_GROWTH)
         dvmtest.wait_until(lambda: self.count_fds(dvm) <= half[1], f'{half[1]} descriptors, as at half of the jobs')
         statistics = dvm.get('Statistics')
-        self.assertEqual((statistics['jobs-submitted'], statistics['jobs-ended']), (N_JOBS, N_JOBS))
+        self.assertEqual((statistics['jobs-submitted'], statistics['jobs-ended']), (load.limit, load.limit))
         self.assertEqual((dvm.get('JobsRunning'), dvm.get('JobsHeld')), (0, 0))
         self.assertEqual(len(dvm.list_jobs(all=True)), HISTORY)
 
