@@ -1,0 +1,52 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Allocators that answer the start of a DVM with the job of a scheduler that it is in.
+ */
+
+#include "config.h"
+
+#include "environment-allocator.h"
+
+G_DEFINE_ABSTRACT_TYPE (DvmdEnvironmentAllocator, dvmd_environment_allocator, DVMD_TYPE_ALLOCATOR)
+
+/* Nodes that are named, counted or logical are a wish that comes before the job of a scheduler. */
+static gboolean
+is_bare_start (const DvmdAllocationRequest *request)
+{
+  return request->hosts == NULL && request->count == 0 && request->n_logical == 0 && request->alloc_id == NULL;
+}
+
+static void
+dvmd_environment_allocator_allocate_async (DvmdAllocator *self, const DvmdAllocationRequest *request,
+                                           GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data)
+{
+  g_autoptr (GTask) task = g_task_new (self, cancellable, callback, user_data);
+  g_auto (GStrv) environ = NULL;
+  DvmdAllocation *allocation;
+  GError *error = NULL;
+
+  if (!is_bare_start (request))
+    {
+      g_task_return_pointer (task, NULL, NULL);
+      return;
+    }
+  environ = g_get_environ ();
+  allocation = DVMD_ENVIRONMENT_ALLOCATOR_GET_CLASS (self)->read (DVMD_ENVIRONMENT_ALLOCATOR (self),
+                                                                  (const char *const *)environ, &error);
+  if (error != NULL)
+    g_task_return_error (task, error);
+  else
+    g_task_return_pointer (task, allocation, (GDestroyNotify)dvmd_allocation_unref);
+}
+
+static void
+dvmd_environment_allocator_class_init (DvmdEnvironmentAllocatorClass *klass)
+{
+  DVMD_ALLOCATOR_CLASS (klass)->allocate_async = dvmd_environment_allocator_allocate_async;
+}
+
+static void
+dvmd_environment_allocator_init (DvmdEnvironmentAllocator *self)
+{
+}

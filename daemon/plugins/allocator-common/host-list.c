@@ -1,0 +1,166 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Lists of hosts in which ranges of numbers stand in brackets.
+ */
+
+#include "config.h"
+
+#include "host-list.h"
+
+#include <string.h>
+
+/* Digits of one number at most. */
+#define MOST_DIGITS 18
+/* Bytes of the list in a message, before and behind the place of the mistake. */
+#define SHOWN 20
+
+typedef struct
+{
+  const char *text;
+  const char *place;
+  GPtrArray *names;
+  GString *name; /* as far as it is known */
+} Expander;
+
+static const char *expand_rest (Expander *self, const char *at, GError **error);
+
+/* ---- mistakes ---- */
+
+/* (nullable): always NULL */
+static const char *
+fail_at (Expander *self, const char *at, const char *reason, GError **error)
+{
+  const char *from = at - MIN (at - self->text, SHOWN);
+  g_autofree char *around = g_strndup (from, (gsize)(at - from) + strnlen (at, SHOWN));
+  g_autofree char *shown = g_utf8_make_valid (around, -1);
+
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               "%s: byte %" G_GSIZE_FORMAT ", at “%s”: %s; a list of hosts is written n[001-128,200],login1",
+               self->place, (gsize)(at - self->text) + 1, shown, reason);
+  return NULL;
+}
+
+/* ---- one name ---- */
+
+static const char *
+add_name (Expander *self, const char *at, GError **error)
+{
+  if (self->name->len == 0)
+    return fail_at (self, at, "a name is missing", error);
+  if (self->names->len >= DVMD_HOST_LIST_MOST_NAMES)
+    return fail_at (self, at, "these are more than " G_STRINGIFY (DVMD_HOST_LIST_MOST_NAMES) " names", error);
+  g_ptr_array_add (self->names, g_strndup (self->name->str, self->name->len));
+  return at;
+}
+
+static const char *
+read_number (Expander *self, const char *at, guint64 *number, GError **error)
+{
+  gsize n = strspn (at, "0123456789");
+
+  if (n == 0)
+    return fail_at (self, at, "a number is missing in the bracket", error);
+  if (n > MOST_DIGITS)
+    return fail_at (self, at, "a number has more than " G_STRINGIFY (MOST_DIGITS) " digits", error);
+  *number = g_ascii_strtoull (at, NULL, 10);
+  return at + n;
+}
+
+/* "001-128" or "200": each of these numbers, with all that follows the bracket */
+static const char *
+expand_range (Expander *self, const char *at, const char *rest, const char **end, GError **error)
+{
+  const char *start = at;
+  gsize length = self->name->len;
+  guint64 first, last;
+  int width;
+
+  at = read_number (self, at, &first, error);
+  if (at == NULL)
+    return NULL;
+  width = (int)(at - start);
+  last = first;
+  if (*at == '-')
+    at = read_number (self, at + 1, &last, error);
+  if (at == NULL)
+    return NULL;
+  if (last < first)
+    return fail_at (self, start, "the range ends before it begins", error);
+  if (last - first >= DVMD_HOST_LIST_MOST_NAMES)
+    return fail_at (self, start, "the range has more than " G_STRINGIFY (DVMD_HOST_LIST_MOST_NAMES) " names", error);
+  for (guint64 number = first; number <= last; number++)
+    {
+      g_string_append_printf (self->name, "%0*" G_GUINT64_FORMAT, width, number);
+      *end = expand_rest (self, rest, error);
+      if (*end == NULL)
+        return NULL;
+      g_string_truncate (self->name, length);
+    }
+  return at;
+}
+
+/* at: behind '['. Returns the end of the whole name. */
+static const char *
+expand_bracket (Expander *self, const char *at, GError **error)
+{
+  const char *stop = at + strcspn (at, "[]");
+  const char *end = NULL;
+
+  if (*stop != ']')
+    return fail_at (self, at - 1, *stop == '[' ? "brackets are not nested" : "the bracket is not closed", error);
+  do
+    {
+      at = expand_range (self, at, stop + 1, &end, error);
+      if (at == NULL)
+        return NULL;
+    }
+  while (*at == ',' && at++ < stop);
+  return at == stop ? end : fail_at (self, at, "this is no range of numbers", error);
+}
+
+/* The rest of a name: returns its end, a comma or the end of the text. */
+static const char *
+expand_rest (Expander *self, const char *at, GError **error)
+{
+  const char *start = at;
+
+  while (g_ascii_isgraph (*at) ? strchr ("[],", *at) == NULL : (guchar)*at >= 0x80)
+    at++;
+  if (self->name->len + (gsize)(at - start) > DVMD_HOST_LIST_MOST_BYTES)
+    return fail_at (self, start, "a name is longer than " G_STRINGIFY (DVMD_HOST_LIST_MOST_BYTES) " bytes", error);
+  g_string_append_len (self->name, start, at - start);
+  if (*at == '[')
+    return expand_bracket (self, at + 1, error);
+  if (*at == ',' || *at == '\0')
+    return add_name (self, at, error);
+  return fail_at (self, at, *at == ']' ? "this bracket was not opened" : "a name has no such character", error);
+}
+
+/* ---- the list ---- */
+
+char **
+dvmd_host_list_expand (const char *text, const char *place, GError **error)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+  g_autoptr (GString) name = g_string_new (NULL);
+  Expander self = { .text = text, .place = place, .names = names, .name = name };
+  const char *at = text;
+  const char *wrong;
+
+  if (!g_utf8_validate (text, -1, &wrong))
+    {
+      fail_at (&self, wrong, "this is no UTF-8", error);
+      return NULL;
+    }
+  do
+    {
+      g_string_truncate (name, 0);
+      at = expand_rest (&self, at, error);
+      if (at == NULL)
+        return NULL;
+    }
+  while (*at == ',' && at++ != NULL);
+  g_ptr_array_add (names, NULL);
+  return (char **)g_ptr_array_free (g_steal_pointer (&names), FALSE);
+}

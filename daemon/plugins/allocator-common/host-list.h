@@ -1,0 +1,23 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-plugin.h"
+
+G_BEGIN_DECLS
+
+/* Names in one list, and bytes in one name, at most: more of them is a mistake. */
+#define DVMD_HOST_LIST_MOST_NAMES 1000000
+#define DVMD_HOST_LIST_MOST_BYTES 255
+
+/*
+ * The names of a list such as "n[001-128,200],rack[1-2]n[1-4]-ib,login1", in its order: numbers are as wide as the
+ * first one of their range, brackets are not nested, and a name that comes twice is there twice. place: begins the
+ * message of an error, such as the name of a variable (transfer full) (nullable): NULL with DVM_ERROR_BAD_PARAM, which
+ * says where; an empty list is one, too
+ */
+char **dvmd_host_list_expand (const char *text, const char *place, GError **error);
+
+G_END_DECLS
