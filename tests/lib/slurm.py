@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A Slurm of a test's own: munged, slurmctld and one slurmd for each node, all on this machine, in one folder, on free ports.
+
+    cluster = slurm.Slurm(('n1', 'n2'))
+    with cluster.allocate(2) as allocation:
+        allocation.run(['srun', 'hostname'])
+    cluster.stop()
+"""
+
+import contextlib
+import getpass
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import time
+import uuid
+
+import leftovers
+
+LIMIT = 60  # seconds
+PROGRAMS = ('munged', 'slurmctld', 'slurmd', 'srun', 'salloc', 'scontrol', 'squeue', 'scancel')
+ENVIRONMENT_MARK = 'DVM_TEST_SLURM'
+
+CONFIGURATION = '''ClusterName=dvmtest
+SlurmctldHost={host}(127.0.0.1)
+SlurmUser={user}
+SlurmdUser={user}
+AuthType=auth/munge
+AuthInfo=socket={place}/munge.sock
+CredType=cred/munge
+SlurmctldPort={port}
+SlurmctldPidFile={place}/slurmctld.pid
+SlurmdPidFile={place}/slurmd-%n.pid
+SlurmdSpoolDir={place}/spool/%n
+StateSaveLocation={place}/state
+SlurmctldLogFile={place}/slurmctld.log
+SlurmdLogFile={place}/slurmd-%n.log
+ProctrackType=proctrack/linuxproc
+TaskPlugin=task/none
+SelectType=select/cons_tres
+SelectTypeParameters=CR_CPU_Memory
+SchedulerType=sched/backfill
+SchedulerParameters=permit_job_expansion
+JobAcctGatherType=jobacct_gather/none
+MpiDefault=none
+ReturnToService=2
+SlurmctldTimeout=30
+SlurmdTimeout=30
+TmpFS={place}/tmp-%n
+InactiveLimit=0
+KillWait=3
+SwitchType=switch/none
+SlurmdParameters=config_overrides
+MailProg=/bin/true
+NodeName=DEFAULT CPUs={cpus} RealMemory=1000 State=UNKNOWN
+{nodes}
+PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO
+'''
+
+
+def find_program(name):
+    """Where it is; daemons are in directories that not everybody has in PATH. None: nowhere."""
+    return shutil.which(name, path=os.environ.get('PATH', '') + ':/usr/sbin:/sbin')
+
+
+def explain_absence():
+    """Why there can be no Slurm here, or None."""
+    missing = [name for name in PROGRAMS if find_program(name) is None]
+    return f'no Slurm here: {", ".join(missing)} not found' if missing else None
+
+
+def wait_until(condition, what):
+    end = time.monotonic() + LIMIT
+    while not condition():
+        if time.monotonic() > end:
+            raise AssertionError(f'waited {LIMIT} s in vain: {what}')
+        time.sleep(0.02)
+
+
+def reserve_ports(count):
+    """Ports that nobody has at this moment."""
+    sockets = [socket.create_server(('127.0.0.1', 0)) for _ in range(count)]
+    ports = [one.getsockname()[1] for one in sockets]
+    for one in sockets:
+        one.close()
+    return ports
+
+
+class Allocation:
+    """A job that salloc has, and holds until it is released; its variables are those that a user's shell would have."""
+
+    def __init__(self, cluster, words):
+        self.cluster = cluster
+        argv = ['salloc', '--quiet', *words, 'sh', '-c', 'env -0; printf END; exec cat']
+        self.process = cluster.popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        data = b''
+        while not data.endswith(b'END'):
+            piece = os.read(self.process.stdout.fileno(), 1 << 16)
+            if not piece:
+                raise AssertionError(f'salloc has ended: {self.process.communicate(timeout=LIMIT)[1].decode()}')
+            data += piece
+        words = [word.split('=', 1) for word in data[:-len('END')].decode().split('\0') if word]
+        self.environment = dict(words)
+        self.job = self.environment['SLURM_JOB_ID']
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *what):
+        self.release()
+
+    def popen(self, argv, **options):
+        """Starts a command inside of the allocation."""
+        return self.cluster.popen(argv, environment=self.environment, **options)
+
+    def run(self, argv, **options):
+        """Runs a command inside of the allocation; its standard output is returned."""
+        return self.cluster.run(argv, environment=self.environment, **options)
+
+    def list_steps(self):
+        """What squeue calls the steps that run, without those that Slurm makes itself."""
+        lines = self.cluster.run(['squeue', '--steps', '--noheader', f'--jobs={self.job}', '--format=%i %j']).splitlines()
+        return [line for line in lines if not line.split()[0].endswith(('.extern', '.batch', '.interactive'))]
+
+    def release(self):
+        if self.process.poll() is None:
+            self.process.stdin.close()
+        try:
+            self.process.wait(LIMIT)
+        finally:
+            for pipe in (self.process.stdin, self.process.stdout, self.process.stderr):
+                pipe.close()
+
+
+class Slurm:
+    def __init__(self, names=('n1', 'n2'), cpus=4, more=''):
+        """more: lines for slurm.conf, the last of which counts if a key is there twice."""
+        self.names = names
+        self.mark = f'{ENVIRONMENT_MARK}={uuid.uuid4()}'
+        self.daemons = []
+        self.place = tempfile.mkdtemp(prefix='dvmtest-slurm-', dir='/tmp')
+        self.configuration = os.path.join(self.place, 'slurm.conf')
+        try:
+            self._prepare(cpus, more)
+            self._start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def _prepare(self, cpus, more):
+        os.chmod(self.place, 0o755)
+        for path in ('state', 'spool', *(f'tmp-{name}' for name in self.names), *(f'spool/{name}' for name in self.names)):
+            os.mkdir(os.path.join(self.place, path))
+        with open(os.path.join(self.place, 'munge.key'), 'wb', opener=lambda path, flags: os.open(path, flags, 0o600)) as key:
+            key.write(os.urandom(64))
+        host = socket.gethostname().split('.')[0]
+        port, *ports = reserve_ports(1 + len(self.names))
+        nodes = [f'NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={one}' for name, one in zip(self.names, ports)]
+        text = CONFIGURATION.format(host=host, user=getpass.getuser(), place=self.place, port=port, cpus=cpus, nodes='\n'.join(nodes))
+        with open(self.configuration, 'w', encoding='utf-8') as file:
+            file.write(text + more)
+
+    def _start(self):
+        files = {'key-file': 'munge.key', 'socket': 'munge.sock', 'pid-file': 'munged.pid', 'seed-file': 'munge.seed'}
+        self._start_daemon('munged', '--foreground', '--force', *[f'--{key}={self.place}/{name}' for key, name in files.items()])
+        wait_until(lambda: os.path.exists(os.path.join(self.place, 'munge.sock')), 'munged is there')
+        self._start_daemon('slurmctld', '-D', '-c')
+        for name in self.names:
+            self._start_daemon('slurmd', '-D', '-N', name)
+        self.wait_idle()
+
+    def _start_daemon(self, name, *words):
+        with open(os.path.join(self.place, f'{name}.out'), 'ab') as out:
+            self.daemons.append(self.popen([find_program(name), *words], stdin=subprocess.DEVNULL, stdout=out, stderr=out))
+
+    def popen(self, argv, environment=None, **options):
+        """Starts a command that speaks with this Slurm; environment: all of it, instead of ours."""
+        key, value = self.mark.split('=')
+        env = dict(os.environ if environment is None else environment, SLURM_CONF=self.configuration, **{key: value})
+        return subprocess.Popen(argv, env=env, **options)
+
+    def run(self, argv, environment=None):
+        with self.popen(argv, environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            try:
+                out, err = process.communicate(timeout=LIMIT)
+            except BaseException:
+                process.kill()
+                raise
+        if process.returncode != 0:
+            raise AssertionError(f'{" ".join(argv)} has exited with {process.returncode}: {out}{err}')
+        return out
+
+    def allocate(self, nodes, *words):
+        """An allocation of so many nodes; words: more options of salloc."""
+        return Allocation(self, [f'--nodes={nodes}', *words])
+
+    def _are_idle(self):
+        died = [daemon.args[0] for daemon in self.daemons if daemon.poll() is not None]
+        if died:
+            raise AssertionError(f'{", ".join(died)} cannot run here:\n{self.log()}')
+        try:
+            return self.run(['sinfo', '--noheader', '--Node', '--format=%T']).split() == ['idle'] * len(self.names)
+        except AssertionError:  # nobody answers yet
+            return False
+
+    def wait_idle(self):
+        """All nodes are there, and nobody has one."""
+        wait_until(self._are_idle, f'the nodes to be idle:\n{self.log()}')
+
+    def log(self):
+        """The ends of all that the daemons have written."""
+        found = []
+        for name in sorted(os.listdir(self.place)):
+            if name.endswith(('.log', '.out')):
+                with open(os.path.join(self.place, name), encoding='utf-8', errors='replace') as file:
+                    found.append(f'---- {name}\n{file.read()[-4000:]}')
+        return '\n'.join(found)
+
+    def find_processes(self):
+        """All that carry the mark: daemons, commands, and what runs in steps."""
+        return leftovers.find_processes([self.mark.encode()])
+
+    def stop(self):
+        """Ends the daemons and all that they have started, whatever state they are in."""
+        for daemon in reversed(self.daemons):
+            daemon.terminate()
+        for daemon in self.daemons:
+            try:
+                daemon.wait(10)
+            except subprocess.TimeoutExpired:
+                daemon.kill()
+                daemon.wait()
+        self.daemons = []
+        for pid in self.find_processes():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        shutil.rmtree(self.place, ignore_errors=True)
