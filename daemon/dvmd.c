@@ -504,18 +504,18 @@ load_plugins (Daemon *self, GError **error)
 }
 
 /*
- * As programs of their own. A private DVM on this machine alone has its agent inside; one for other machines, or with
- * logical nodes, is as any other.
+ * As programs of their own. A private DVM on this machine alone has its agent inside; one for other machines, with
+ * logical nodes, or in the job of a scheduler, is as any other.
  */
 static gboolean
-has_agents (Daemon *self)
+has_agents (Daemon *self, DvmdPlugins *plugins)
 {
   const DvmdNodeOptions *nodes = &self->nodes;
 
   if (!is_private (self))
     return TRUE;
   if (nodes->hosts == NULL && nodes->hostfile == NULL)
-    return FALSE;
+    return dvmd_plugins_find_job (plugins);
   return g_strcmp0 (nodes->launcher, "local") == 0 || dvmd_controller_goes_elsewhere (nodes->hosts, nodes->hostfile);
 }
 
@@ -536,10 +536,13 @@ static gboolean
 start_daemon (Daemon *self, GError **error)
 {
   DvmdControllerSettings settings = { 0 };
-  gboolean agents = has_agents (self);
+  g_autoptr (DvmdPlugins) plugins = load_plugins (self, error);
+  gboolean agents = plugins != NULL && has_agents (self, plugins);
   const char *gds = dvmd_config_get_string (self->config, "pmix-gds");
   const char *security = dvmd_config_get_string (self->config, "pmix-security");
 
+  if (plugins == NULL)
+    return FALSE;
   /* Where there are agents, they are the ones with PMIx servers. */
   if (!dvmd_agent_prepare_environment (gds, agents ? NULL : security, error))
     return FALSE;
@@ -547,18 +550,13 @@ start_daemon (Daemon *self, GError **error)
     return FALSE;
   if (!make_runtime_dir (self, error))
     return FALSE;
-  settings.plugins = load_plugins (self, error);
-  if (settings.plugins == NULL)
-    return FALSE;
   settings.defaults = dvmd_node_options_get_defaults (self->config);
-  self->plugins = settings.plugins;
+  self->plugins = plugins;
   /* A mistake of the one who starts it, as any other wrong setting. */
   self->wrong_usage = !check_defaults (self, self->config, error);
   if (self->wrong_usage || !open_trace_file (self->config, &settings.trace_file, error))
-    {
-      dvmd_plugins_free (settings.plugins);
-      return FALSE;
-    }
+    return FALSE;
+  settings.plugins = g_steal_pointer (&plugins);
   settings.runtime_dir = dvmd_runtime_dir_get_path (self->dir);
   settings.one_shot = self->one_shot;
   settings.history_limit = dvmd_config_get_uint (self->config, "history-limit");

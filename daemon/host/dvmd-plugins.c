@@ -336,6 +336,22 @@ dvmd_plugins_get_active (DvmdPlugins *self, DvmdPluginKind kind)
   return self->active[kind];
 }
 
+gboolean
+dvmd_plugins_find_job (DvmdPlugins *self)
+{
+  GPtrArray *allocators = dvmd_plugins_get_active (self, DVMD_PLUGIN_ALLOCATOR);
+
+  for (guint i = 0; i < allocators->len; i++)
+    {
+      const char *const *names = dvmd_plugin_get_info (allocators->pdata[i])->variables;
+
+      for (; names != NULL && *names != NULL; names++)
+        if (g_strcmp0 (g_getenv (*names), "") > 0)
+          return TRUE;
+    }
+  return FALSE;
+}
+
 GVariant *
 dvmd_plugins_to_variant (DvmdPlugins *self)
 {

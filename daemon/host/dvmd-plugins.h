@@ -54,6 +54,8 @@ GPtrArray *dvmd_plugins_list (DvmdPlugins *self);
 GPtrArray *dvmd_plugins_get_active (DvmdPlugins *self, DvmdPluginKind kind);
 /* (nullable): what a plugin is called */
 const char *dvmd_plugins_get_name (DvmdPlugins *self, gpointer plugin);
+/* Whether the environment has variables of a job that one of the active allocators finds its nodes in. */
+gboolean dvmd_plugins_find_job (DvmdPlugins *self);
 /* The answer of Manager.ListPlugins: (transfer floating) aa{sv} */
 GVariant *dvmd_plugins_to_variant (DvmdPlugins *self);
 

@@ -50,6 +50,8 @@ typedef enum
  * Others are refused before it is asked
  * @rankings: of a mapper: the #DvmdRankBy that it can do; %DVMD_RANK_BY_SLOT always
  * @bindings: of a mapper: the #DvmdBindTo that it can do, with the flags that it heeds; %DVMD_BIND_TO_NONE always
+ * @variables: (array zero-terminated=1) (nullable): of an allocator that finds the job of a scheduler in the
+ * environment of the DVM: names of variables, one of which each such job has
  *
  * What a plugin says of itself. A module exports exactly one, under the name dvmd_plugin_info.
  *
@@ -67,7 +69,8 @@ typedef struct
   const char *const *qualifiers;
   guint32 rankings;
   guint32 bindings;
-  gpointer reserved[4];
+  const char *const *variables;
+  gpointer reserved[3];
 } DvmdPluginInfo;
 
 /* The one symbol of a module. */

@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A DVM in an allocation of a real Slurm: it has the nodes of the job, with their slots, and gives back those that leave it.
+
+All nodes are this machine: their agents are started by the launcher local, for which every name is that of a logical node.
+"""
+
+import atexit
+import json
+import os
+import subprocess
+
+import dvmtest
+import slurm
+
+CLI = os.path.join(os.environ['DVM_TEST_BUILD'], 'cli', 'dvm-cli')
+NAMES = ('pn1', 'pn2', 'pn3')
+WHERE = ['sh', '-c', 'echo $DVM_NODE']
+
+
+class Cluster:
+    """One for all tests of the program: none leaves a job."""
+
+    slurm = None
+
+    @classmethod
+    def get(cls):
+        if cls.slurm is None:
+            cls.slurm = slurm.Slurm(NAMES, more='SchedulerParameters=bf_interval=1\n')  # by which heterogeneous jobs start
+            atexit.register(cls.slurm.stop)
+        return cls.slurm
+
+
+class Case(dvmtest.Case):
+    def setUp(self):
+        super().setUp()
+        absence = slurm.explain_absence()
+        if absence is not None:
+            self.skipTest(absence)
+        self.cluster = Cluster.get()
+        self.cluster.wait_idle()
+
+    def allocate(self, nodes, *words):
+        allocation = self.cluster.allocate(nodes, *words)
+        self.addCleanup(allocation.release)
+        return allocation
+
+    def variables(self, allocation, **more):
+        """Those of Slurm alone: the others are of the test."""
+        return {**{key: value for key, value in allocation.environment.items() if key.startswith('SLURM')}, **more}
+
+    def slots(self, dvm):
+        return {row['Name']: row['Slots'] for row in dvm.get_nodes() if row['Rank'] > 0 and row['StateName'] == 'UP'}
+
+    def nodes_of(self, allocation):
+        """Those that the job has, as Slurm says."""
+        names = self.cluster.run(['squeue', '--noheader', f'--jobs={allocation.job}', '--format=%N']).strip()
+        return self.cluster.run(['scontrol', 'show', 'hostnames', names]).split()
+
+
+class Commands(Case):
+    """What somebody types in the shell that salloc has started."""
+
+    def setUp(self):
+        super().setUp()
+        self.folder = self.place()
+        self.environment = dict(XDG_RUNTIME_DIR=self.folder, XDG_STATE_HOME=self.folder, XDG_CONFIG_HOME=self.folder, HOME=self.folder,
+                                DVM_BUS='none')
+        self.addCleanup(lambda: subprocess.run([CLI, 'stop', '--now'], env={**os.environ, **self.environment}, check=False,
+                                               stdin=subprocess.DEVNULL, capture_output=True, timeout=60))
+
+    def cli(self, allocation, *words, status=0):
+        with allocation.popen([CLI, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, status, out + err)
+        return out if status == 0 else out + err
+
+    def shell(self, nodes, *words):
+        allocation = self.allocate(nodes, *words)
+        allocation.environment.update(self.environment)
+        return allocation
+
+    def test_start(self):
+        allocation = self.shell(2, '--ntasks=3')
+        self.cli(allocation, 'start', '--bus', 'none', '--launcher', 'local')
+        nodes = [one for one in json.loads(self.cli(allocation, 'nodes', '--json')) if one['rank'] > 0]
+        self.assertEqual([(one['name'], one['slots'], one['allocator']) for one in nodes],
+                         [('pn1', 2, 'slurm'), ('pn2', 1, 'slurm')])
+        self.assertEqual(sorted(self.cli(allocation, 'run', '-n', '3', *WHERE).split()), ['pn1', 'pn1', 'pn2'])
+        self.assertIn('slots', self.cli(allocation, 'run', '-n', '4', 'true', status=125))
+        self.cli(allocation, 'stop')
+        allocation.release()
+        self.assertEqual(self.cluster.run(['squeue', '--noheader']), '')
+
+    def test_wishes(self):
+        """Nodes that are named, in the job or not, and a plugin that is not used."""
+        allocation = self.shell(2)
+        for words, names in [(['--host', 'elsewhere,pn2'], ['elsewhere', 'pn2']), (['--nodes', '2'], ['node1', 'node2'])]:
+            self.cli(allocation, 'start', '--bus', 'none', '--launcher', 'local', *words)
+            nodes = [one for one in json.loads(self.cli(allocation, 'nodes', '--json')) if one['rank'] > 0]
+            self.assertEqual([(one['name'], one['allocator']) for one in nodes], [(name, 'hosts') for name in names])
+            self.cli(allocation, 'stop')
+        self.cli(allocation, 'start', '--bus', 'none', '--set', 'disabled-plugins=allocator-slurm')
+        nodes = [one for one in json.loads(self.cli(allocation, 'nodes', '--json')) if one['rank'] > 0]
+        self.assertEqual([one['allocator'] for one in nodes], ['hosts'])
+        self.assertNotIn(nodes[0]['name'], NAMES)
+        self.cli(allocation, 'stop')
+
+    def test_run_without_dvm(self):
+        """The private DVM of a job has the nodes of the allocation, too; a map of machines that are described needs none."""
+        allocation = self.shell(2, '--ntasks-per-node=2')
+        self.assertEqual(sorted(self.cli(allocation, 'run', '--launcher', 'local', '-n', '4', *WHERE).split()), ['pn1', 'pn1', 'pn2', 'pn2'])
+        topology = os.path.join(self.folder, 'topology')
+        with open(topology, 'w', encoding='utf-8') as file:
+            file.write(subprocess.run(['lstopo-no-graphics', '--of', 'xml', '--input', 'package:1 core:4 pu:1'], check=True, capture_output=True,
+                                      text=True, timeout=60).stdout)
+        self.assertIn('core', self.cli(allocation, 'map', '--topology', topology, '--map-by', 'core', '--display', 'map,bindings', '-n', '2', 'true'))
+
+    def test_wrong(self):
+        """What Slurm says of the job makes no sense: there is no DVM, and the reason is told."""
+        allocation = self.shell(2)
+        allocation.environment['SLURM_TASKS_PER_NODE'] = '2(x3)'
+        said = self.cli(allocation, 'start', '--bus', 'none', '--launcher', 'local', status=1)
+        self.assertIn('SLURM_TASKS_PER_NODE has counts for 3 nodes, and SLURM_JOB_NODELIST names 2', said)
+
+
+class Sizes(Case):
+    """Nodes that leave the DVM."""
+
+    def start(self, allocation, *settings, **more):
+        return self.dvm(settings=['launcher=local', 'kill-grace=1', *settings], arguments=['--elastic'], env=self.variables(allocation, **more))
+
+    def shrink(self, dvm, *hosts):
+        """Until the DVM has said what has become of them."""
+        campaign = dvm.call('Shrink', '(a{sv})', dvmtest.to_options({'hosts': list(hosts)}))[1]
+        dvmtest.wait_until(lambda: dvm.connection.call(campaign, dvmtest.PROPERTIES, 'Get', '(ss)', 'org.dvm.Campaign', 'State')[0] in
+                           ('completed', 'failed'), 'the shrink to end')
+
+    def test_release(self):
+        allocation = self.allocate(3, '--ntasks=5')
+        dvm = self.start(allocation)
+        self.assertEqual(set(self.slots(dvm)), set(NAMES))
+        self.assertEqual(sum(self.slots(dvm).values()), 5)
+        before = set(os.listdir(dvm.place))
+        self.shrink(dvm, 'pn2')
+        self.assertEqual(self.nodes_of(allocation), ['pn1', 'pn3'])
+        self.assertEqual(set(self.slots(dvm)), {'pn1', 'pn3'})
+        self.assertEqual(set(os.listdir(dvm.place)), before, 'scontrol has left files')
+        # A Slurm without a database makes a job smaller once.
+        self.shrink(dvm, 'pn3')
+        self.assertEqual(self.nodes_of(allocation), ['pn1', 'pn3'])
+        self.assertIn(f'The allocator slurm does not take nodes back: job {allocation.job} of Slurm keeps them; scontrol says: Job update',
+                      dvm.log())
+        self.assertEqual(set(self.slots(dvm)), {'pn1'})
+
+    def test_script(self):
+        """The node that runs the script stays in the job, and another one that leaves with it goes."""
+        allocation = self.allocate(3)
+        dvm = self.start(allocation, SLURMD_NODENAME='pn1')
+        self.shrink(dvm, 'pn1')
+        self.assertEqual(self.nodes_of(allocation), list(NAMES))
+        self.assertIn(f'pn1 stays in job {allocation.job} of Slurm: what has started the DVM runs on it', dvm.log())
+        self.shrink(dvm, 'pn3')
+        self.assertEqual(self.nodes_of(allocation), ['pn1', 'pn2'])
+
+    def test_kept(self):
+        allocation = self.allocate(2)
+        dvm = self.start(allocation, 'plugin-settings=allocator-slurm.release=false')
+        self.shrink(dvm, 'pn2')
+        self.assertEqual(self.nodes_of(allocation), ['pn1', 'pn2'])
+        self.assertIn('the setting allocator-slurm.release is false', dvm.log())
+
+    def test_heterogeneous(self):
+        """All components have nodes; none is made smaller."""
+        allocation = slurm.Allocation(self.cluster, ['--nodes=1', '--ntasks=2', ':', '--nodes=2', '--ntasks=3'])
+        self.addCleanup(allocation.release)
+        dvm = self.start(allocation)
+        slots = self.slots(dvm)
+        self.assertEqual((sorted(slots), sum(slots.values())), (list(NAMES), 5))
+        self.shrink(dvm, 'pn3')
+        self.assertIn('is heterogeneous, and dvm does not make such a job smaller', dvm.log())
+
+
+if __name__ == '__main__':
+    dvmtest.main()
