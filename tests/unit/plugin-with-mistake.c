@@ -86,5 +86,8 @@ const DvmdPluginInfo dvmd_plugin_info = {
 #if !defined(PLUGIN_NO_WORDS) && !defined(PLUGIN_WRONG_TYPE)
   .words = words,
 #endif
+#ifdef PLUGIN_WRONG_VARIABLES
+  .variables = words,
+#endif
 };
 #endif
