@@ -18,6 +18,14 @@
 #define SHOWN 60
 
 const char *
+dvmd_environment_get (const char *const *environ, const char *name)
+{
+  const char *value = g_environ_getenv ((char **)environ, name);
+
+  return value != NULL && value[0] != '\0' ? value : NULL;
+}
+
+const char *
 dvmd_environment_find (const char *const *environ, const char *const *names, const char **name)
 {
   for (; *names != NULL; names++)

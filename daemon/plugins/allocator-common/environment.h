@@ -11,6 +11,9 @@ G_BEGIN_DECLS
 /* A larger file is no list of nodes. */
 #define DVMD_ENVIRONMENT_MOST_BYTES (16 * 1024 * 1024)
 
+/* (nullable): the value of a variable that is there and not empty */
+const char *dvmd_environment_get (const char *const *environ, const char *name);
+
 /* (nullable): the first of these variables, in a list that ends in NULL, that is there and not empty; name (out)
  * (nullable) (optional): which one it is */
 const char *dvmd_environment_find (const char *const *environ, const char *const *names, const char **name);

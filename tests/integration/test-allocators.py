@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""A DVM that is started in the job of a scheduler has the nodes and slots of that job. Host names are those of logical nodes here."""
+
+import os
+
+import dvmtest
+from dvmtest import NOTIFIED
+
+RECORDED = os.path.join(os.environ['DVM_TEST_SOURCE'], 'tests', 'schedulers')
+LOCAL = 'launcher=local'  # its nodes are parts of this machine, whatever they are called
+
+
+def recorded(*names):
+    return os.path.join(RECORDED, *names)
+
+
+JOBS = {
+    'pbs': ({'PBS_JOBID': '12.server', 'PBS_NODEFILE': recorded('pbs', 'vnodes')}, [('n001', 3), ('n002', 1), ('n003', 2)]),
+}
+
+
+class Allocators(dvmtest.Case):
+    def rows(self, dvm):
+        return [row for row in dvm.get_nodes() if row['Rank'] > 0]
+
+    def test_nodes(self):
+        for name, (env, nodes) in JOBS.items():
+            dvm = self.dvm(settings=[LOCAL], env=env)
+            rows = self.rows(dvm)
+            self.assertEqual([(row['Name'], row['Slots']) for row in rows], nodes)
+            self.assertEqual({row['Allocator'] for row in rows}, {name})
+            done = dvm.run(['sh', '-c', 'echo $DVM_NODE'], np=sum(slots for _, slots in nodes), map_by='slot',
+                           personality='plain')
+            self.assertEqual(done.state, NOTIFIED)
+            self.assertEqual({(node, done.lines.count(node)) for node in done.lines}, set(nodes))
+            self.finish(dvm)
+
+    def test_named_nodes(self):
+        """Nodes that somebody names are those of the DVM, in the job of a scheduler, too."""
+        for arguments in (['--nodes=2'], ['--host=node1,node2']):
+            dvm = self.dvm(settings=[LOCAL], env=JOBS['pbs'][0], arguments=arguments)
+            self.assertEqual([(row['Name'], row['Allocator']) for row in self.rows(dvm)],
+                             [('node1', 'hosts'), ('node2', 'hosts')])
+
+    def test_mistakes(self):
+        """A job that cannot be read is no reason to take this machine."""
+        for env, words in [({'PBS_JOBID': '12', 'PBS_NODEFILE': '/no/such/file'}, 'PBS_NODEFILE names “/no/such/file”')]:
+            dvm = self.try_dvm(settings=[LOCAL], env=env)
+            self.assertTrue(dvm.answer.startswith('ERROR: '), dvm.answer)
+            self.assertIn(words, dvm.answer)
+            self.assertEqual(dvm.process.wait(dvmtest.LIMIT), 1)
+
+
+if __name__ == '__main__':
+    dvmtest.main()

@@ -1,0 +1,333 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The allocators that find the job of a scheduler: which nodes and slots each environment means.
+ */
+
+#include "config.h"
+
+#include <string.h>
+
+#include <glib/gstdio.h>
+
+#include "dvmd-plugins.h"
+
+#define HERE "the-machine-itself"
+
+/* Of a value, that names a file of tests/schedulers. */
+#define RECORDED '@'
+/* Likewise, one of the folder of the test. */
+#define WRITTEN '%'
+
+typedef struct
+{
+  const char *allocator;
+  const char *variables[6]; /* "NAME=VALUE" */
+  const char *answer;       /* (nullable): "ID: NODE=SLOTS NODE=SLOTS"; NULL: declined */
+} Job;
+
+typedef struct
+{
+  const char *allocator;
+  const char *variables[5];
+  const char *text; /* (nullable): of the file "nodes" in the folder of the test */
+  const char *mentions[3];
+} Mistake;
+
+/* The plugins of the program, which may start commands. */
+typedef struct
+{
+  DvmdPlugins *plugins;
+  DvmdSpawner *spawner;
+  DvmdReaper *reaper;
+} World;
+
+static void
+world_clear (World *self)
+{
+  dvmd_plugins_set_processes (self->plugins, NULL, NULL);
+  dvmd_plugins_free (self->plugins);
+  dvmd_spawner_free (self->spawner);
+  dvmd_reaper_free (self->reaper);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (World, world_clear)
+
+static World
+load (const char *settings)
+{
+  const DvmdPluginsSettings given = { .settings = settings };
+  g_autoptr (GError) error = NULL;
+  World self = { 0 };
+
+  self.plugins = dvmd_plugins_new (&given, &error);
+  g_assert_no_error (error);
+  self.spawner = dvmd_spawner_new (&error);
+  g_assert_no_error (error);
+  self.reaper = dvmd_reaper_new (NULL, FALSE, &error);
+  g_assert_no_error (error);
+  dvmd_plugins_set_processes (self.plugins, self.spawner, self.reaper);
+  return self;
+}
+
+static DvmdAllocator *
+find (const World *self, const char *name)
+{
+  GPtrArray *active = dvmd_plugins_get_active (self->plugins, DVMD_PLUGIN_ALLOCATOR);
+
+  for (guint i = 0; i < active->len; i++)
+    if (strcmp (dvmd_plugins_get_name (self->plugins, active->pdata[i]), name) == 0)
+      return active->pdata[i];
+  g_error ("there is no allocator %s", name);
+}
+
+/* ---- the environment ---- */
+
+/* (nullable): where files are written; NULL takes the variables away */
+static void
+set_variables (const char *const *variables, const char *folder)
+{
+  for (; *variables != NULL; variables++)
+    {
+      g_autofree char *name = g_strndup (*variables, strcspn (*variables, "="));
+      const char *value = *variables + strlen (name) + 1;
+      g_autofree char *path = NULL;
+
+      if (value[0] == RECORDED)
+        path = g_test_build_filename (G_TEST_DIST, "..", "schedulers", value + 1, NULL);
+      else if (value[0] == WRITTEN && folder != NULL)
+        path = g_build_filename (folder, value + 1, NULL);
+      if (folder != NULL)
+        g_setenv (name, path != NULL ? path : value, TRUE);
+      else
+        g_unsetenv (name);
+    }
+}
+
+/* ---- the answer ---- */
+
+static void
+on_answered (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  *(GAsyncResult **)user_data = g_object_ref (result);
+}
+
+static DvmdPluginVerdict
+ask (const World *world, const char *name, const DvmdAllocationRequest *request, DvmdAllocation **allocation,
+     GError **error)
+{
+  DvmdAllocator *allocator = find (world, name);
+  g_autoptr (GAsyncResult) result = NULL;
+
+  dvmd_allocator_allocate_async (allocator, request, NULL, on_answered, &result);
+  while (result == NULL)
+    g_main_context_iteration (NULL, TRUE);
+  return dvmd_allocator_allocate_finish (allocator, result, allocation, error);
+}
+
+static char *
+show (DvmdAllocation *allocation)
+{
+  GString *text = g_string_new (dvmd_allocation_get_id (allocation));
+  guint n;
+  const DvmdPluginNode *nodes = dvmd_allocation_get_nodes (allocation, &n);
+
+  g_string_append_c (text, ':');
+  g_assert_false (dvmd_allocation_get_logical (allocation));
+  for (guint i = 0; i < n; i++)
+    {
+      g_string_append_printf (text, " %s=%u", strcmp (nodes[i].name, g_get_host_name ()) == 0 ? HERE : nodes[i].name,
+                              nodes[i].slots);
+      g_assert_cmpuint (nodes[i].slots_max, ==, 0);
+    }
+  return g_string_free (text, FALSE);
+}
+
+static void
+check_job (const World *world, const Job *job)
+{
+  const DvmdAllocationRequest request = { .host = "x", .slots = 7 };
+  g_autoptr (DvmdAllocation) allocation = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *answer = NULL;
+  DvmdPluginVerdict verdict;
+
+  set_variables (job->variables, "");
+  verdict = ask (world, job->allocator, &request, &allocation, &error);
+  set_variables (job->variables, NULL);
+  g_assert_no_error (error);
+  g_assert_cmpint (verdict, ==, job->answer != NULL ? DVMD_PLUGIN_DONE : DVMD_PLUGIN_DECLINED);
+  answer = allocation != NULL ? show (allocation) : NULL;
+  g_assert_cmpstr (answer, ==, job->answer);
+}
+
+static void
+check_mistake (const World *world, const Mistake *mistake, const char *folder)
+{
+  const DvmdAllocationRequest request = { .host = "x" };
+  g_autofree char *path = g_build_filename (folder, "nodes", NULL);
+  g_autoptr (DvmdAllocation) allocation = NULL;
+  g_autoptr (GError) error = NULL;
+
+  if (mistake->text != NULL)
+    g_assert_true (g_file_set_contents (path, mistake->text, -1, NULL));
+  set_variables (mistake->variables, folder);
+  g_assert_cmpint (ask (world, mistake->allocator, &request, &allocation, &error), ==, DVMD_PLUGIN_FAILED);
+  set_variables (mistake->variables, NULL);
+  g_assert_nonnull (error);
+  g_assert_true (error->domain == DVM_ERROR);
+  g_assert_cmpuint (strlen (error->message), <, 4096);
+  for (guint i = 0; i < G_N_ELEMENTS (mistake->mentions) && mistake->mentions[i] != NULL; i++)
+    if (strstr (error->message, mistake->mentions[i]) == NULL)
+      g_error ("“%s” does not speak of “%s”", error->message, mistake->mentions[i]);
+  g_remove (path);
+}
+
+static void
+check_mistakes (const char *settings, const Mistake *mistakes, gsize n)
+{
+  g_auto (World) world = load (settings);
+  g_autofree char *folder = g_dir_make_tmp ("dvm-test-XXXXXX", NULL);
+
+  for (gsize i = 0; i < n; i++)
+    check_mistake (&world, &mistakes[i], folder);
+  g_rmdir (folder);
+}
+
+static void
+check_jobs (const char *settings, const Job *jobs, gsize n)
+{
+  g_auto (World) world = load (settings);
+
+  for (gsize i = 0; i < n; i++)
+    check_job (&world, &jobs[i]);
+}
+
+/* ---- PBS ---- */
+
+static void
+test_pbs (void)
+{
+  static const Job jobs[] = {
+    { "pbs", { NULL }, NULL },
+    { "pbs", { "PBS_NODEFILE=@pbs/vnodes" }, NULL },
+    { "pbs", { "PBS_JOBID=", "PBS_NODEFILE=@pbs/vnodes" }, NULL },
+    { "pbs", { "PBS_JOBID=12.server", "PBS_NODEFILE=@pbs/select-mpiprocs" }, "12.server: n001=4 n002=4" },
+    { "pbs", { "PBS_JOBID=13[2].server", "PBS_NODEFILE=@pbs/vnodes" }, "13[2].server: n001=3 n002=1 n003=2" },
+    { "pbs",
+      { "PBS_JOBID=14", "PBS_NODEFILE=@pbs/torque", "PBS_NUM_NODES=2", "PBS_NUM_PPN=3", "NCPUS=1" },
+      "14: c2.cluster.example=3 c1.cluster.example=3" },
+    /* Threads of a process are no slots. */
+    { "pbs",
+      { "PBS_JOBID=15", "PBS_NODEFILE=@pbs/select-mpiprocs", "NCPUS=8", "OMP_NUM_THREADS=8" },
+      "15: n001=4 n002=4" },
+  };
+
+  check_jobs (NULL, jobs, G_N_ELEMENTS (jobs));
+}
+
+static void
+test_pbs_smp (void)
+{
+  static const Job jobs[] = {
+    { "pbs", { "PBS_JOBID=1", "PBS_NODEFILE=@pbs/once-per-host", "PBS_NUM_PPN=12" }, "1: big1=12 big2=12" },
+    { "pbs", { "PBS_JOBID=1", "PBS_NODEFILE=@pbs/once-per-host", "PBS_PPN=8" }, "1: big1=8 big2=8" },
+  };
+  static const Mistake mistakes[] = {
+    { "pbs", { "PBS_JOBID=1", "PBS_NODEFILE=%nodes" }, "big1\n", { "allocator-pbs.smp", "PBS_NUM_PPN", "PBS_PPN" } },
+    { "pbs", { "PBS_JOBID=1", "PBS_NODEFILE=%nodes", "PBS_PPN=x" }, "big1\n", { "PBS_PPN: “x”" } },
+    { "pbs", { "PBS_JOBID=1", "PBS_NODEFILE=%nodes", "PBS_PPN=2" }, "b\nb\n", { "nodes:2: b comes again" } },
+  };
+  static const Mistake setting[] = {
+    { "pbs", { "PBS_JOBID=1", "PBS_NODEFILE=%nodes" }, "big1\n", { "allocator-pbs.smp is “maybe”", "yes or no" } },
+  };
+
+  check_jobs ("allocator-pbs.smp=yes", jobs, G_N_ELEMENTS (jobs));
+  check_mistakes ("allocator-pbs.smp=yes", mistakes, G_N_ELEMENTS (mistakes));
+  check_mistakes ("allocator-pbs.smp=maybe", setting, G_N_ELEMENTS (setting));
+}
+
+static void
+test_pbs_mistakes (void)
+{
+  static const Mistake mistakes[] = {
+    { "pbs", { "PBS_JOBID=12" }, NULL, { "PBS_JOBID is “12”", "PBS_NODEFILE is not set" } },
+    { "pbs", { "PBS_JOBID=12", "PBS_NODEFILE=%nodes" }, NULL, { "PBS_NODEFILE names", "/nodes", "No such file" } },
+    { "pbs", { "PBS_JOBID=12", "PBS_NODEFILE=%." }, NULL, { "PBS_NODEFILE names", "no regular file" } },
+    { "pbs", { "PBS_JOBID=12", "PBS_NODEFILE=%nodes" }, "\n \n", { "PBS_NODEFILE: ", "/nodes names no node" } },
+    { "pbs", { "PBS_JOBID=12", "PBS_NODEFILE=%nodes" }, "n1\n\nn2 4\n", { "PBS_NODEFILE: ", "nodes:3: “n2 4”" } },
+    { "pbs", { "PBS_JOBID=12", "PBS_NODEFILE=%nodes" }, "n1\n-o", { "nodes:2: “-o”", "no name of a host" } },
+    { "pbs", { "PBS_JOBID=12", "PBS_NODEFILE=%nodes" }, "n1;id\n", { "nodes:1: “n1;id”" } },
+    { "pbs", { "PBS_JOBID=12", "PBS_NODEFILE=%nodes" }, "n1:4\n", { "nodes:1: “n1:4”" } },
+  };
+
+  check_mistakes (NULL, mistakes, G_N_ELEMENTS (mistakes));
+}
+
+/* A megabyte of lines is a large job; a line of a megabyte is none, and its message is short. */
+static void
+test_large (void)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  g_autofree char *line = g_strnfill (1024 * 1024, 'n');
+  const Mistake mistakes[] = {
+    { "pbs", { "PBS_JOBID=12", "PBS_NODEFILE=%nodes" }, line, { "nodes:1: “nnn", "...", "no name of a host" } },
+  };
+  g_auto (World) world = load (NULL);
+  g_autofree char *folder = g_dir_make_tmp ("dvm-test-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (folder, "nodes", NULL);
+  g_autofree char *variable = g_strconcat ("PBS_NODEFILE=", path, NULL);
+  const Job job = { "pbs", { "PBS_JOBID=12", variable }, "12: node1=131072" };
+
+  while (text->len < 1024 * 1024 - 8)
+    g_string_append (text, "node1\r\n\n");
+  g_string_append (text, "node1\n");
+  g_assert_true (g_file_set_contents (path, text->str, -1, NULL));
+  check_job (&world, &job);
+  g_remove (path);
+  g_rmdir (folder);
+  check_mistakes (NULL, mistakes, G_N_ELEMENTS (mistakes));
+}
+
+/* ---- all of them ---- */
+
+/* Nodes that are named, counted or logical, and later requests, are for others. */
+static void
+test_other_requests (void)
+{
+  static const char *const hosts[] = { "n1", NULL };
+  static const char *const variables[] = { "PBS_JOBID=1", "PBS_NODEFILE=/none", NULL };
+  static const DvmdAllocationRequest requests[] = {
+    { .host = "x", .hosts = hosts },
+    { .host = "x", .count = 2 },
+    { .host = "x", .n_logical = 2 },
+    { .host = "x", .alloc_id = "1" },
+  };
+  static const char *const names[] = { "pbs" };
+  g_auto (World) world = load (NULL);
+
+  set_variables (variables, "");
+  for (gsize i = 0; i < G_N_ELEMENTS (requests) * G_N_ELEMENTS (names); i++)
+    {
+      g_autoptr (DvmdAllocation) allocation = NULL;
+      g_autoptr (GError) error = NULL;
+
+      g_assert_cmpint (
+          ask (&world, names[i / G_N_ELEMENTS (requests)], &requests[i % G_N_ELEMENTS (requests)], &allocation, &error),
+          ==, DVMD_PLUGIN_DECLINED);
+      g_assert_no_error (error);
+    }
+  set_variables (variables, NULL);
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/allocator-environments/pbs", test_pbs);
+  g_test_add_func ("/allocator-environments/pbs/smp", test_pbs_smp);
+  g_test_add_func ("/allocator-environments/pbs/mistakes", test_pbs_mistakes);
+  g_test_add_func ("/allocator-environments/large", test_large);
+  g_test_add_func ("/allocator-environments/other-requests", test_other_requests);
+  return g_test_run ();
+}
