@@ -272,6 +272,7 @@ test_large (void)
   g_autofree char *line = g_strnfill (1024 * 1024, 'n');
   const Mistake mistakes[] = {
     { "pbs", { "PBS_JOBID=12", "PBS_NODEFILE=%nodes" }, line, { "nodes:1: “nnn", "...", "no name of a host" } },
+    { "gridengine", { "JOB_ID=1", "SGE_ROOT=/", "PE_HOSTFILE=%nodes" }, line, { "nodes:1: “nnn", "is not written" } },
   };
   g_auto (World) world = load (NULL);
   g_autofree char *folder = g_dir_make_tmp ("dvm-test-XXXXXX", NULL);
@@ -289,6 +290,51 @@ test_large (void)
   check_mistakes (NULL, mistakes, G_N_ELEMENTS (mistakes));
 }
 
+/* ---- Grid Engine ---- */
+
+static void
+test_gridengine (void)
+{
+  static const Job jobs[] = {
+    { "gridengine", { NULL }, NULL },
+    { "gridengine", { "SGE_ROOT=/opt/sge" }, NULL },
+    { "gridengine", { "JOB_ID=7", "PE_HOSTFILE=@gridengine/binding" }, NULL },
+    { "gridengine",
+      { "JOB_ID=7", "SGE_ROOT=/opt/sge", "PE_HOSTFILE=@gridengine/pe-hostfile", "NSLOTS=8", "SGE_TASK_ID=undefined" },
+      "7: node3.cluster.example=4 node1.cluster.example=4" },
+    { "gridengine",
+      { "JOB_ID=8", "SGE_ROOT=/opt/sge", "PE_HOSTFILE=@gridengine/binding", "SGE_TASK_ID=3" },
+      "8.3: node3=2 node1=2" },
+    { "gridengine", { "JOB_ID=9", "SGE_ROOT=/", "PE_HOSTFILE=@gridengine/no-processors" }, "9: node3=1 node1=1" },
+    /* Without a parallel environment. */
+    { "gridengine", { "JOB_ID=10", "SGE_ROOT=/opt/sge", "NSLOTS=1" }, "10: " HERE "=1" },
+    { "gridengine", { "JOB_ID=10", "SGE_ROOT=/opt/sge" }, "10: " HERE "=1" },
+  };
+  static const Mistake mistakes[] = {
+    { "gridengine", { "JOB_ID=7", "SGE_ROOT=/", "NSLOTS=8" }, NULL, { "NSLOTS is 8", "PE_HOSTFILE is not set" } },
+    { "gridengine", { "JOB_ID=7", "SGE_ROOT=/", "NSLOTS=many" }, NULL, { "NSLOTS: “many”" } },
+    { "gridengine", { "JOB_ID=7", "SGE_ROOT=/", "PE_HOSTFILE=%none" }, NULL, { "PE_HOSTFILE names", "No such" } },
+    { "gridengine", { "JOB_ID=7", "SGE_ROOT=/", "PE_HOSTFILE=%." }, NULL, { "PE_HOSTFILE names", "regular" } },
+    { "gridengine", { "JOB_ID=7", "SGE_ROOT=/", "PE_HOSTFILE=%nodes" }, "", { "PE_HOSTFILE: ", "names no node" } },
+    { "gridengine",
+      { "JOB_ID=7", "SGE_ROOT=/", "PE_HOSTFILE=%nodes" },
+      "n1 2 q\nn2\n",
+      { "PE_HOSTFILE: ", "nodes:2: “n2”", "HOST SLOTS" } },
+    { "gridengine", { "JOB_ID=7", "SGE_ROOT=/", "PE_HOSTFILE=%nodes" }, "n1 two q -\n", { "nodes:1: “two”" } },
+    { "gridengine", { "JOB_ID=7", "SGE_ROOT=/", "PE_HOSTFILE=%nodes" }, "n1 0 q -\n", { "nodes:1: “0”" } },
+    { "gridengine", { "JOB_ID=7", "SGE_ROOT=/", "PE_HOSTFILE=%nodes" }, "n1 -1 q -\n", { "nodes:1: “-1”" } },
+    { "gridengine", { "JOB_ID=7", "SGE_ROOT=/", "PE_HOSTFILE=%nodes" }, "n1 9999999 q -\n", { "from 1 to 1000000" } },
+    { "gridengine",
+      { "JOB_ID=7", "SGE_ROOT=/", "PE_HOSTFILE=%nodes" },
+      "n1 1000000 q -\nN1 1 r -\n",
+      { "n1 has 1000001 slots" } },
+    { "gridengine", { "JOB_ID=7", "SGE_ROOT=/", "PE_HOSTFILE=%nodes" }, "n1 2 q - more\n", { "nodes:1: “n1 2 q" } },
+  };
+
+  check_jobs (NULL, jobs, G_N_ELEMENTS (jobs));
+  check_mistakes (NULL, mistakes, G_N_ELEMENTS (mistakes));
+}
+
 /* ---- all of them ---- */
 
 /* Nodes that are named, counted or logical, and later requests, are for others. */
@@ -296,14 +342,14 @@ static void
 test_other_requests (void)
 {
   static const char *const hosts[] = { "n1", NULL };
-  static const char *const variables[] = { "PBS_JOBID=1", "PBS_NODEFILE=/none", NULL };
+  static const char *const variables[] = { "PBS_JOBID=1", "PBS_NODEFILE=/none", "JOB_ID=1", "SGE_ROOT=/", NULL };
   static const DvmdAllocationRequest requests[] = {
     { .host = "x", .hosts = hosts },
     { .host = "x", .count = 2 },
     { .host = "x", .n_logical = 2 },
     { .host = "x", .alloc_id = "1" },
   };
-  static const char *const names[] = { "pbs" };
+  static const char *const names[] = { "gridengine", "pbs" };
   g_auto (World) world = load (NULL);
 
   set_variables (variables, "");
@@ -328,6 +374,7 @@ main (int argc, char **argv)
   g_test_add_func ("/allocator-environments/pbs/smp", test_pbs_smp);
   g_test_add_func ("/allocator-environments/pbs/mistakes", test_pbs_mistakes);
   g_test_add_func ("/allocator-environments/large", test_large);
+  g_test_add_func ("/allocator-environments/gridengine", test_gridengine);
   g_test_add_func ("/allocator-environments/other-requests", test_other_requests);
   return g_test_run ();
 }
