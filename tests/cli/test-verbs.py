@@ -359,7 +359,7 @@ def test_nodes_status_info():
               {("mapper", "colocate", True, ""), ("mapper", "object", True, ""), ("mapper", "pe-list", True, ""), ("mapper", "ppr", True, ""),
                ("mapper", "rank-file", True, ""), ("mapper", "round-robin", True, ""), ("mapper", "seq", True, ""),
                ("allocator", "slurm", True, ""), ("allocator", "gridengine", True, ""),
-               ("allocator", "pbs", True, ""), ("allocator", "hosts", True, ""),
+               ("allocator", "lsf", True, ""), ("allocator", "pbs", True, ""), ("allocator", "hosts", True, ""),
                ("launcher", "local", True, ""), ("launcher", "ssh", True, "")})
         equal(here.cli("plugins").stdout.split("\n")[0].split(), ["KIND", "NAME", "ACTIVE", "DESCRIPTION", "WORDS", "PATH"])
         nodes = here.json("nodes")

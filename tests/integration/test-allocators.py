@@ -18,6 +18,7 @@ JOBS = {
     'pbs': ({'PBS_JOBID': '12.server', 'PBS_NODEFILE': recorded('pbs', 'vnodes')}, [('n001', 3), ('n002', 1), ('n003', 2)]),
     'gridengine': ({'JOB_ID': '7', 'SGE_ROOT': '/opt/sge', 'PE_HOSTFILE': recorded('gridengine', 'pe-hostfile')},
                    [('node3.cluster.example', 4), ('node1.cluster.example', 4)]),
+    'lsf': ({'LSB_JOBID': '5', 'LSB_MCPU_HOSTS': 'hostA 2 hostB 3'}, [('hostA', 2), ('hostB', 3)]),
 }
 
 
@@ -47,6 +48,7 @@ class Allocators(dvmtest.Case):
     def test_mistakes(self):
         """A job that cannot be read is no reason to take this machine."""
         for env, words in [({'PBS_JOBID': '12', 'PBS_NODEFILE': '/no/such/file'}, 'PBS_NODEFILE names “/no/such/file”'),
+                           ({'LSB_JOBID': '5'}, 'none of LSB_MCPU_HOSTS, LSB_DJOB_HOSTFILE and LSB_HOSTS'),
                            ({'JOB_ID': '7', 'SGE_ROOT': '/', 'PE_HOSTFILE': '/'}, 'PE_HOSTFILE names “/”')]:
             dvm = self.try_dvm(settings=[LOCAL], env=env)
             self.assertTrue(dvm.answer.startswith('ERROR: '), dvm.answer)

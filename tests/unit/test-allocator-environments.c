@@ -335,6 +335,78 @@ test_gridengine (void)
   check_mistakes (NULL, mistakes, G_N_ELEMENTS (mistakes));
 }
 
+/* ---- LSF ---- */
+
+static void
+test_lsf (void)
+{
+  static const Job jobs[] = {
+    { "lsf", { NULL }, NULL },
+    { "lsf", { "LSB_MCPU_HOSTS=h1 4 h2 4" }, NULL },
+    { "lsf", { "LSB_JOBID=5", "LSB_JOBINDEX=0", "LSB_MCPU_HOSTS=h1 4 h2 2 " }, "5: h1=4 h2=2" },
+    { "lsf", { "LSB_JOBID=5", "LSB_JOBINDEX=3", "LSB_MCPU_HOSTS=h1 4 h2 2 h1 1" }, "5[3]: h1=5 h2=2" },
+    { "lsf", { "LSB_JOBID=5", "LSB_DJOB_HOSTFILE=@lsf/hostfile", "LSB_HOSTS=x" }, "5: hostA=2 hostB=3" },
+    { "lsf", { "LSB_JOBID=5", "LSB_HOSTS=h1 h1 h2" }, "5: h1=2 h2=1" },
+    /* A task may have several cpus. */
+    { "lsf",
+      { "LSB_JOBID=5", "LSB_AFFINITY_HOSTFILE=@lsf/affinity", "LSB_MCPU_HOSTS=cn17 18 cn18 12" },
+      "5: cn17=3 cn18=2" },
+    { "lsf", { "LSB_JOBID=5", "LSB_AFFINITY_HOSTFILE=@lsf/affinity-none", "LSB_MCPU_HOSTS=h1 4" }, "5: h1=4" },
+  };
+
+  check_jobs (NULL, jobs, G_N_ELEMENTS (jobs));
+}
+
+/* In an allocation of CSM the job's script is run on a node that is no place for processes. */
+static void
+test_lsf_launch_node (void)
+{
+  static const Job jobs[] = {
+    { "lsf", { "LSB_JOBID=5", "CSM_ALLOCATION_ID=9", "LSB_MCPU_HOSTS=batch7 1 cn9 2 cn17 2" }, "5: cn9=2 cn17=2" },
+    { "lsf", { "LSB_JOBID=5", "CSM_ALLOCATION_ID=9", "LSB_HOSTS=batch2 n1 n1 BATCH2 n2" }, "5: n1=2 n2=1" },
+    { "lsf", { "LSB_JOBID=5", "CSM_ALLOCATION_ID=9", "LSB_DJOB_HOSTFILE=@lsf/hostfile" }, "5: hostB=3" },
+    { "lsf",
+      { "LSB_JOBID=5", "CSM_ALLOCATION_ID=9", "LSB_AFFINITY_HOSTFILE=@lsf/affinity", "LSB_MCPU_HOSTS=batch2 1 n1 8" },
+      "5: n1=8" },
+  };
+  static const Mistake mistakes[] = {
+    { "lsf",
+      { "LSB_JOBID=5", "CSM_ALLOCATION_ID=9", "LSB_MCPU_HOSTS=batch2 1" },
+      NULL,
+      { "LSB_MCPU_HOSTS names no node" } },
+  };
+
+  check_jobs (NULL, jobs, G_N_ELEMENTS (jobs));
+  check_mistakes (NULL, mistakes, G_N_ELEMENTS (mistakes));
+}
+
+static void
+test_lsf_mistakes (void)
+{
+  static const Mistake mistakes[] = {
+    { "lsf", { "LSB_JOBID=5" }, NULL, { "LSB_JOBID is “5”", "LSB_MCPU_HOSTS", "LSB_HOSTS" } },
+    { "lsf", { "LSB_JOBID=5", "LSB_HOSTS= " }, NULL, { "LSB_JOBID is “5”" } },
+    { "lsf", { "LSB_JOBID=5", "LSB_MCPU_HOSTS=h1" }, NULL, { "LSB_MCPU_HOSTS: ", "slots of h1 is missing" } },
+    { "lsf", { "LSB_JOBID=5", "LSB_MCPU_HOSTS=h1 h2 4" }, NULL, { "LSB_MCPU_HOSTS: “h2”", "no whole number" } },
+    { "lsf", { "LSB_JOBID=5", "LSB_MCPU_HOSTS=h1 0" }, NULL, { "LSB_MCPU_HOSTS: “0”" } },
+    { "lsf", { "LSB_JOBID=5", "LSB_MCPU_HOSTS=4*h1 1" }, NULL, { "LSB_MCPU_HOSTS: “4*h1”" } },
+    { "lsf", { "LSB_JOBID=5", "LSB_HOSTS=h1 h/2" }, NULL, { "LSB_HOSTS: “h/2”" } },
+    { "lsf", { "LSB_JOBID=5", "LSB_DJOB_HOSTFILE=%nodes" }, NULL, { "LSB_DJOB_HOSTFILE names", "No such file" } },
+    { "lsf", { "LSB_JOBID=5", "LSB_DJOB_HOSTFILE=%." }, NULL, { "LSB_DJOB_HOSTFILE names", "no regular file" } },
+    { "lsf", { "LSB_JOBID=5", "LSB_DJOB_HOSTFILE=%nodes" }, "h1\nh2 3\n", { "LSB_DJOB_HOSTFILE: ", "nodes:2: “h2" } },
+    { "lsf",
+      { "LSB_JOBID=5", "LSB_MCPU_HOSTS=h1 4", "LSB_AFFINITY_HOSTFILE=%nodes" },
+      NULL,
+      { "LSB_AFFINITY_HOSTFILE names", "No such file" } },
+    { "lsf",
+      { "LSB_JOBID=5", "LSB_MCPU_HOSTS=h1 4", "LSB_AFFINITY_HOSTFILE=%nodes" },
+      "h1 0,1\nh1 two\n",
+      { "LSB_AFFINITY_HOSTFILE: ", "nodes:2: “two” is no list of cpus" } },
+  };
+
+  check_mistakes (NULL, mistakes, G_N_ELEMENTS (mistakes));
+}
+
 /* ---- all of them ---- */
 
 /* Nodes that are named, counted or logical, and later requests, are for others. */
@@ -342,14 +414,15 @@ static void
 test_other_requests (void)
 {
   static const char *const hosts[] = { "n1", NULL };
-  static const char *const variables[] = { "PBS_JOBID=1", "PBS_NODEFILE=/none", "JOB_ID=1", "SGE_ROOT=/", NULL };
+  static const char *const variables[] = { "PBS_JOBID=1", "PBS_NODEFILE=/none", "JOB_ID=1",
+                                           "SGE_ROOT=/",  "LSB_JOBID=1",        NULL };
   static const DvmdAllocationRequest requests[] = {
     { .host = "x", .hosts = hosts },
     { .host = "x", .count = 2 },
     { .host = "x", .n_logical = 2 },
     { .host = "x", .alloc_id = "1" },
   };
-  static const char *const names[] = { "gridengine", "pbs" };
+  static const char *const names[] = { "gridengine", "lsf", "pbs" };
   g_auto (World) world = load (NULL);
 
   set_variables (variables, "");
@@ -375,6 +448,9 @@ main (int argc, char **argv)
   g_test_add_func ("/allocator-environments/pbs/mistakes", test_pbs_mistakes);
   g_test_add_func ("/allocator-environments/large", test_large);
   g_test_add_func ("/allocator-environments/gridengine", test_gridengine);
+  g_test_add_func ("/allocator-environments/lsf", test_lsf);
+  g_test_add_func ("/allocator-environments/lsf/launch-node", test_lsf_launch_node);
+  g_test_add_func ("/allocator-environments/lsf/mistakes", test_lsf_mistakes);
   g_test_add_func ("/allocator-environments/other-requests", test_other_requests);
   return g_test_run ();
 }
