@@ -27,6 +27,7 @@ const FuzzTarget fuzz_targets[] = {
   { "normal-form", fuzz_normal_form, 0 },
   { "placement", fuzz_placement, 0 },
   { "pmi", fuzz_pmi, 0 },
+  { "resource-set", fuzz_resource_set, 0 },
   { "routes", fuzz_routes, 0 },
   { "session-request", fuzz_session_request, 0 },
   { "settings", fuzz_settings, 0 },

@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Texts that people write: files and lists of hosts, sets of ids, job files, settings, and the words of options.
+ * Texts that people write: files and lists of hosts, sets of ids, job files, settings, and the words of options; and
+ * what a scheduler prints.
  */
 
 #include "config.h"
@@ -15,6 +16,7 @@
 #include "dvmd-config.h"
 #include "dvmd-id-set.h"
 #include "fuzz.h"
+#include "resource-set.h"
 #include "ssh-words.h"
 
 /* A parser either succeeds or says what is wrong. */
@@ -196,4 +198,22 @@ fuzz_address (const guint8 *data, gsize size)
   dvmd_tcp_options_parse (text, "any", "0", &options, NULL);
   ssh_address_parse (text, &ssh, NULL);
   ssh_find_reason (text);
+}
+
+void
+fuzz_resource_set (const guint8 *data, gsize size)
+{
+  g_autofree char *text = fuzz_dup_text (data, size);
+  g_autoptr (DvmdNodeTable) table = dvmd_node_table_new ();
+  g_autoptr (DvmdAllocation) allocation = NULL;
+  g_autoptr (GError) error = NULL;
+
+  if (!dvmd_resource_set_read (text, "flux", table, &error))
+    {
+      check_error (FALSE, error);
+      return;
+    }
+  check_error (TRUE, error);
+  allocation = dvmd_node_table_to_allocation (table, NULL, "flux", &error);
+  check_error (allocation != NULL, error);
 }

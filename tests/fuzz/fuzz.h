@@ -72,6 +72,7 @@ void fuzz_settings (const guint8 *data, gsize size);
 void fuzz_placement (const guint8 *data, gsize size);
 void fuzz_spec_words (const guint8 *data, gsize size);
 void fuzz_address (const guint8 *data, gsize size);
+void fuzz_resource_set (const guint8 *data, gsize size);
 
 /* fuzz-command-line.c */
 void fuzz_command_line (const guint8 *data, gsize size);

@@ -22,12 +22,30 @@ JOBS = {
 }
 
 
+# Is called as flux in an instance, and prints what is recorded.
+FLUX = f"""#!/bin/sh
+[ "$*" = 'resource R -s up' ] && exec cat '{recorded('flux', 'mixed.json')}'
+echo "ERROR: asked for $*" >&2
+exit 1
+"""
+
+
 class Allocators(dvmtest.Case):
+    def flux(self):
+        """The environment of an instance."""
+        folder = self.place()
+        path = os.path.join(folder, 'flux')
+        with open(path, 'w', encoding='ascii') as file:
+            file.write(FLUX)
+        os.chmod(path, 0o755)
+        return {'FLUX_URI': 'local:///run/flux/local', 'PATH': f'{folder}:{os.environ["PATH"]}'}
+
     def rows(self, dvm):
         return [row for row in dvm.get_nodes() if row['Rank'] > 0]
 
     def test_nodes(self):
-        for name, (env, nodes) in JOBS.items():
+        jobs = dict(JOBS, flux=(self.flux(), [('a', 4), ('b', 4), ('c', 3)]))
+        for name, (env, nodes) in jobs.items():
             dvm = self.dvm(settings=[LOCAL], env=env)
             rows = self.rows(dvm)
             self.assertEqual([(row['Name'], row['Slots']) for row in rows], nodes)
@@ -49,6 +67,7 @@ class Allocators(dvmtest.Case):
         """A job that cannot be read is no reason to take this machine."""
         for env, words in [({'PBS_JOBID': '12', 'PBS_NODEFILE': '/no/such/file'}, 'PBS_NODEFILE names “/no/such/file”'),
                            ({'LSB_JOBID': '5'}, 'none of LSB_MCPU_HOSTS, LSB_DJOB_HOSTFILE and LSB_HOSTS'),
+                           (dict(self.flux(), FLUX_JOB_ID='f12'), 'has ended with status 1, and said: ERROR: asked for job info f12 R'),
                            ({'JOB_ID': '7', 'SGE_ROOT': '/', 'PE_HOSTFILE': '/'}, 'PE_HOSTFILE names “/”')]:
             dvm = self.try_dvm(settings=[LOCAL], env=env)
             self.assertTrue(dvm.answer.startswith('ERROR: '), dvm.answer)

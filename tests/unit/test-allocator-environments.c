@@ -407,6 +407,124 @@ test_lsf_mistakes (void)
   check_mistakes (NULL, mistakes, G_N_ELEMENTS (mistakes));
 }
 
+/* ---- Flux ---- */
+
+/* The command, in a folder that is first in PATH: it prints what variables name, and wants to be asked as documented.
+ */
+static const char flux_script[] = "#!/bin/sh\n"
+                                  "case \"$*\" in\n"
+                                  "  'resource R -s up') [ -z \"$FLUX_JOB_ID\" ] || exit 4; file=$INSTANCE ;;\n"
+                                  "  \"job info $FLUX_JOB_ID R\") file=$JOB ;;\n"
+                                  "  *) exit 3 ;;\n"
+                                  "esac\n"
+                                  "case $file in\n"
+                                  "  fails) echo 'ERROR: flux_open: No such file or directory' >&2; exit 1 ;;\n"
+                                  "  crashes) kill -SEGV $$ ;;\n"
+                                  "  hangs) sleep 100000 & wait ;;\n"
+                                  "  talks) cat /dev/zero ;;\n"
+                                  "  *) cat \"$file\" ;;\n"
+                                  "esac\n";
+
+static void
+with_flux (void (*func) (void))
+{
+  g_autofree char *before = g_strdup (g_getenv ("PATH"));
+  g_autofree char *folder = g_dir_make_tmp ("dvm-test-XXXXXX", NULL);
+  g_autofree char *path = g_build_filename (folder, "flux", NULL);
+  g_autofree char *paths = g_strjoin (":", folder, before, NULL);
+
+  g_assert_true (g_file_set_contents_full (path, flux_script, -1, G_FILE_SET_CONTENTS_NONE, 0755, NULL));
+  g_setenv ("PATH", paths, TRUE);
+  func ();
+  g_setenv ("PATH", before, TRUE);
+  g_remove (path);
+  g_rmdir (folder);
+}
+
+#define AT_FLUX "FLUX_URI=local:///run/flux/local"
+
+static void
+check_flux (void)
+{
+  static const Job jobs[] = {
+    { "flux", { "INSTANCE=@flux/instance.json" }, NULL },
+    { "flux", { AT_FLUX, "INSTANCE=@flux/instance.json" }, ": rack1n12=8 rack1n7=8 rack1n8=8 rack1n9=8 fat1=16" },
+    { "flux",
+      { AT_FLUX, "INSTANCE=@flux/instance.json", "FLUX_ENCLOSING_ID=f2345" },
+      "f2345: rack1n12=8 rack1n7=8 rack1n8=8 rack1n9=8 fat1=16" },
+    { "flux",
+      { AT_FLUX, "JOB=@flux/job.json", "FLUX_JOB_ID=ƒ6789", "FLUX_ENCLOSING_ID=f2345" },
+      "ƒ6789: n040=4 n041=4" },
+    /* Ranks in any order, with other cores, some of them of one host. */
+    { "flux", { AT_FLUX, "INSTANCE=@flux/mixed.json" }, ": a=4 b=4 c=3" },
+  };
+
+  check_jobs (NULL, jobs, G_N_ELEMENTS (jobs));
+}
+
+static void
+test_flux (void)
+{
+  with_flux (check_flux);
+}
+
+#define SET(rank, core, list)                                                                                          \
+  "{\"version\": 1, \"execution\": {\"R_lite\": [{\"rank\": " rank ", \"children\": {\"core\": " core                  \
+  "}}], \"nodelist\": " list "}}"
+
+static void
+check_flux_mistakes (void)
+{
+  g_autofree char *brackets = g_strnfill (500000, '[');
+  g_autofree char *deep = g_strconcat ("{\"version\": 1, \"a\": \"]]\", \"b\": ", brackets, NULL);
+  const Mistake nested[] = {
+    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, deep, { "nested too deeply" } },
+  };
+  static const Mistake mistakes[] = {
+    { "flux", { AT_FLUX, "INSTANCE=fails" }, NULL, { "“flux resource R -s up” has", "status 1", "flux_open" } },
+    { "flux", { AT_FLUX, "INSTANCE=crashes" }, NULL, { "“flux resource R -s up” has", "signal 11" } },
+    { "flux", { AT_FLUX, "INSTANCE=%none" }, NULL, { "status 1", "No such file" } },
+    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, "", { "flux resource R -s up: this is no resource set" } },
+    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, "{\"version\":", { "this is no resource set" } },
+    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, "[1]", { "this is no resource set" } },
+    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, "{\"version\": 2}", { "its version is not 1" } },
+    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, "{\"version\": 1, \"execution\": null}", { "execution, R_lite" } },
+    { "flux", { AT_FLUX, "JOB=@flux/no-names.json", "FLUX_JOB_ID=1" }, NULL, { "flux job info 1 R: ", "nodelist" } },
+    { "flux", { AT_FLUX, "INSTANCE=@flux/empty.json" }, NULL, { "flux resource R -s up names no node" } },
+    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, SET ("\"0-1\"", "\"0\"", "[\"n1\"]"), { "another number of hosts" } },
+    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, SET ("\"0,0\"", "\"0\"", "[\"n[1-2]\"]"), { "a rank comes twice" } },
+    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, SET ("0", "\"0\"", "[\"n1\"]"), { "without its rank or core" } },
+    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, SET ("\"0\"", "[]", "[\"n1\"]"), { "without its rank or core" } },
+    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, SET ("\"0\"", "\"\"", "[\"n1\"]"), { "a number is missing" } },
+    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, SET ("\"x\"", "\"0\"", "[\"n1\"]"), { "a number is missing" } },
+    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, SET ("\"0\"", "\"0\"", "[1]"), { "an entry of nodelist is no text" } },
+    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, SET ("\"0\"", "\"0\"", "[\"-n\"]"), { "“-n” is no name of a host" } },
+  };
+  static const Mistake slow[] = {
+    { "flux", { AT_FLUX, "INSTANCE=hangs" }, NULL, { "flux resource R -s up", "in 1 s", "FLUX_URI" } },
+    { "flux", { AT_FLUX, "INSTANCE=talks" }, NULL, { "flux resource R -s up", "in 1 s" } },
+  };
+  static const Mistake setting[] = {
+    { "flux", { AT_FLUX, "INSTANCE=hangs" }, NULL, { "allocator-flux.timeout: “0”" } },
+  };
+
+  check_mistakes (NULL, mistakes, G_N_ELEMENTS (mistakes));
+  check_mistakes (NULL, nested, G_N_ELEMENTS (nested));
+  check_mistakes ("allocator-flux.timeout=1", slow, G_N_ELEMENTS (slow));
+  check_mistakes ("allocator-flux.timeout=0", setting, G_N_ELEMENTS (setting));
+}
+
+static void
+test_flux_mistakes (void)
+{
+  static const Mistake missing[] = {
+    { "flux", { AT_FLUX }, NULL, { "“flux resource R -s up”: ", "flux" } },
+  };
+
+  with_flux (check_flux_mistakes);
+  check_mistakes (NULL, missing, G_N_ELEMENTS (missing));
+}
+
 /* ---- all of them ---- */
 
 /* Nodes that are named, counted or logical, and later requests, are for others. */
@@ -422,7 +540,7 @@ test_other_requests (void)
     { .host = "x", .n_logical = 2 },
     { .host = "x", .alloc_id = "1" },
   };
-  static const char *const names[] = { "gridengine", "lsf", "pbs" };
+  static const char *const names[] = { "flux", "gridengine", "lsf", "pbs" };
   g_auto (World) world = load (NULL);
 
   set_variables (variables, "");
@@ -451,6 +569,8 @@ main (int argc, char **argv)
   g_test_add_func ("/allocator-environments/lsf", test_lsf);
   g_test_add_func ("/allocator-environments/lsf/launch-node", test_lsf_launch_node);
   g_test_add_func ("/allocator-environments/lsf/mistakes", test_lsf_mistakes);
+  g_test_add_func ("/allocator-environments/flux", test_flux);
+  g_test_add_func ("/allocator-environments/flux/mistakes", test_flux_mistakes);
   g_test_add_func ("/allocator-environments/other-requests", test_other_requests);
   return g_test_run ();
 }

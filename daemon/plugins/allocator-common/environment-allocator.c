@@ -11,8 +11,8 @@
 G_DEFINE_ABSTRACT_TYPE (DvmdEnvironmentAllocator, dvmd_environment_allocator, DVMD_TYPE_ALLOCATOR)
 
 /* Nodes that are named, counted or logical are a wish that comes before the job of a scheduler. */
-static gboolean
-is_bare_start (const DvmdAllocationRequest *request)
+gboolean
+dvmd_environment_is_bare_start (const DvmdAllocationRequest *request)
 {
   return request->hosts == NULL && request->count == 0 && request->n_logical == 0 && request->alloc_id == NULL;
 }
@@ -26,7 +26,7 @@ dvmd_environment_allocator_allocate_async (DvmdAllocator *self, const DvmdAlloca
   DvmdAllocation *allocation;
   GError *error = NULL;
 
-  if (!is_bare_start (request))
+  if (!dvmd_environment_is_bare_start (request))
     {
       g_task_return_pointer (task, NULL, NULL);
       return;

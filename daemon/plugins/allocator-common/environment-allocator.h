@@ -28,4 +28,7 @@ struct _DvmdEnvironmentAllocatorClass
   DvmdAllocation *(*read) (DvmdEnvironmentAllocator *self, const char *const *environ, GError **error);
 };
 
+/* For allocators that do not derive from it. */
+gboolean dvmd_environment_is_bare_start (const DvmdAllocationRequest *request);
+
 G_END_DECLS
