@@ -358,7 +358,7 @@ def test_nodes_status_info():
         equal({(one["kind"], one["name"], one["active"], one["path"]) for one in plugins},
               {("mapper", "colocate", True, ""), ("mapper", "object", True, ""), ("mapper", "pe-list", True, ""), ("mapper", "ppr", True, ""),
                ("mapper", "rank-file", True, ""), ("mapper", "round-robin", True, ""), ("mapper", "seq", True, ""),
-               ("allocator", "flux", True, ""), ("allocator", "slurm", True, ""), ("allocator", "gridengine", True, ""),
+               ("allocator", "bus", True, ""), ("allocator", "flux", True, ""), ("allocator", "slurm", True, ""), ("allocator", "gridengine", True, ""),
                ("allocator", "lsf", True, ""), ("allocator", "pbs", True, ""), ("allocator", "hosts", True, ""),
                ("launcher", "local", True, ""), ("launcher", "ssh", True, "")})
         equal(here.cli("plugins").stdout.split("\n")[0].split(), ["KIND", "NAME", "ACTIVE", "DESCRIPTION", "WORDS", "PATH"])

@@ -18,7 +18,7 @@ SOURCE = os.environ['DVM_TEST_SOURCE']
 MESON = shutil.which('meson', path='/usr/bin') or 'meson'
 EXAMPLES = os.path.join(SOURCE, 'examples', 'plugins')
 BUILTIN = {('mapper', 'colocate'), ('mapper', 'object'), ('mapper', 'pe-list'), ('mapper', 'ppr'), ('mapper', 'rank-file'), ('mapper', 'round-robin'),
-           ('mapper', 'seq'), ('allocator', 'flux'), ('allocator', 'slurm'), ('allocator', 'gridengine'), ('allocator', 'lsf'),
+           ('mapper', 'seq'), ('allocator', 'bus'), ('allocator', 'flux'), ('allocator', 'slurm'), ('allocator', 'gridengine'), ('allocator', 'lsf'),
            ('allocator', 'pbs'), ('allocator', 'hosts'), ('launcher', 'local'),
            ('launcher', 'ssh')}
 KINDS = {('mapper', 'plane'), ('mapper', 'reverse'), ('allocator', 'command'), ('launcher', 'command')}

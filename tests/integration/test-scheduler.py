@@ -4,8 +4,11 @@ asks for things itself; and who gets which nodes back."""
 
 import os
 import re
+import signal
 import subprocess
+import sys
 
+import dbusdaemon
 import dvmtest
 from dvmtest import MANAGER, PROPERTIES, to_options, wait_until
 
@@ -394,6 +397,137 @@ class Tools(Case):
         rows = {row['Name']: row['Pid'] for row in dvm.get_nodes()}
         os.kill(rows['node2'], dvmtest.signal.SIGKILL)
         self.quiet(dvm, 'node1')
+
+class OnTheBus(Case):
+    """The scheduler of the samples, a program of its own on a bus of its own."""
+
+    NAME = 'org.example.Scheduler'
+
+    def setUp(self):
+        super().setUp()
+        self.schedulers = []
+        self.folder = self.place()
+        self.bus = dbusdaemon.MessageBus(self.folder)
+
+    def clear(self):
+        for scheduler in self.schedulers:
+            scheduler.kill()
+            scheduler.wait()
+        super().clear()
+        self.bus.stop()
+
+    def scheduler(self, *words):
+        self.said = os.path.join(self.folder, f'said{len(self.schedulers)}')
+        with open(self.said, 'w') as log:
+            scheduler = subprocess.Popen([sys.executable, os.path.join(os.environ['DVM_TEST_SAMPLES'], 'scheduler.py'), *words],
+                                         env={**os.environ, 'DBUS_SESSION_BUS_ADDRESS': self.bus.address}, stdout=log, stderr=log)
+        self.schedulers.append(scheduler)
+        self.wait_said(f'{self.NAME} has')
+        return scheduler
+
+    def wait_said(self, *words):
+        def find():
+            with open(self.said) as f:
+                lines = f.read().splitlines()
+            return lines if all(any(line.startswith(word) for line in lines) for word in words) else None
+
+        return wait_until(find, f'the scheduler to say {words}')
+
+    def on_bus(self, name=NAME, **options):
+        wishes = f'allocator-bus.name={name} allocator-bus.bus={self.bus.address}'
+        return self.try_dvm(settings=['elastic=true', 'launcher=local', f'plugin-settings={wishes}', *options.pop('settings', ())], **options)
+
+    def start(self):
+        dvm = self.on_bus()
+        self.assertEqual(dvm.answer, 'READY\n')
+        dvm.connection = dvm.connect()
+        return dvm
+
+    def rows(self, dvm):
+        return {row['Name']: (row['Allocator'], row['Slots']) for row in dvm.get_nodes() if row['Rank'] > 0}
+
+    def test_grants_and_takes_back(self):
+        """Its nodes at the start, more of them by its decision under its own name, and none when there are none."""
+        self.scheduler('--nodes', 'n1:4,n2:3,n3:2', '--start', '1')
+        dvm = self.start()
+        self.assertEqual(self.rows(dvm), {'n1': ('bus', 4)})
+        answer = self.allocate(dvm, 'new', count=2, share=False)
+        self.quiet(dvm, 'n1', 'n2', 'n3')
+        self.assertEqual((answer['alloc-id'], self.rows(dvm)['n3']), ('sample.1', ('bus', 2)))
+        self.refused('OutOfResource', '1 nodes are asked for, and 0 are free', self.allocate, dvm, 'new', count=1)
+        self.refused('OutOfResource', "elsewhere is none of the scheduler's nodes", self.allocate, dvm, 'new', hosts=['elsewhere'])
+        self.assert_success(dvm.run(['true'], np=5, target=['sample.1']))
+        self.allocate(dvm, 'release', alloc_id='sample.1')
+        self.quiet(dvm, 'n1')
+        self.wait_said('back: n2 n3', 'ended: sample.1 with 1 jobs')
+        self.allocate(dvm, 'new', hosts=['n2'])
+        self.quiet(dvm, 'n1', 'n2')
+
+    def test_share(self):
+        self.scheduler('--nodes', 'n1,n2,n3', '--most', '1')
+        dvm = self.start()
+        self.allocate(dvm, 'new', count=1, share=False)
+        self.refused('OutOfResource', f'uid {os.getuid()} has 1 nodes, and may have 1', self.allocate, dvm, 'new', count=1)
+
+    def test_its_time(self):
+        """It warns and ends of itself, with the jobs."""
+        self.scheduler('--nodes', 'n1,n2', '--time', '2', '--warn', '1')
+        dvm = self.start()
+        warned = []
+        dvm.connection.raw.signal_subscribe(None, MANAGER[1], 'AllocTimeoutWarning', None, None, dvmtest.Gio.DBusSignalFlags.NONE,
+                                            lambda *arguments: warned.append(arguments[5].unpack()))
+        self.allocate(dvm, 'new', count=1, share=False)
+        self.quiet(dvm, 'n1', 'n2')
+        job = dvm.submit(['sleep', '1000'], np=1, target=['sample.1'])
+        self.assertEqual(job.wait()['state'], dvmtest.KILLED_BY_CMD)
+        self.quiet(dvm, 'n1')
+        self.assertEqual([row[0] for row in warned], ['sample.1'])
+        lines = self.wait_said('ended: sample.1 with 1 jobs')
+        self.assertEqual([line.partition(' ')[0] for line in lines[-4:]], ['warn:', 'release:', 'back:', 'ended:'], lines)
+
+    def test_not_there(self):
+        """Nobody gets nodes without it, jobs go on, and it is found when it comes, also after the bus has gone."""
+        scheduler = self.scheduler('--nodes', 'n1:2,n2')
+        dvm = self.start()
+        job = dvm.submit(['sleep', '1000'], np=1)
+        job.wait_running()
+        scheduler.kill()
+        scheduler.wait()
+        self.refused('AllocFailed', f'The scheduler {self.NAME}, which decides of nodes, is not on', self.allocate, dvm, 'new', count=1)
+        self.bus.stop()
+        wait_until(lambda: self.cannot_reach(dvm), 'it to see that the bus has gone')
+        self.bus.start()
+        self.scheduler('--nodes', 'n1:2,n2')
+        self.allocate(dvm, 'new', hosts=['n2'])
+        self.quiet(dvm, 'n1', 'n2')
+        self.assertEqual(job.state, dvmtest.RUNNING)
+        job.cancel()
+
+    def cannot_reach(self, dvm):
+        try:
+            self.allocate(dvm, 'new', count=1)
+        except dvmtest.DBusError as error:
+            self.assertEqual(error.name, 'AllocFailed', error)
+            return 'cannot be reached' in error.message
+        return False
+
+    def test_no_start_without_it(self):
+        for name, words in ((self.NAME, 'is not on'), ('example', 'names no service of a bus')):
+            dvm = self.on_bus(name)
+            self.assertNotEqual(dvm.answer, 'READY\n')
+            dvm.process.wait(dvmtest.LIMIT)
+            self.assertIn(words, dvm.log())
+
+    def test_answers_too_late(self):
+        """The requester has been told that it takes too long; what is given then goes back."""
+        scheduler = self.scheduler('--nodes', 'n1,n2')
+        dvm = self.on_bus(settings=['allocator-timeout=1'])
+        dvm.connection = dvm.connect()
+        scheduler.send_signal(signal.SIGSTOP)
+        self.refused('Timeout', '', self.allocate, dvm, 'new', count=1)
+        scheduler.send_signal(signal.SIGCONT)
+        self.wait_said('new by', 'back: n2')
+        self.nothing(dvm, 'n1')
 
 
 if __name__ == '__main__':
