@@ -193,6 +193,8 @@ dvmd_node_options_plugin_settings (DvmdConfig *config)
   g_autofree char *seconds = g_strdup_printf ("%" G_GUINT64_FORMAT, timeout);
 
   add_setting (text, "launcher-local.timeout", seconds);
+  add_setting (text, "launcher-slurm.timeout", seconds);
+  add_setting (text, "launcher-slurm.prefix", dvmd_config_get_string (config, "launcher-prefix"));
   add_setting (text, "launcher-ssh.timeout", seconds);
   add_setting (text, "launcher-ssh.command", dvmd_config_get_string (config, "launcher-command"));
   add_setting (text, "launcher-ssh.concurrency", dvmd_config_get_string (config, "ssh-concurrency"));

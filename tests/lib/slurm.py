@@ -173,8 +173,10 @@ class Slurm:
         self.wait_idle()
 
     def _start_daemon(self, name, *words):
+        """It ends with this process, too, if that is killed."""
         with open(os.path.join(self.place, f'{name}.out'), 'ab') as out:
-            self.daemons.append(self.popen([find_program(name), *words], stdin=subprocess.DEVNULL, stdout=out, stderr=out))
+            self.daemons.append(self.popen(['setpriv', '--pdeathsig', 'TERM', find_program(name), *words], stdin=subprocess.DEVNULL,
+                                           stdout=out, stderr=out))
 
     def popen(self, argv, environment=None, **options):
         """Starts a command that speaks with this Slurm; environment: all of it, instead of ours."""
@@ -198,7 +200,7 @@ class Slurm:
         return Allocation(self, [f'--nodes={nodes}', *words])
 
     def _are_idle(self):
-        died = [daemon.args[0] for daemon in self.daemons if daemon.poll() is not None]
+        died = [daemon.args[3] for daemon in self.daemons if daemon.poll() is not None]
         if died:
             raise AssertionError(f'{", ".join(died)} cannot run here:\n{self.log()}')
         try:

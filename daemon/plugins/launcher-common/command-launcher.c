@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include "command-launcher.h"
+#include "launch-call.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -19,14 +20,6 @@
 #define KILL_GRACE       1
 #define KILL_THERE_GRACE 4
 
-/* One call of launch_async() or terminate_async(): over when all of its nodes are. */
-typedef struct
-{
-  GTask *task;
-  guint n_left;
-  gulong cancel_id;
-} Call;
-
 typedef struct
 {
   DvmdCommandLauncher *launcher; /* unowned */
@@ -35,8 +28,8 @@ typedef struct
   guint32 rank;
   char **agent_argv;
   GBytes *input;
-  Call *launch;            /* until its start is over */
-  GPtrArray *terminations; /* Call */
+  DvmdLaunchCall *launch;  /* until its start is over */
+  GPtrArray *terminations; /* DvmdLaunchCall */
   guint process;           /* 0: does not run yet */
   guint timer;
   GCancellable *killing;
@@ -64,7 +57,7 @@ get_private (DvmdCommandLauncher *self)
 }
 
 guint
-dvmd_command_launcher_get_number (DvmdCommandLauncher *self, const char *key, guint standard)
+dvmd_command_launcher_get_number (gpointer self, const char *key, guint standard)
 {
   const char *text = dvmd_plugin_host_get_setting (dvmd_plugin_get_host (self), key);
   guint64 number;
@@ -142,20 +135,7 @@ dvmd_command_explain_exit (const char *name, const DvmdPluginOutcome *outcome)
     }
 }
 
-/* ---- calls ---- */
-
-static void
-call_unref (Call *call)
-{
-  if (--call->n_left > 0)
-    return;
-  if (call->cancel_id != 0)
-    g_cancellable_disconnect (g_task_get_cancellable (call->task), call->cancel_id);
-  if (!g_task_return_error_if_cancelled (call->task))
-    g_task_return_boolean (call->task, TRUE);
-  g_object_unref (call->task);
-  g_free (call);
-}
+/* ---- the agents ---- */
 
 static void
 agent_free (gpointer data)
@@ -178,7 +158,7 @@ agent_free (gpointer data)
 static void
 start_is_over (Agent *agent)
 {
-  Call *launch = g_steal_pointer (&agent->launch);
+  DvmdLaunchCall *launch = g_steal_pointer (&agent->launch);
 
   if (agent->timer != 0 && !agent->is_ending)
     {
@@ -189,7 +169,7 @@ start_is_over (Agent *agent)
     return;
   if (agent->process != 0)
     get_private (agent->launcher)->n_starting--;
-  call_unref (launch);
+  dvmd_launch_call_unref (launch);
 }
 
 /* Frees the agent. */
@@ -202,7 +182,7 @@ agent_gone (Agent *agent)
   start_is_over (agent);
   g_hash_table_remove (get_private (self)->agents, GUINT_TO_POINTER (agent->rank));
   for (guint i = 0; i < calls->len; i++)
-    call_unref (g_ptr_array_index (calls, i));
+    dvmd_launch_call_unref (g_ptr_array_index (calls, i));
 }
 
 /* ---- one agent ---- */
@@ -350,7 +330,7 @@ start_next (DvmdCommandLauncher *self)
 static void
 on_launch_cancelled (GCancellable *cancellable, gpointer user_data)
 {
-  Call *call = user_data;
+  DvmdLaunchCall *call = user_data;
   DvmdCommandLauncherPrivate *priv = get_private (g_task_get_source_object (call->task));
   g_autoptr (GList) all = g_hash_table_get_values (priv->agents);
 
@@ -368,7 +348,7 @@ on_launch_cancelled (GCancellable *cancellable, gpointer user_data)
 }
 
 static void
-add_agent (DvmdCommandLauncher *self, const DvmdLaunchRequest *request, guint32 i, Call *call)
+add_agent (DvmdCommandLauncher *self, const DvmdLaunchRequest *request, guint32 i, DvmdLaunchCall *call)
 {
   DvmdCommandLauncherPrivate *priv = get_private (self);
   const DvmdPluginNode *node = &request->nodes[i];
@@ -401,24 +381,19 @@ dvmd_command_launcher_launch_async (DvmdLauncher *launcher, const DvmdLaunchRequ
                                     GAsyncReadyCallback callback, gpointer user_data)
 {
   DvmdCommandLauncher *self = DVMD_COMMAND_LAUNCHER (launcher);
-  GTask *task = g_task_new (self, cancellable, callback, user_data);
-  Call *call;
+  DvmdLaunchCall *call = dvmd_launch_call_new (launcher, cancellable, callback, user_data);
 
   if (request->logical != DVMD_COMMAND_LAUNCHER_GET_CLASS (self)->logical)
     {
-      g_task_return_boolean (task, FALSE);
-      g_object_unref (task);
+      dvmd_launch_call_decline (call);
       return;
     }
-  call = g_new0 (Call, 1);
-  call->task = task;
-  call->n_left = 1;
   for (guint i = 0; i < request->n_nodes; i++)
     add_agent (self, request, i, call);
   if (cancellable != NULL)
     call->cancel_id = g_cancellable_connect (cancellable, G_CALLBACK (on_launch_cancelled), call, NULL);
   start_next (self);
-  call_unref (call);
+  dvmd_launch_call_unref (call);
 }
 
 /* ---- ending ---- */
@@ -522,9 +497,8 @@ dvmd_command_launcher_terminate_async (DvmdLauncher *launcher, const DvmdPluginN
                                        GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data)
 {
   DvmdCommandLauncherPrivate *priv = get_private (DVMD_COMMAND_LAUNCHER (launcher));
-  GTask *task = g_task_new (launcher, cancellable, callback, user_data);
+  DvmdLaunchCall *call = dvmd_launch_call_new (launcher, cancellable, callback, user_data);
   g_autoptr (GPtrArray) agents = g_ptr_array_new ();
-  Call *call;
 
   for (guint i = 0; i < n_nodes; i++)
     {
@@ -535,13 +509,10 @@ dvmd_command_launcher_terminate_async (DvmdLauncher *launcher, const DvmdPluginN
     }
   if (agents->len == 0)
     {
-      g_task_return_boolean (task, FALSE);
-      g_object_unref (task);
+      dvmd_launch_call_decline (call);
       return;
     }
-  call = g_new0 (Call, 1);
-  call->task = task;
-  call->n_left = agents->len + 1;
+  call->n_left += agents->len;
   for (guint i = 0; i < agents->len; i++)
     {
       Agent *agent = g_ptr_array_index (agents, i);
@@ -549,7 +520,7 @@ dvmd_command_launcher_terminate_async (DvmdLauncher *launcher, const DvmdPluginN
       g_ptr_array_add (agent->terminations, call);
       end_agent (agent);
     }
-  call_unref (call);
+  dvmd_launch_call_unref (call);
 }
 
 /* Those of this machine are ended by their guard; what there is elsewhere is sent for, and not waited for long. */

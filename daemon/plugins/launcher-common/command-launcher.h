@@ -41,8 +41,8 @@ struct _DvmdCommandLauncherClass
   GError *(*explain) (DvmdCommandLauncher *self, const char *name, gboolean arrived, const DvmdPluginOutcome *outcome);
 };
 
-/* One of its settings; standard if it is not set or no number from 1 to a million. */
-guint dvmd_command_launcher_get_number (DvmdCommandLauncher *self, const char *key, guint standard);
+/* One of the settings of a launcher, of any class; standard if it is not set or no number from 1 to a million. */
+guint dvmd_command_launcher_get_number (gpointer self, const char *key, guint standard);
 
 /* The last line of its messages that says something: (transfer full), "" if there is none. */
 char *dvmd_command_last_words (const DvmdPluginOutcome *outcome);

@@ -1,0 +1,227 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The command line of srun, its environment and its input, and what it says.
+ */
+
+#include "config.h"
+
+#include "slurm-words.h"
+
+#include "host-list.h"
+
+#include <string.h>
+
+/*
+ * On the node. The variables of the step go, for they are not those of the jobs of the DVM; the arguments before "--"
+ * are those of the allocation. A directory may be there on the machine of the DVM alone. Lines that others are to read
+ * are skipped: read takes no byte too many.
+ */
+static const char script[] =
+    "node=$SLURMD_NODENAME\n"
+    "for name in $(env | sed -n 's/^\\(SLURM_[A-Za-z0-9_]*\\)=.*/\\1/p; s/^\\(SRUN_[A-Za-z0-9_]*\\)=.*/\\1/p'); do\n"
+    "  case $name in SLURM_CONF | SLURM_CONF_SERVER | SLURM_JWT | SLURM_CLUSTERS) ;; *) unset \"$name\" ;; esac\n"
+    "done\n"
+    "while [ \"$1\" != -- ]; do export \"$1\"; shift; done\n"
+    "shift\n"
+    "[ -d \"$XDG_RUNTIME_DIR\" ] || unset XDG_RUNTIME_DIR\n"
+    "while read -r name && [ \"$name\" != \"$node\" ] && [ \"$name\" != . ]; do read -r name; done\n"
+    "[ \"$name\" = \"$node\" ] || { echo \"$node is none of the nodes of this start\" >&2; exit 1; }\n"
+    "sh -c 'echo dvm-agent-process $$ \"$0\" >&2; exec \"$@\"' \"$node\" \"$@\" --node \"$node\"\n"
+    "echo " SLURM_ENDED "$? >&2\n";
+
+/* How Slurm is reached: a secret is among them, and no argument says it. */
+static const char *const reaching[] = { "SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT", "SLURM_CLUSTERS", NULL };
+
+static gboolean
+is_of_slurm (const char *variable)
+{
+  return g_str_has_prefix (variable, "SLURM_") || g_str_has_prefix (variable, "SRUN_");
+}
+
+static gboolean
+says_way (const char *variable)
+{
+  g_autofree char *name = g_strndup (variable, strcspn (variable, "="));
+
+  return g_strv_contains (reaching, name);
+}
+
+static void
+add_words (GPtrArray *argv, const char *const *words)
+{
+  for (gsize i = 0; words != NULL && words[i] != NULL; i++)
+    g_ptr_array_add (argv, g_strdup (words[i]));
+}
+
+/*
+ * The step has what the allocation has on its nodes, memory and devices too, and leaves all of it to other steps. It
+ * goes on when the task of one node has ended, whatever with, or the node has.
+ */
+static GPtrArray *
+begin_argv (const char *name, const char *job, const char *const *nodes)
+{
+  static const char *const options[] = { "srun",
+                                         "--job-name=" SLURM_STEP_NAME,
+                                         "--overlap",
+                                         "--mem=0",
+                                         "--cpu-bind=none",
+                                         "--mpi=none",
+                                         "--input=all",
+                                         "--label",
+                                         "--kill-on-bad-exit=0",
+                                         "--wait=0",
+                                         "--no-kill",
+                                         "--export=ALL",
+                                         "--ntasks-per-node=1",
+                                         NULL };
+  GPtrArray *argv = g_ptr_array_new_with_free_func (g_free);
+  guint n_nodes = g_strv_length ((char **)nodes);
+  g_autofree char *list = g_strjoinv (",", (char **)nodes);
+
+  add_words (argv, options);
+  g_ptr_array_add (argv, g_strdup_printf ("--job-name=%s", name));
+  g_ptr_array_add (argv, g_strdup_printf ("--jobid=%s", job));
+  g_ptr_array_add (argv, g_strdup_printf ("--nodes=%u", n_nodes));
+  g_ptr_array_add (argv, g_strdup_printf ("--ntasks=%u", n_nodes));
+  g_ptr_array_add (argv, g_strdup_printf ("--nodelist=%s", list));
+  return argv;
+}
+
+static char **
+end_argv (GPtrArray *argv)
+{
+  g_ptr_array_add (argv, NULL);
+  return (char **)g_ptr_array_free (argv, FALSE);
+}
+
+static void
+add_agent (GPtrArray *argv, const SlurmStepWish *wish)
+{
+  const char *program = wish->agent_argv[0];
+  const char *slash = strrchr (program, '/');
+
+  if (wish->prefix != NULL && wish->prefix[0] != '\0')
+    g_ptr_array_add (argv, g_build_filename (wish->prefix, "bin", slash != NULL ? slash + 1 : program, NULL));
+  else
+    g_ptr_array_add (argv, g_strdup (program));
+  add_words (argv, wish->agent_argv + 1);
+}
+
+char **
+slurm_make_argv (const SlurmStepWish *wish, GError **error)
+{
+  const char *const shell[] = { "sh", "-c", script, "dvm-agent", NULL };
+  g_auto (GStrv) more = NULL;
+  g_autoptr (GError) local = NULL;
+  GPtrArray *argv;
+
+  if (!g_shell_parse_argv (wish->options != NULL ? wish->options : "", NULL, &more, &local)
+      && !g_error_matches (local, G_SHELL_ERROR, G_SHELL_ERROR_EMPTY_STRING))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "The options for srun, \"%s\", are no words: %s",
+                   wish->options, local->message);
+      return NULL;
+    }
+  argv = begin_argv (SLURM_STEP_NAME, wish->job, wish->nodes);
+  add_words (argv, (const char *const *)more);
+  add_words (argv, shell);
+  for (gsize i = 0; wish->environ[i] != NULL; i++)
+    if (is_of_slurm (wish->environ[i]) && !says_way (wish->environ[i]))
+      g_ptr_array_add (argv, g_strdup (wish->environ[i]));
+  g_ptr_array_add (argv, g_strdup ("--"));
+  add_agent (argv, wish);
+  return end_argv (argv);
+}
+
+char **
+slurm_make_kill_argv (const char *job, const char *node, int pid, gboolean at_once)
+{
+  const char *const nodes[] = { node, NULL };
+  const char *const shell[] = { "sh", "-c", NULL };
+  GPtrArray *argv = begin_argv (SLURM_KILL_NAME, job, nodes);
+
+  add_words (argv, shell);
+  g_ptr_array_add (argv, at_once ? g_strdup_printf ("kill -KILL %d", pid)
+                                 : g_strdup_printf ("kill -TERM %d && sleep 2; kill -TERM %d && sleep 1; kill -KILL %d",
+                                                    pid, pid, pid));
+  return end_argv (argv);
+}
+
+char **
+slurm_make_environ (const char *const *environ)
+{
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
+
+  for (gsize i = 0; environ[i] != NULL; i++)
+    if (!is_of_slurm (environ[i]) || says_way (environ[i]))
+      g_strv_builder_add (builder, environ[i]);
+  return g_strv_builder_end (builder);
+}
+
+GBytes *
+slurm_make_input (const char *const *nodes, GBytes *const *inputs)
+{
+  GByteArray *table = g_byte_array_new ();
+
+  for (gsize i = 0; nodes[i] != NULL; i++)
+    {
+      gsize size;
+      const guint8 *input = g_bytes_get_data (inputs[i], &size);
+
+      g_byte_array_append (table, (const guint8 *)nodes[i], (guint)strlen (nodes[i]));
+      g_byte_array_append (table, (const guint8 *)"\n", 1);
+      g_byte_array_append (table, input, (guint)size);
+    }
+  g_byte_array_append (table, (const guint8 *)".\n", 2);
+  return g_byte_array_free_to_bytes (table);
+}
+
+gboolean
+slurm_parse_label (const char *line, guint *task, const char **text)
+{
+  gsize length = strspn (line, " 0123456789");
+  g_autofree char *number = g_strstrip (g_strndup (line, length));
+  guint64 value;
+
+  if (!g_str_has_prefix (line + length, ": ") || !g_ascii_string_to_unsigned (number, 10, 0, G_MAXUINT, &value, NULL))
+    return FALSE;
+  *task = (guint)value;
+  *text = line + length + 2;
+  return TRUE;
+}
+
+/* "srun: error: n[1-2]: tasks 0-1: Exited with exit code 1" */
+char **
+slurm_parse_task_end (const char *line, char **words)
+{
+  const char *hosts = strstr (line, "error: ");
+  const char *end = hosts != NULL ? strstr (hosts, ": task") : NULL;
+  const char *rest = end != NULL ? strstr (end + 1, ": ") : NULL;
+  g_autofree char *list = NULL;
+
+  if (rest == NULL)
+    return NULL;
+  hosts += strlen ("error: ");
+  list = g_strndup (hosts, end > hosts ? (gsize)(end - hosts) : 0);
+  *words = g_strdup (rest + 2);
+  return dvmd_host_list_expand (list, "", NULL);
+}
+
+char *
+slurm_find_words (const char *messages)
+{
+  g_auto (GStrv) lines = g_strsplit (messages, "\n", -1);
+  const char *last = "";
+
+  for (gsize i = 0; lines[i] != NULL; i++)
+    {
+      const char *error = strstr (g_strstrip (lines[i]), "error: ");
+
+      if (error != NULL)
+        return g_strdup (error + strlen ("error: "));
+      if (lines[i][0] != '\0')
+        last = lines[i];
+    }
+  return g_strdup (g_str_has_prefix (last, "srun: ") ? last + strlen ("srun: ") : last);
+}

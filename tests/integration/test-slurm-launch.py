@@ -1,0 +1,233 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The launcher slurm, in allocations of a real Slurm whose nodes are all this machine."""
+
+import os
+import signal
+import unittest
+
+import dvmtest
+import launching
+import leftovers
+import slurm
+
+STEP = 'dvm-agents'
+# Is called as srun, and hangs as one does that waits for resources.
+HANGING = '#!/bin/sh\necho "srun: error: Requested nodes are busy" >&2\nexec sleep 1000000\n'
+# Does not end with its input, nor by a signal that asks.
+STUBBORN = '#!/bin/sh\ntrap "" TERM HUP\nfor word; do last=$word; done\nexec >&- 2>&-\necho $$ >PLACE/$last.new\n' \
+           'mv PLACE/$last.new PLACE/$last.pid\nwhile :; do sleep 0.05; done\n'
+
+
+class Shared:
+    """The one Slurm of all cases: each has an allocation of its own."""
+    cluster = None
+
+    @classmethod
+    def start(cls):
+        cls.cluster = cls.cluster or slurm.Slurm()
+        return cls.cluster
+
+    @classmethod
+    def stop(cls):
+        if cls.cluster is not None:
+            cls.cluster.stop()
+
+
+@unittest.skipIf(slurm.explain_absence(), slurm.explain_absence())
+class SlurmLaunch(dvmtest.Case):
+    def setUp(self):
+        super().setUp()
+        self.launches = []
+        self.folder = self.place()
+        self.agent = self.script('agent', launching.AGENT)
+        self.cluster = Shared.start()
+        self.allocation = self.cluster.allocate(2, '--ntasks-per-node=2', '--mem=500')
+        self.addCleanup(self.allocation.release)
+
+    def clear(self):
+        for launch in self.launches:
+            launch.close()
+        for dvm in self.dvms:
+            dvm.discard()
+        super().clear()
+
+    def script(self, name, text):
+        path = os.path.join(self.folder, name)
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(text)
+        os.chmod(path, 0o755)
+        return path
+
+    def launch(self, nodes, agent, environment=None, **values):
+        """A launch in the allocation."""
+        launch = launching.Launch('slurm', nodes, agent, start=lambda argv, **options: self.cluster.popen(
+            argv, {**self.allocation.environment, **(environment or {})}, **options), **values)
+        self.launches.append(launch)
+        return launch
+
+    def read(self, name):
+        with open(os.path.join(self.folder, name), encoding='utf-8') as file:
+            return file.read()
+
+    def wait_for(self, *names):
+        for name in names:
+            dvmtest.wait_until(lambda one=name: os.path.exists(os.path.join(self.folder, one)), f'{name} is there')
+
+    def wait_for_no_step(self):
+        """Slurm forgets a step when its nodes have said that it has ended, which may be after its srun has."""
+        dvmtest.wait_until(lambda: self.allocation.list_steps() == [], 'no step to be left')
+
+    def end(self, launch):
+        launch.order('terminate')
+        self.assertEqual(launch.expect('terminated'), 'terminated done')
+        self.wait_for_no_step()
+        self.assertEqual(launch.close(), 0)
+
+    def start_dvm(self, *settings):
+        return self.dvm(env=self.allocation.environment, settings=['hosts=n1:2,n2:2', *settings])
+
+    def states(self, dvm):
+        return {node['Name']: node['State'] for node in dvm.get_nodes()}
+
+    # ---- a DVM ----
+
+    def test_dvm(self):
+        """It is chosen by itself, starts all agents by one step, and the allocation is the user's all the while."""
+        dvm = self.start_dvm()
+        rows = [node for node in dvm.get_nodes() if node['Rank'] > 0]
+        self.assertEqual([node['Launcher'] for node in rows], ['slurm'] * 2)
+        self.assertEqual([line.split()[1] for line in self.allocation.list_steps()], [STEP])
+        script = 'echo $DVM_NODE $SLURM_JOB_ID $SLURM_NTASKS ${SLURM_PROCID-none} ${SLURM_STEP_ID-none}'
+        done = dvm.run(['sh', '-c', script], np=4)
+        self.assert_success(done)
+        self.assertEqual(sorted(done.lines), sorted(f'{node} {self.allocation.job} 4 none none' for node in ('n1', 'n2') * 2))
+        job, _, _ = dvm.start(['sleep', '1000'], np=4)
+        job.wait_running()
+        # All of the allocation's cpus and memory, while a job has them.
+        out = self.allocation.run(['srun', '--immediate=20', '--nodes=2', '--ntasks=4', '--mem=500', 'sh', '-c', 'echo $SLURMD_NODENAME'])
+        self.assertEqual(sorted(out.split()), ['n1', 'n1', 'n2', 'n2'])
+        job.cancel()
+        job.wait()
+        self.assertEqual(dvm.stop(), 0)
+        self.wait_for_no_step()
+        dvm.check_clean()
+
+    def test_launch(self):
+        """Agents get their words and their secret, which neither ps nor Slurm shows."""
+        token = 'dvm1:token-of-the-test'
+        words = [self.folder, "it's", 'two words', '$HOME', '']
+        launch = self.launch(['n1', 'n2'], [self.agent, *words], token=token)
+        self.assertEqual(launch.expect('launched'), 'launched done')
+        self.wait_for('n1.pid', 'n2.pid')
+        for name in ('n1', 'n2'):
+            self.assertEqual(self.read(f'{name}.argv').split('\n'), [*words, '--node', name, ''])
+        self.assertEqual({self.read('n1.token'), self.read('n2.token')}, {token + '\n'})
+        seen = self.cluster.run(['scontrol', '--details', 'show', 'step']) + self.cluster.run(['squeue', '--steps', '--format=%all'])
+        for pid in self.cluster.find_processes():
+            # The program that plays the DVM gets it as an argument.
+            if pid not in (launch.process.pid, os.getpid()):
+                seen += leftovers.describe_process(pid) + leftovers._read(f'/proc/{pid}/environ').decode(errors='replace')
+        self.assertIn('dvm-agent', seen)
+        self.assertNotIn(token, seen)
+        self.end(launch)
+        self.assertIn(': n1: agent of n1 is here', '\n'.join(launch.log))
+        self.assertFalse(launch.failures())
+
+    def test_lost_agent(self):
+        dvm = self.start_dvm()
+        daemons = {leftovers._read(f'/proc/{pid}/cmdline').split(b'\0')[-2].decode(): pid for pid in dvm.processes()
+                   if leftovers._get_program(pid) == 'dvm-agent'}
+        self.assertEqual(sorted(daemons), ['n1', 'n2'])
+        job, _, _ = dvm.start(['sleep', '1000'], np=4, recoverable=True)
+        job.wait_running()
+        os.kill(daemons['n1'], signal.SIGKILL)
+        dvmtest.wait_until(lambda: self.states(dvm)['n1'] != self.states(dvm)['n2'], 'the loss of n1 to be noticed')
+        job.cancel()
+        job.wait()
+        done = dvm.run(['sh', '-c', 'echo $DVM_NODE'], np=2)
+        self.assertEqual(done.lines, ['n2'] * 2)
+        self.assertEqual([line.split()[1] for line in self.allocation.list_steps()], [STEP])
+        self.assertEqual(dvm.stop(), 0)
+        self.wait_for_no_step()
+
+    def test_killed_controller(self):
+        """Nothing goes on in the allocation without its DVM."""
+        dvm = self.start_dvm()
+        job, _, _ = dvm.start(['sleep', '1000'], np=4)
+        job.wait_running()
+        dvm.process.kill()
+        dvm.wait_exit()
+        self.wait_for_no_step()
+        dvmtest.wait_until(lambda: dvm.processes() == [], 'the processes to end')
+
+    def test_only_its_nodes(self):
+        """Nodes that are not of the allocation, or are reached in a way of their own, are another launcher's."""
+        dvm = self.try_dvm(env=self.allocation.environment, settings=['hosts=n1,elsewhere', 'launcher=slurm'])
+        self.assertIn('the launcher that was asked for does not start agents there', dvm.answer + dvm.log())
+        dvm.wait_exit()
+        for nodes, environment in ((['n1', 'n3'], {}), (['n1'], {'SLURM_JOB_ID': '77', 'SLURM_JOB_NODELIST': ''})):
+            launch = self.launch(nodes, [self.agent, self.folder], environment)
+            self.assertEqual(launch.expect('launched'), 'launched declined')
+            self.assertEqual(launch.close(), 0)
+        # What the environment says is that of the start: the allocation may have grown.
+        launch = self.launch(['n2'], [self.agent, self.folder], {'SLURM_JOB_NODELIST': 'n1'})
+        self.assertEqual(launch.expect('launched'), 'launched done')
+        self.wait_for('n2.pid')
+        self.end(launch)
+
+    # ---- agents that fail, and those that do not end ----
+
+    def test_reasons(self):
+        cases = [('/nonexistent/agent', {}, 'NotFound', 'agent missing'),
+                 (self.script('old', '#!/bin/sh\necho this is 0.0 >&2\nexit 76'), {}, 'NotSupported', 'version: '),
+                 (self.script('seven', '#!/bin/sh\necho oh no >&2\nexit 7'), {}, 'LaunchFailed', 'status 7: oh no'),
+                 (self.script('dies', '#!/bin/sh\nkill -SEGV $$'), {}, 'LaunchFailed', 'signal 11'),
+                 (self.agent, {'options': '--gres=nonsense:1'}, 'LaunchFailed', 'generic resource'),
+                 (self.agent, {'options': '"'}, 'LaunchFailed', 'are no words')]
+        for program, values, code, words in cases:
+            launch = self.launch(['n1', 'n2'], [program, self.folder], **values)
+            failure = launch.expect('failed 0 ')
+            self.assertEqual(failure.split()[2], code, failure)
+            self.assertIn('n1: ', failure)
+            self.assertIn(words, failure)
+            launch.order('terminate')
+            launch.expect('terminated')
+            self.assertEqual(launch.close(), 0)
+        # The step of an agent that cannot be started ends with it.
+        self.wait_for_no_step()
+
+    def test_hanging(self):
+        """An srun that gets no resources is ended in time."""
+        self.script('srun', HANGING)
+        path = {'PATH': f'{self.folder}:{os.environ["PATH"]}'}
+        launch = self.launch(['n1', 'n2'], [self.agent, self.folder], path, timeout=1, grace=1)
+        self.assertEqual(launch.expect('failed 0 ').split()[2], 'Timeout')
+        self.assertEqual(launch.expect('launched'), 'launched done')
+        self.end(launch)
+        launch = self.launch(['n1'], [self.agent, self.folder], path)
+        dvmtest.wait_until(lambda: any('busy' in line for line in launch.log), 'srun to speak')
+        launch.order('cancel')
+        self.assertEqual(launch.expect('launched'), 'launched failed')
+        launch.order('terminate')
+        self.assertEqual(launch.expect('terminated'), 'terminated declined')
+        self.assertEqual(launch.close(), 0)
+
+    def test_stubborn(self):
+        """One that does not end is ended alone, and the others go on."""
+        agent = self.script('stubborn', STUBBORN.replace('PLACE', self.folder))
+        launch = self.launch(['n1', 'n2'], [agent], grace=1)
+        self.wait_for('n1.pid', 'n2.pid')
+        first, second = int(self.read('n1.pid')), int(self.read('n2.pid'))
+        launch.order('terminate 0')
+        self.assertEqual(launch.expect('terminated'), 'terminated done')
+        self.assertFalse(leftovers.is_running(first))
+        self.assertTrue(leftovers.is_running(second))
+        self.end(launch)
+        dvmtest.wait_until(lambda: not leftovers.is_running(second), 'the second one to be killed')
+
+
+if __name__ == '__main__':
+    try:
+        dvmtest.main()
+    finally:
+        Shared.stop()
