@@ -9,7 +9,8 @@
  * versions take the value of such a question for a string, whatever it is, and the keys of a query for as many as its
  * qualifiers.
  *
- * From 4.2.5 on the server calls a function of the inside instead, which reads qualifiers in the same way.
+ * From 4.2.5 on the server calls a function of the inside instead, which reads qualifiers in the same way. From 5.0.7
+ * on clients leave out the names of the functions whose attributes they ask for, and it finds none.
  */
 
 #include "config.h"
@@ -103,6 +104,13 @@ complete_qualifier (pmix_info_t *qualifier)
       }
 }
 
+static void
+complete_qualifiers (pmix_query_t *query)
+{
+  for (size_t i = 0; i < query->nqual; i++)
+    complete_qualifier (&query->qualifiers[i]);
+}
+
 /* libpmix names each answer by the key at the place of its qualifier. */
 static void
 complete_query (pmix_query_t *query)
@@ -112,8 +120,7 @@ complete_query (pmix_query_t *query)
 
   if (!is_named (query, PMIX_QUERY_ATTRIBUTE_SUPPORT))
     return;
-  for (size_t i = 0; i < query->nqual; i++)
-    complete_qualifier (&query->qualifiers[i]);
+  complete_qualifiers (query);
   while (query->keys[n_keys] != NULL)
     n_keys++;
   for (; n_keys < query->nqual && rc == PMIX_SUCCESS; n_keys++)
@@ -197,6 +204,16 @@ free_query (void *data)
   PMIX_RELEASE (asked_for);
 }
 
+/* It looks for attributes in what was registered before, and takes the value of a qualifier for a string. */
+static void
+prepare_for_attributes (pmix_query_t *query)
+{
+  if (!g_strv_contains ((const char *const *)query->keys, PMIX_QUERY_ATTRIBUTE_SUPPORT))
+    return;
+  dvmd_pmix_register_supported ();
+  complete_qualifiers (query);
+}
+
 /* On PMIx's thread, for questions of clients and of this process. */
 __attribute__ ((visibility ("default"))) void
 pmix_parse_localquery (int fd, short flags, void *data)
@@ -204,11 +221,14 @@ pmix_parse_localquery (int fd, short flags, void *data)
   pmix_query_caddy_t *query = data;
 
   for (size_t i = 0; dvmd_pmix_groups_are_served () && i < query->nqueries; i++)
-    if (!is_sound (&query->queries[i]))
-      {
-        query->cbfunc (PMIX_ERR_BAD_PARAM, NULL, 0, query->cbdata, free_query, query);
-        return;
-      }
+    {
+      if (!is_sound (&query->queries[i]))
+        {
+          query->cbfunc (PMIX_ERR_BAD_PARAM, NULL, 0, query->cbdata, free_query, query);
+          return;
+        }
+      prepare_for_attributes (&query->queries[i]);
+    }
   ((ParseQuery)dlsym (RTLD_NEXT, "pmix_parse_localquery")) (fd, flags, data);
 }
 

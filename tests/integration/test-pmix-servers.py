@@ -352,9 +352,10 @@ class Servers(dvmtest.Case):
         server = 'file:' + os.path.join(place, name)
         for words in (['--host', 'all'], ['--host', 'PMIx_Get,PMIx_Spawn'], ['--server', 'PMIx_Get']):
             tool = subprocess.run(['pattrs', '--uri', server, *words], timeout=60, capture_output=True, check=False)
-            # It has come to the server.
-            title = f'{words[0][2:].upper()} SUPPORTED ATTRIBUTES'
-            self.assertIn(title.encode(), tool.stdout + tool.stderr, words)
+            # It has come to the server; without names there is no answer, which it falls over.
+            if words[0] != '--host' or 'leaves-out-names' not in dvmtest.pmix_library():
+                title = f'{words[0][2:].upper()} SUPPORTED ATTRIBUTES'
+                self.assertIn(title.encode(), tool.stdout + tool.stderr, words)
         self.assertEqual(dvm.servers, servers)
         self.check_usable(dvm, 2)
         for job in (neighbour, beside):

@@ -19,6 +19,10 @@ main (void)
     puts ("asks-for-jobs");
   if (PMIX_LIBRARY_LISTS_NOTHING)
     puts ("lists-nothing");
+  if (PMIX_LIBRARY_LEAVES_OUT_NAMES)
+    puts ("leaves-out-names");
+  if (PMIX_LIBRARY_ASKS_AT_ONCE)
+    puts ("asks-at-once");
   if (PMIX_LIBRARY_HAS_GROUPS)
     puts ("groups");
   if (PMIX_LIBRARY_FORGETS_GROUPS)

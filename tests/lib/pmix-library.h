@@ -18,6 +18,13 @@
 #define PMIX_LIBRARY_ASKS_FOR_JOBS (PMIX_NUMERIC_VERSION < 0x00050000)
 /* A question for attributes of which there are none is answered by an empty list; its pattrs falls over that. */
 #define PMIX_LIBRARY_LISTS_NOTHING (PMIX_NUMERIC_VERSION >= 0x00050000)
+/* A client asks for the attributes of functions without their names, and its server finds those of none. */
+#define PMIX_LIBRARY_LEAVES_OUT_NAMES (PMIX_NUMERIC_VERSION >= 0x00050007)
+/*
+ * A client that wants fresh values asks its server at once. Later ones look into what they have first, and write to
+ * an address that nothing has set if there is a rank without a namespace.
+ */
+#define PMIX_LIBRARY_ASKS_AT_ONCE (PMIX_NUMERIC_VERSION < 0x00040205)
 
 /* The DVM serves groups, where its part of that was built. */
 #define PMIX_LIBRARY_HAS_GROUPS (PMIX_NUMERIC_VERSION < 0x00060000)
