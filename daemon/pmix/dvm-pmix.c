@@ -69,7 +69,10 @@ on_ended (DvmdPmixStub *stub, gpointer user_data)
 static void
 count_connections (const char *dir)
 {
-  dvmd_pmix_door_set_counter (dvmd_pmix_counter_new (dir));
+  DvmdPmixCounter *counter = dvmd_pmix_counter_new (dir);
+
+  dvmd_pmix_door_set_counter (counter);
+  dvmd_pmix_upcall_set_counter (counter);
 }
 
 int

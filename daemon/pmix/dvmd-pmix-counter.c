@@ -1,8 +1,9 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * A number in memory that two processes share. A rank that ends while nobody has connected since its job came had
- * nothing to tell its server, and the agent need not wait for what the server would say of it.
+ * Numbers in memory that two processes share. A rank that ends while nobody has connected since its job came had
+ * nothing to tell its server, and the agent need not wait for what the server would say of it. Of clients that have
+ * connected the agent learns here what a server had no time to say before it ended.
  */
 
 #include "config.h"
@@ -19,9 +20,20 @@
 
 #define FILE_NAME "connections"
 
+/* More than a server is behind with. */
+#define N_CLIENTS 1024
+
+typedef struct
+{
+  guint job;
+  guint32 rank;
+} Client;
+
 struct _DvmdPmixCounter
 {
   gint number;
+  gint n_clients;
+  Client clients[N_CLIENTS]; /* the last ones */
 };
 
 /* fd is taken. NULL: it cannot be mapped. */
@@ -76,4 +88,28 @@ guint
 dvmd_pmix_counter_get (const DvmdPmixCounter *self)
 {
   return (guint)g_atomic_int_get (&self->number);
+}
+
+void
+dvmd_pmix_counter_add_client (DvmdPmixCounter *self, const char *nspace, guint32 rank)
+{
+  guint n = (guint)g_atomic_int_get (&self->n_clients);
+
+  self->clients[n % N_CLIENTS] = (Client){ g_str_hash (nspace), rank };
+  g_atomic_int_inc (&self->n_clients);
+}
+
+gboolean
+dvmd_pmix_counter_next_client (const DvmdPmixCounter *self, guint *number, guint *job, guint32 *rank)
+{
+  guint n = (guint)g_atomic_int_get (&self->n_clients);
+  const Client *client;
+
+  if (*number >= n)
+    return FALSE;
+  *number = MAX (*number, n > N_CLIENTS ? n - N_CLIENTS : 0);
+  client = &self->clients[(*number)++ % N_CLIENTS];
+  *job = client->job;
+  *rank = client->rank;
+  return TRUE;
 }

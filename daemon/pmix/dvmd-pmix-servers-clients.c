@@ -230,6 +230,50 @@ take_modex (DvmdPmixServerProcess *server, GVariant *body)
 
 /* ---- what clients tell ---- */
 
+/* job (nullable) */
+static void
+note_connected (DvmdPmixServers *self, DvmdPmixServersJob *job, const char *nspace, guint32 rank)
+{
+  if (job != NULL)
+    g_hash_table_add (job->connected, GUINT_TO_POINTER (rank));
+  dvmd_pmix_host_connected (self->host, nspace, rank);
+}
+
+/* By g_str_hash() of its namespace; (nullable) */
+static DvmdPmixServersJob *
+find_job_by_hash (const DvmdPmixServerProcess *server, guint hash)
+{
+  GHashTableIter iter;
+  gpointer value;
+
+  g_hash_table_iter_init (&iter, server->pool->jobs);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    {
+      DvmdPmixServersJob *job = value;
+
+      if (job->home == server->id && g_str_hash (job->job->nspace) == hash)
+        return job;
+    }
+  return NULL;
+}
+
+/* Its library answers clients before it can tell of them. */
+void
+dvmd_pmix_servers_hear_rest (DvmdPmixServerProcess *server)
+{
+  DvmdPmixServers *self = server->pool;
+  guint hash;
+  guint32 rank;
+
+  while (dvmd_pmix_counter_next_client (server->connections, &server->n_connected, &hash, &rank))
+    {
+      DvmdPmixServersJob *job = find_job_by_hash (server, hash);
+
+      if (job != NULL)
+        note_connected (self, job, job->job->nspace, rank);
+    }
+}
+
 static void
 take_proc (DvmdPmixServerProcess *server, DvmdPmixMessageKind kind, GVariant *body)
 {
@@ -243,9 +287,8 @@ take_proc (DvmdPmixServerProcess *server, DvmdPmixMessageKind kind, GVariant *bo
   switch (kind)
     {
     case DVMD_PMIX_MSG_CONNECTED:
-      if (job != NULL)
-        g_hash_table_add (job->connected, GUINT_TO_POINTER (rank));
-      dvmd_pmix_host_connected (self->host, nspace, rank);
+      server->n_connected++;
+      note_connected (self, job, nspace, rank);
       break;
     case DVMD_PMIX_MSG_FINALIZED:
       if (job != NULL)

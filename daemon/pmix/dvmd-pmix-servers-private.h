@@ -64,6 +64,7 @@ typedef struct
   char *address;                /* (nullable): contents of the file that points tools to it */
   DvmdPmixPorts *ports;         /* (nullable) */
   DvmdPmixCounter *connections; /* (nullable) */
+  guint n_connected;            /* clients of which it has said that they have connected */
 } DvmdPmixServerProcess;
 
 typedef struct
@@ -122,6 +123,8 @@ GError *dvmd_pmix_servers_make_error (gint32 code, const char *text);
 
 /* dvmd-pmix-servers-clients.c */
 void dvmd_pmix_servers_init_clients (DvmdPmixInterface *iface);
+/* Of clients that have connected, when the server has ended. */
+void dvmd_pmix_servers_hear_rest (DvmdPmixServerProcess *server);
 void dvmd_pmix_servers_take_message (DvmdPmixRemote *remote, DvmdPmixMessageKind kind, GVariant *body,
                                      gpointer user_data);
 

@@ -446,6 +446,8 @@ on_ended (DvmdPmixRemote *remote, const char *reason, gpointer user_data)
     dvmd_pmix_host_output_unwanted (self->host, id, TRUE);
   if (server->ports != NULL && server->n_homes > 0 && self->host != NULL)
     keep_ports (server, cause);
+  if (server->connections != NULL && self->host != NULL)
+    dvmd_pmix_servers_hear_rest (server);
   orphan_jobs (self, server, cause);
   dvmd_pmix_servers_end_waiting (server);
   lose_tools (self, id);

@@ -10,9 +10,12 @@
 
 #include "dvmd-pmix-upcall.h"
 
+#include "dvmd-pmix-counter.h"
+
 static DvmdPmixQueue *current_queue;
 static pmix_nspace_t current_nspace;
 static gboolean intercepted;
+static DvmdPmixCounter *current_counter; /* (nullable) */
 
 void
 dvmd_pmix_upcall_set_queue (DvmdPmixQueue *queue, const char *nspace)
@@ -33,6 +36,21 @@ const char *
 dvmd_pmix_upcall_get_nspace (void)
 {
   return current_nspace;
+}
+
+void
+dvmd_pmix_upcall_set_counter (DvmdPmixCounter *counter)
+{
+  g_atomic_pointer_set (&current_counter, counter);
+}
+
+void
+dvmd_pmix_upcall_count_client (const pmix_proc_t *proc)
+{
+  DvmdPmixCounter *counter = g_atomic_pointer_get (&current_counter);
+
+  if (counter != NULL)
+    dvmd_pmix_counter_add_client (counter, proc->nspace, proc->rank);
 }
 
 void

@@ -17,6 +17,8 @@ void dvmd_pmix_upcall_set_queue (DvmdPmixQueue *queue, const char *nspace);
 DvmdPmixQueue *dvmd_pmix_upcall_get_queue (void);
 /* The namespace of the DVM, with which those of its jobs begin. */
 const char *dvmd_pmix_upcall_get_nspace (void);
+/* From PMIx's thread: the agent sees it, whatever becomes of the main context. */
+void dvmd_pmix_upcall_count_client (const pmix_proc_t *proc);
 /* From PMIx's thread: to be run on the main context. */
 void dvmd_pmix_upcall_post_item (DvmdPmixItem *item);
 

@@ -312,6 +312,7 @@ static pmix_status_t
 client_connected2 (const pmix_proc_t *proc, void *object, pmix_info_t info[], size_t n_info, pmix_op_cbfunc_t callback,
                    void *callback_data)
 {
+  dvmd_pmix_upcall_count_client (proc);
   upcall_post (upcall_new (on_connected, proc));
   return done (callback, callback_data);
 }
@@ -319,6 +320,7 @@ client_connected2 (const pmix_proc_t *proc, void *object, pmix_info_t info[], si
 static pmix_status_t
 client_connected (const pmix_proc_t *proc, void *object, pmix_op_cbfunc_t callback, void *callback_data)
 {
+  dvmd_pmix_upcall_count_client (proc);
   upcall_post (upcall_new (on_connected, proc));
   return done (callback, callback_data);
 }

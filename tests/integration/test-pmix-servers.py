@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """libpmix dies, stands still or wedges itself: the jobs with clients there end, with that reason, and nothing else does."""
 
+import ctypes
 import glob
 import os
 import re
@@ -31,6 +32,20 @@ CONNECT = """import os, re, socket, sys, time
 uri = next(value for name, value in os.environ.items() if name.startswith("PMIX_SERVER_URI"))
 connection = socket.create_connection(re.search(r"tcp4?://([0-9.]+):([0-9]+)", uri).groups())
 """
+
+
+WALL = 0x40000000
+PTRACE_SEIZE, PTRACE_INTERRUPT = 0x4206, 0x4207
+
+
+def stop_thread(tid):
+    """One thread stands still, the others of its process go on; False: that is not allowed."""
+    ptrace = ctypes.CDLL(None, use_errno=True).ptrace
+    ptrace.argtypes = [ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p]
+    if ptrace(PTRACE_SEIZE, tid, None, None) != 0 or ptrace(PTRACE_INTERRUPT, tid, None, None) != 0:
+        return False
+    os.waitpid(tid, WALL)
+    return True
 
 
 class Servers(dvmtest.Case):
@@ -152,6 +167,29 @@ class Servers(dvmtest.Case):
                 os.kill(dvm.agent, signal.SIGCONT)
             self.assert_ended_by_server(job.wait())
         self.check_usable(dvm, 4)
+
+    def test_ranks_of_which_it_has_not_told(self):
+        """The library has answered them, and the server's main thread has not come so far; of a job beside nothing changes."""
+        dvm = self.dvm(slots=4, settings=['pmix-servers=1'])
+        beside = dvm.submit(['sleep', '600'], np=1)
+        beside.wait_running()
+        place = self.place()
+        go, out = os.path.join(place, 'go'), os.path.join(place, 'out')
+        job = dvm.submit(['sh', '-c', f'while ! test -e {go}; do sleep 0.02; done; exec {CLIENT} fence-without 1 > {out}'], np=1)
+        job.wait_running()
+        server = self.server(dvm)
+        if not stop_thread(server):
+            self.skipTest('ptrace is not allowed here')
+        open(go, 'w').close()
+        try:
+            dvmtest.wait_until(lambda: os.path.exists(out) and os.path.getsize(out), 'it has connected')
+        finally:
+            os.kill(server, signal.SIGKILL)
+            # Its end is told to its parent only then.
+            os.waitpid(server, WALL)
+        self.assert_ended_by_server(job.wait())
+        self.assertFalse(beside.get('Ended'))
+        self.check_usable(dvm, 2)
 
     def test_ranks_that_connect_as_it_ends(self):
         """So do those that have not come through PMIx_Init, and those that come to it later."""
