@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "dvm.h"
+#include "dvmd-pmix-counter.h"
 #include "dvmd-pmix-dirs.h"
 #include "dvmd-pmix-environment.h"
 #include "pmix-fake.h"
@@ -197,6 +198,36 @@ test_fake (void)
   g_assert_cmpuint (pmix_fake_get_n_jobs (fake), ==, 0);
 }
 
+/* Of more clients than there is room for the last ones are told. */
+static void
+test_counter (void)
+{
+  g_autofree char *dir = g_dir_make_tmp ("dvm-counter-XXXXXX", NULL);
+  g_autoptr (DvmdPmixCounter) writer = dvmd_pmix_counter_new (dir);
+  g_autoptr (DvmdPmixCounter) reader = dvmd_pmix_counter_open (dir);
+  guint n = 0;
+  guint n_told = 0;
+  guint job;
+  guint32 rank;
+
+  g_assert_false (dvmd_pmix_counter_next_client (reader, &n, &job, &rank));
+  dvmd_pmix_counter_add_client (writer, "job-1", 7);
+  dvmd_pmix_counter_add_client (writer, "job-2", 0);
+  g_assert_true (dvmd_pmix_counter_next_client (reader, &n, &job, &rank));
+  g_assert_cmpuint (job, ==, g_str_hash ("job-1"));
+  g_assert_cmpuint (rank, ==, 7);
+  g_assert_true (dvmd_pmix_counter_next_client (reader, &n, &job, &rank));
+  g_assert_cmpuint (job, ==, g_str_hash ("job-2"));
+  g_assert_false (dvmd_pmix_counter_next_client (reader, &n, &job, &rank));
+  for (guint32 i = 0; i < 5000; i++)
+    dvmd_pmix_counter_add_client (writer, "job-3", i);
+  for (; dvmd_pmix_counter_next_client (reader, &n, &job, &rank); n_told++)
+    g_assert_cmpuint (rank, ==, n - 3);
+  g_assert_cmpuint (n_told, ==, 1024);
+  g_assert_cmpuint (rank, ==, 4999);
+  g_assert_true (dvmd_remove_tree (dir, NULL));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -206,5 +237,6 @@ main (int argc, char **argv)
   g_test_add_func ("/pmix-parts/dirs", test_dirs);
   g_test_add_func ("/pmix-parts/queue", test_queue);
   g_test_add_func ("/pmix-parts/fake", test_fake);
+  g_test_add_func ("/pmix-parts/counter", test_counter);
   return g_test_run ();
 }
