@@ -643,6 +643,9 @@ def _print_diagnostics(text):
 def _run_one(case, number):
     name = f'{type(case).__name__}.{case._testMethodName}'
     begin = time.monotonic()
+    if getattr(case, '__unittest_skip__', False):
+        print(f'ok {number} {name} # SKIP {case.__unittest_skip_why__}', flush=True)
+        return True
     try:
         case.setUp()
         case.run_and_finish()
