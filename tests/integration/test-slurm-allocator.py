@@ -25,7 +25,7 @@ class Cluster:
     @classmethod
     def get(cls):
         if cls.slurm is None:
-            cls.slurm = slurm.Slurm(NAMES, more='SchedulerParameters=bf_interval=1\n')  # by which heterogeneous jobs start
+            cls.slurm = slurm.Slurm(NAMES, more='SchedulerParameters=permit_job_expansion,bf_interval=1\n')  # by which heterogeneous jobs start
             atexit.register(cls.slurm.stop)
         return cls.slurm
 
@@ -178,6 +178,75 @@ class Sizes(Case):
         self.assertEqual((sorted(slots), sum(slots.values())), (list(NAMES), 5))
         self.shrink(dvm, 'pn3')
         self.assertIn('is heterogeneous, and dvm does not make such a job smaller', dvm.log())
+
+
+class Growth(Case):
+    """Nodes that the job gets more, by the launcher slurm: the machines of an allocation are no logical nodes."""
+
+    def start(self, nodes, *settings, **more):
+        self.allocation = self.allocate(nodes, '--ntasks-per-node=2', '--mem=100')
+        return self.dvm(settings=['kill-grace=1', *settings], arguments=['--elastic'], env={**self.allocation.environment, **more})
+
+    def grow(self, dvm, **request):
+        return dvm.call('Grow', '(a{sv})', dvmtest.to_options(request))
+
+    def wait_campaigns(self, dvm):
+        dvmtest.wait_until(lambda: dvm.get('CampaignsRunning') == 0, 'no campaign to run')
+
+    def jobs(self):
+        return self.cluster.run(['squeue', '--noheader', '--format=%i']).split()
+
+    def test_grow(self):
+        """Slurm and the DVM have the same nodes at each step, and a job runs on the new one."""
+        dvm = self.start(2)
+        self.assertEqual(self.slots(dvm), {'pn1': 2, 'pn2': 2})
+        self.grow(dvm, count=1)
+        self.wait_campaigns(dvm)
+        self.assertEqual(self.slots(dvm), dict.fromkeys(NAMES, 2), dvm.log())
+        self.assertEqual(self.nodes_of(self.allocation), list(NAMES))
+        self.assertEqual(self.jobs(), [self.allocation.job])
+        self.assertEqual({row['Name']: (row['Allocator'], row['Launcher']) for row in dvm.get_nodes() if row['Rank'] > 0},
+                         dict.fromkeys(NAMES, ('slurm', 'slurm')))
+        done = dvm.run(WHERE, np=6)
+        self.assertEqual(sorted(done.lines), sorted(NAMES * 2), done)
+        dvm.call('Shrink', '(a{sv})', dvmtest.to_options({'hosts': ['pn3']}))
+        self.wait_campaigns(dvm)
+        # A Slurm without a database makes a job of another size once: the job keeps the node, and the next grow has it.
+        self.assertIn('The allocator slurm does not take nodes back', dvm.log())
+        self.assertEqual(self.nodes_of(self.allocation), list(NAMES))
+        self.grow(dvm, count=1)
+        self.wait_campaigns(dvm)
+        self.assertEqual(self.slots(dvm), dict.fromkeys(NAMES, 2), dvm.log())
+        self.assertEqual(self.jobs(), [self.allocation.job])
+
+    def test_by_pmix(self):
+        """A rank that asks for a node gets one of Slurm, and spawns onto it."""
+        dvm = self.start(2, 'pmix=eager')
+        done = dvm.run([os.environ['DVM_TEST_PMIX_ALLOC'], 'register', 'jobs', 'new', 'count=1', 'share=0', 'wait', '1',
+                        'spawn', 'target=@', '--', *WHERE, ';', 'ended', '@@'], np=1)
+        self.assert_success(done)
+        self.assertIn('pn3', done.lines, done)
+        self.assertEqual(self.nodes_of(self.allocation), list(NAMES))
+
+    def test_refused(self):
+        """Slurm's own words, and no job is left that waits for nodes."""
+        dvm = self.start(2, SLURM_JOB_PARTITION='nowhere')
+        with self.assertRaises(dvmtest.DBusError) as caught:
+            self.grow(dvm, count=1)
+        self.assertIn(f'Job {self.allocation.job} of Slurm gets no more nodes; salloc says: salloc: error: ', caught.exception.message)
+        self.assertIn('partition', caught.exception.message)
+        self.assertEqual(self.jobs(), [self.allocation.job])
+        self.assertEqual(self.slots(dvm), {'pn1': 2, 'pn2': 2})
+
+    def test_no_room(self):
+        """Nodes that others have: the request is over with allocator-timeout, and nothing waits in the queue."""
+        dvm = self.start(2, 'allocator-timeout=2')
+        other = self.allocate(1, '--exclusive', '--nodelist=pn3')
+        with self.assertRaises(dvmtest.DBusError) as caught:
+            self.grow(dvm, count=1)
+        self.assertEqual(caught.exception.name, 'Timeout', caught.exception)
+        dvmtest.wait_until(lambda: sorted(self.jobs()) == sorted([self.allocation.job, other.job]), 'no job to wait')
+        self.assertEqual(self.nodes_of(self.allocation), ['pn1', 'pn2'])
 
 
 if __name__ == '__main__':

@@ -1,17 +1,16 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The nodes of the Slurm job that the DVM is in; those that leave the DVM are given back to Slurm. Its setting:
+ * The nodes of the Slurm job that the DVM is in, and those by which it makes the job larger; those that leave the DVM
+ * are given back to Slurm. Its setting:
  * "release" (false: they are kept until the job ends).
  */
 
 #include "config.h"
 
 #include "environment-allocator.h"
+#include "slurm-grow.h"
 #include "slurm-job.h"
-
-/* Bytes of what scontrol says that are shown. */
-#define SHOWN 300
 
 #define DVMD_TYPE_SLURM_ALLOCATOR (dvmd_slurm_allocator_get_type ())
 G_DECLARE_FINAL_TYPE (DvmdSlurmAllocator, dvmd_slurm_allocator, DVMD, SLURM_ALLOCATOR, DvmdEnvironmentAllocator)
@@ -20,8 +19,9 @@ struct _DvmdSlurmAllocator
 {
   DvmdEnvironmentAllocator parent_instance;
 
-  SlurmJob *job;   /* (nullable): the DVM was started in it */
-  GPtrArray *held; /* names of the nodes that it has */
+  SlurmJob *job;    /* (nullable): the DVM was started in it */
+  GPtrArray *held;  /* names of the nodes that it has */
+  GPtrArray *spare; /* those of them that have left the DVM, and that Slurm has not taken back */
 };
 
 G_DEFINE_FINAL_TYPE (DvmdSlurmAllocator, dvmd_slurm_allocator, DVMD_TYPE_ENVIRONMENT_ALLOCATOR)
@@ -49,6 +49,146 @@ dvmd_slurm_allocator_read (DvmdEnvironmentAllocator *allocator, const char *cons
   return dvmd_allocation_ref (job->allocation);
 }
 
+/* ---- more nodes ---- */
+
+typedef struct
+{
+  guint32 slots;
+  GPtrArray *spare; /* names: those that the job has already */
+} Wish;
+
+static void give_back (DvmdSlurmAllocator *self, const char *const *names, GTask *task);
+
+static void
+wish_free (gpointer data)
+{
+  Wish *self = data;
+
+  g_ptr_array_unref (self->spare);
+  g_free (self);
+}
+
+static void
+add_node (Wish *wish, DvmdAllocation *allocation, const char *name)
+{
+  dvmd_allocation_add_node (allocation, name, wish->slots, 0);
+}
+
+/* task is taken. names: (nullable): those that the job has got now */
+static void
+answer (GTask *task, char **names)
+{
+  DvmdSlurmAllocator *self = g_task_get_source_object (task);
+  Wish *wish = g_task_get_task_data (task);
+  DvmdAllocation *allocation = dvmd_allocation_new (NULL);
+
+  for (guint i = 0; i < wish->spare->len; i++)
+    add_node (wish, allocation, wish->spare->pdata[i]);
+  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+    {
+      add_node (wish, allocation, names[i]);
+      g_ptr_array_add (self->held, g_strdup (names[i]));
+    }
+  /* Nobody waits for them any more. */
+  if (names != NULL && g_cancellable_is_cancelled (g_task_get_cancellable (task)))
+    give_back (self, (const char *const *)names, g_task_new (self, NULL, NULL, NULL));
+  g_task_return_pointer (task, allocation, (GDestroyNotify)dvmd_allocation_unref);
+  g_object_unref (task);
+}
+
+static void
+on_grown (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  GTask *task = user_data;
+  DvmdSlurmAllocator *self = g_task_get_source_object (task);
+  Wish *wish = g_task_get_task_data (task);
+  GError *error = NULL;
+  g_auto (GStrv) names = slurm_grow_finish (result, &error);
+
+  if (names != NULL)
+    {
+      answer (task, names);
+      return;
+    }
+  g_ptr_array_extend_and_steal (self->spare, g_ptr_array_ref (wish->spare));
+  g_task_return_error (task, error);
+  g_object_unref (task);
+}
+
+/* As many slots as the nodes that the job has had: its tasks have been counted before. */
+static guint32
+find_slots (DvmdSlurmAllocator *self, const DvmdAllocationRequest *request)
+{
+  guint n_nodes;
+  const DvmdPluginNode *nodes = dvmd_allocation_get_nodes (self->job->allocation, &n_nodes);
+
+  return request->slots > 0 ? request->slots : n_nodes > 0 ? nodes[0].slots : 0;
+}
+
+/* -1: it is none */
+static int
+find_spare (DvmdSlurmAllocator *self, const char *name)
+{
+  for (guint i = 0; i < self->spare->len; i++)
+    if (g_ascii_strcasecmp (self->spare->pdata[i], name) == 0)
+      return (int)i;
+  return -1;
+}
+
+/* Nodes that are named are asked for here if all of them are the job's, and have been in the DVM. */
+static gboolean
+is_for_job (DvmdSlurmAllocator *self, const DvmdAllocationRequest *request)
+{
+  if (self->job == NULL || request->n_logical > 0)
+    return FALSE;
+  for (guint i = 0; request->hosts != NULL && request->hosts[i] != NULL; i++)
+    if (find_spare (self, request->hosts[i]) < 0)
+      return FALSE;
+  return request->hosts != NULL || request->count > 0;
+}
+
+static void
+find_more (DvmdSlurmAllocator *self, const DvmdAllocationRequest *request, GTask *task)
+{
+  const char *id = dvmd_allocation_get_id (self->job->allocation);
+  Wish *wish = g_new0 (Wish, 1);
+
+  wish->slots = find_slots (self, request);
+  wish->spare = g_ptr_array_new_with_free_func (g_free);
+  g_task_set_task_data (task, wish, wish_free);
+  for (guint i = 0; request->hosts != NULL && request->hosts[i] != NULL; i++)
+    {
+      int at = find_spare (self, request->hosts[i]);
+
+      if (at >= 0)
+        g_ptr_array_add (wish->spare, g_ptr_array_steal_index (self->spare, (guint)at));
+    }
+  while (wish->spare->len < request->count && self->spare->len > 0)
+    g_ptr_array_add (wish->spare, g_ptr_array_steal_index (self->spare, 0));
+  if (wish->spare->len >= request->count)
+    answer (task, NULL);
+  else
+    slurm_grow_async (dvmd_plugin_get_host (self), id, request->count - wish->spare->len, g_task_get_cancellable (task),
+                      on_grown, task);
+}
+
+static void
+dvmd_slurm_allocator_allocate_async (DvmdAllocator *allocator, const DvmdAllocationRequest *request,
+                                     GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data)
+{
+  DvmdSlurmAllocator *self = DVMD_SLURM_ALLOCATOR (allocator);
+
+  if (!is_for_job (self, request))
+    DVMD_ALLOCATOR_CLASS (dvmd_slurm_allocator_parent_class)
+        ->allocate_async (allocator, request, cancellable, callback, user_data);
+  else if (self->job->heterogeneous)
+    g_task_report_new_error (allocator, callback, user_data, NULL, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+                             "Job %s of Slurm is heterogeneous, and dvm does not make such a job larger",
+                             dvmd_allocation_get_id (self->job->allocation));
+  else
+    find_more (self, request, g_task_new (self, cancellable, callback, user_data));
+}
+
 /* ---- nodes are given back ---- */
 
 /* (transfer full): those of the names that the job has and can do without, which are no longer held */
@@ -70,15 +210,19 @@ take_released (DvmdSlurmAllocator *self, const char *const *names, gboolean *sta
       gboolean has_script = script_node != NULL && g_ascii_strcasecmp (script_node, held->pdata[i]) == 0;
 
       *stays |= leaves && has_script;
+      if (leaves && has_script)
+        g_ptr_array_add (self->spare, g_strdup (held->pdata[i]));
       g_ptr_array_add (leaves && !has_script ? released : self->held, g_steal_pointer (&held->pdata[i]));
     }
   return released;
 }
 
-/* The nodes are held as before. */
+/* The job has the nodes as before; the next grow gets them. */
 static void
 hold_again (DvmdSlurmAllocator *self, GPtrArray *released)
 {
+  for (guint i = 0; i < released->len; i++)
+    g_ptr_array_add (self->spare, g_strdup (released->pdata[i]));
   g_ptr_array_extend_and_steal (self->held, g_ptr_array_ref (released));
 }
 
@@ -118,13 +262,9 @@ on_released (GObject *source, GAsyncResult *result, gpointer user_data)
 
   if (dvmd_plugin_host_spawn_finish (DVMD_PLUGIN_HOST (source), result, &outcome, &error) && outcome.exit_code != 0)
     {
-      gsize length;
-      const char *bytes = g_bytes_get_data (outcome.messages, &length);
-      g_autofree char *start = g_strndup (bytes != NULL ? bytes : "", MIN (length, SHOWN));
-
-      words = g_strdelimit (g_strstrip (g_utf8_make_valid (start, -1)), "\n", ' ');
+      words = slurm_get_words (&outcome);
       error = g_error_new (DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "job %s of Slurm keeps them; scontrol says: %s",
-                           dvmd_allocation_get_id (self->job->allocation), words[0] != '\0' ? words : "nothing");
+                           dvmd_allocation_get_id (self->job->allocation), words);
     }
   dvmd_plugin_outcome_clear (&outcome);
   if (error != NULL)
@@ -138,29 +278,28 @@ on_released (GObject *source, GAsyncResult *result, gpointer user_data)
 
 /* Slurm takes the nodes that a job keeps, not those that it gives back. */
 static void
-spawn_scontrol (DvmdSlurmAllocator *self, GCancellable *cancellable, GTask *task)
+spawn_scontrol (DvmdSlurmAllocator *self, GTask *task)
 {
   g_autofree char *job = g_strconcat ("JobId=", dvmd_allocation_get_id (self->job->allocation), NULL);
   g_autoptr (GString) nodes = g_string_new ("NodeList=");
   const char *argv[] = { "scontrol", "update", job, NULL, NULL };
   DvmdPluginCommand command = { .argv = argv };
-  g_auto (GStrv) environ = g_get_environ ();
+  g_auto (GStrv) environ = slurm_get_environ ();
 
   for (guint i = 0; i < self->held->len; i++)
     g_string_append_printf (nodes, "%s%s", i > 0 ? "," : "", (char *)self->held->pdata[i]);
   /* In a job scontrol writes scripts into its directory, by which a shell would learn of its new size. */
-  environ = g_environ_unsetenv (environ, "SLURM_JOBID");
   argv[3] = nodes->str;
   command.environ = (const char *const *)environ;
-  dvmd_plugin_host_spawn_async (dvmd_plugin_get_host (self), &command, cancellable, on_released, task);
+  dvmd_plugin_host_spawn_async (dvmd_plugin_get_host (self), &command, g_task_get_cancellable (task), on_released,
+                                task);
 }
 
+/* asked is taken */
 static void
-dvmd_slurm_allocator_give_back_async (DvmdAllocator *allocator, const char *alloc_id, const char *const *names,
-                                      GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data)
+give_back (DvmdSlurmAllocator *self, const char *const *names, GTask *asked)
 {
-  DvmdSlurmAllocator *self = DVMD_SLURM_ALLOCATOR (allocator);
-  g_autoptr (GTask) task = g_task_new (self, cancellable, callback, user_data);
+  g_autoptr (GTask) task = asked;
   gboolean stays = FALSE;
   GPtrArray *released;
   GError *error;
@@ -175,11 +314,18 @@ dvmd_slurm_allocator_give_back_async (DvmdAllocator *allocator, const char *allo
   error = find_obstacle (self, released, stays);
   if (error == NULL)
     {
-      spawn_scontrol (self, cancellable, g_steal_pointer (&task));
+      spawn_scontrol (self, g_steal_pointer (&task));
       return;
     }
   hold_again (self, released);
   g_task_return_error (task, error);
+}
+
+static void
+dvmd_slurm_allocator_give_back_async (DvmdAllocator *allocator, const char *alloc_id, const char *const *names,
+                                      GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data)
+{
+  give_back (DVMD_SLURM_ALLOCATOR (allocator), names, g_task_new (allocator, cancellable, callback, user_data));
 }
 
 /* ---- the class ---- */
@@ -191,6 +337,7 @@ dvmd_slurm_allocator_finalize (GObject *object)
 
   g_clear_pointer (&self->job, slurm_job_free);
   g_ptr_array_unref (self->held);
+  g_ptr_array_unref (self->spare);
   G_OBJECT_CLASS (dvmd_slurm_allocator_parent_class)->finalize (object);
 }
 
@@ -199,6 +346,7 @@ dvmd_slurm_allocator_class_init (DvmdSlurmAllocatorClass *klass)
 {
   G_OBJECT_CLASS (klass)->finalize = dvmd_slurm_allocator_finalize;
   DVMD_ENVIRONMENT_ALLOCATOR_CLASS (klass)->read = dvmd_slurm_allocator_read;
+  DVMD_ALLOCATOR_CLASS (klass)->allocate_async = dvmd_slurm_allocator_allocate_async;
   DVMD_ALLOCATOR_CLASS (klass)->give_back_async = dvmd_slurm_allocator_give_back_async;
 }
 
@@ -206,6 +354,7 @@ static void
 dvmd_slurm_allocator_init (DvmdSlurmAllocator *self)
 {
   self->held = g_ptr_array_new_with_free_func (g_free);
+  self->spare = g_ptr_array_new_with_free_func (g_free);
 }
 
 static const char *const variables[] = { "SLURM_JOB_ID", "SLURM_JOBID", NULL };
