@@ -8,8 +8,8 @@
 """
 
 import contextlib
-import getpass
 import os
+import pwd
 import shutil
 import signal
 import socket
@@ -69,7 +69,13 @@ def find_program(name):
 def explain_absence():
     """Why there can be no Slurm here, or None."""
     missing = [name for name in PROGRAMS if find_program(name) is None]
-    return f'no Slurm here: {", ".join(missing)} not found' if missing else None
+    if missing:
+        return f'no Slurm here: {", ".join(missing)} not found'
+    try:
+        gid = pwd.getpwuid(os.getuid()).pw_gid
+    except KeyError:
+        return f'slurmctld runs as a user with a name, and uid {os.getuid()} has none'
+    return f'slurmctld takes the group {gid} of its user, and this is {os.getgid()}' if os.getuid() and gid != os.getgid() else None
 
 
 def wait_until(condition, what):
@@ -159,7 +165,7 @@ class Slurm:
         host = socket.gethostname().split('.')[0]
         port, *ports = reserve_ports(1 + len(self.names))
         nodes = [f'NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={one}' for name, one in zip(self.names, ports)]
-        text = CONFIGURATION.format(host=host, user=getpass.getuser(), place=self.place, port=port, cpus=cpus, nodes='\n'.join(nodes))
+        text = CONFIGURATION.format(host=host, user=pwd.getpwuid(os.getuid()).pw_name, place=self.place, port=port, cpus=cpus, nodes='\n'.join(nodes))
         with open(self.configuration, 'w', encoding='utf-8') as file:
             file.write(text + more)
 
