@@ -10,6 +10,7 @@ import os
 import subprocess
 
 import dvmtest
+import leftovers
 import slurm
 
 CLI = os.path.join(os.environ['DVM_TEST_BUILD'], 'cli', 'dvm-cli')
@@ -219,6 +220,31 @@ class Growth(Case):
         self.assertEqual(self.slots(dvm), dict.fromkeys(NAMES, 2), dvm.log())
         self.assertEqual(self.jobs(), [self.allocation.job])
 
+    def wait_given_up(self, dvm, other):
+        """There is no second job, nor who looks after it."""
+        def find():
+            return [pid for pid in dvm.processes() if 'scancel --name' in leftovers.describe_process(pid)]
+
+        dvmtest.wait_until(lambda: sorted(self.jobs()) == sorted([self.allocation.job, other.job]) and not find(), 'no job to wait')
+
+    def test_dvm_ends(self):
+        """In good order or killed: nothing waits for nodes in its name."""
+        for kill in (False, True):
+            dvm = self.start(2)
+            other = self.allocate(1, '--exclusive', '--nodelist=pn3')
+            dvm.connection.raw.call(None, *dvmtest.MANAGER, 'Grow', dvmtest.GLib.Variant('(a{sv})', (dvmtest.to_options({'count': 1}),)), None,
+                                    dvmtest.Gio.DBusCallFlags.NONE, -1, None, None)
+            dvmtest.wait_until(lambda: len(self.jobs()) == 3, 'the second job')
+            if kill:
+                os.kill(dvm.pid, 9)
+                dvm.process.wait()
+            else:
+                self.assertEqual(dvm.stop(), 0)
+            self.wait_given_up(dvm, other)
+            self.allocation.release()
+            other.release()
+            self.cluster.wait_idle()
+
     def test_by_pmix(self):
         """A rank that asks for a node gets one of Slurm, and spawns onto it."""
         dvm = self.start(2, 'pmix=eager')
@@ -245,7 +271,7 @@ class Growth(Case):
         with self.assertRaises(dvmtest.DBusError) as caught:
             self.grow(dvm, count=1)
         self.assertEqual(caught.exception.name, 'Timeout', caught.exception)
-        dvmtest.wait_until(lambda: sorted(self.jobs()) == sorted([self.allocation.job, other.job]), 'no job to wait')
+        self.wait_given_up(dvm, other)
         self.assertEqual(self.nodes_of(self.allocation), ['pn1', 'pn2'])
 
 

@@ -262,7 +262,11 @@ test_wishes (void)
   assert_answer (without, &(DvmdAllocationRequest){ .host = "here" }, "hosts: here=0");
   assert_answer (plugins, &(DvmdAllocationRequest){ .host = "here", .hosts = names }, "hosts: a=0 n1=0");
   assert_answer (plugins, &(DvmdAllocationRequest){ .host = "here", .n_logical = 1, .slots = 3 }, "hosts: node1=3");
-  assert_answer (plugins, &(DvmdAllocationRequest){ .host = "here", .count = 1 }, "none");
+  assert_answer (without, &(DvmdAllocationRequest){ .host = "here", .count = 1 }, "none");
+  /* Here nothing can be asked. */
+  assert_answer (plugins, &(DvmdAllocationRequest){ .host = "here", .count = 1 },
+                 "slurm fails: Plugin allocator-slurm cannot start a process before the DVM starts or after it has "
+                 "ended");
   assert_answer (plugins, &(DvmdAllocationRequest){ .host = "here", .alloc_id = "7" }, "none");
   set_variables ("");
 }

@@ -1,0 +1,24 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#pragma once
+
+#include "dvmd-plugin.h"
+
+G_BEGIN_DECLS
+
+/* (transfer full): the variables of the DVM without those that commands of Slurm take for options, or for the job that
+ * they are in; those by which Slurm is reached stay */
+char **slurm_get_environ (void);
+
+/* (transfer full): the end of what a command of Slurm has said, in one line */
+char *slurm_get_words (GBytes *messages);
+
+/* error: (nullable): it could not be run. outcome: borrowed, all zero with an error */
+typedef void (*SlurmRan) (const DvmdPluginOutcome *outcome, const GError *error, gpointer user_data);
+
+/* Runs it to its end, whatever becomes of who has asked: what Slurm has done is then known. */
+void slurm_run (DvmdPluginHost *host, const char *const *argv, SlurmRan ran, gpointer user_data);
+
+G_END_DECLS
