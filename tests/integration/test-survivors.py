@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import time
+import unittest
 
 import dvmtest
 import leftovers
@@ -15,7 +16,10 @@ from dvmtest import KILLED_BY_CMD, NOTIFIED
 os.environ['DVM_HEAL'] = 'false'
 
 CLIENT = os.environ.get('DVM_TEST_PMIX_CLIENT', '')
+ULFM = os.environ.get('DVM_TEST_MPI_ULFM', '')
 TERMINATED, COMM_FAILED = 20, 56
+# The parts of Open MPI that survive failures. han has communicators of its own for each node, which a revoke does not reach.
+FAULT_TOLERANT = {'OMPI_MCA_mpi_ft_enable': '1', 'OMPI_MCA_pml': 'ob1', 'OMPI_MCA_coll': '^han'}
 
 
 class Survivors(dvmtest.Case):
@@ -25,8 +29,8 @@ class Survivors(dvmtest.Case):
     def kill_agent(self, dvm, name):
         os.kill(self.nodes(dvm)[name]['Pid'], signal.SIGKILL)
 
-    def start(self, dvm, argv, np):
-        job, out, _ = dvm.start(argv, np=np, recoverable=True, map_by='node')
+    def start(self, dvm, argv, np, **options):
+        job, out, _ = dvm.start(argv, np=np, recoverable=True, map_by='node', **options)
         dvmtest.wait_until(lambda: out.data.count(b'ready') == np, 'all are ready')
         return job, out
 
@@ -192,6 +196,18 @@ class Survivors(dvmtest.Case):
         dvmtest.wait_until(lambda: self.nodes(dvm)['node2']['StateName'] == 'DOWN', 'node2 is down')
         job.cancel()
         self.assertEqual(job.wait()['state'], KILLED_BY_CMD)
+
+    @unittest.skipUnless(os.path.exists(ULFM) and dvmtest.open_mpi() >= 5, 'no Open MPI with fault tolerance')
+    def test_mpi(self):
+        """An MPI with fault tolerance revokes, shrinks and agrees after a killed rank, and after a killed node."""
+        for victims, left in ((['1'], (0, 2, 3)), ([], (0, 2))):
+            dvm = self.dvm(slots=2, settings=['nodes=2'])
+            job, out = self.start(dvm, [ULFM, *victims], 4, env=FAULT_TOLERANT)
+            if not victims:
+                self.kill_agent(dvm, 'node2')
+            result = job.wait()
+            lines = [line for line in out.finish().decode().splitlines() if not line.endswith('ready')]
+            self.assertEqual(sorted(lines), [f'{rank}: {len(left)} left, agreed on 5, sum {sum(left)}' for rank in left], result)
 
 
 if __name__ == '__main__':
