@@ -177,6 +177,7 @@ check_mistake (const World *world, const Mistake *mistake, const char *folder)
   g_assert_nonnull (error);
   g_assert_true (error->domain == DVM_ERROR);
   g_assert_cmpuint (strlen (error->message), <, 4096);
+  g_assert_true (g_utf8_validate (error->message, -1, NULL));
   for (guint i = 0; i < G_N_ELEMENTS (mistake->mentions) && mistake->mentions[i] != NULL; i++)
     if (strstr (error->message, mistake->mentions[i]) == NULL)
       g_error ("“%s” does not speak of “%s”", error->message, mistake->mentions[i]);
@@ -288,6 +289,41 @@ test_large (void)
   g_remove (path);
   g_rmdir (folder);
   check_mistakes (NULL, mistakes, G_N_ELEMENTS (mistakes));
+}
+
+/* Variables and paths are bytes, and messages are UTF-8. */
+static void
+test_no_utf8 (void)
+{
+  static const Job jobs[] = {
+    { "pbs", { "PBS_JOBID=1\xff", "PBS_NODEFILE=@pbs/select-mpiprocs" }, "1\xef\xbf\xbd: n001=4 n002=4" },
+    { "lsf", { "LSB_JOBID=1\xff", "LSB_HOSTS=h" }, "1\xef\xbf\xbd: h=1" },
+    { "gridengine", { "JOB_ID=1\xff", "SGE_ROOT=/" }, "1\xef\xbf\xbd: " HERE "=1" },
+  };
+  g_autofree char *folder = g_dir_make_tmp ("dvm-test-XXXXXX", NULL);
+  g_autofree char *empty = g_build_filename (folder, "empty\xff", NULL);
+  g_autofree char *wrong = g_build_filename (folder, "wrong\xff", NULL);
+  g_autofree char *pbs_empty = g_strconcat ("PBS_NODEFILE=", empty, NULL);
+  g_autofree char *pbs_wrong = g_strconcat ("PBS_NODEFILE=", wrong, NULL);
+  g_autofree char *sge_empty = g_strconcat ("PE_HOSTFILE=", empty, NULL);
+  g_autofree char *filler = g_strnfill (59, 'x');
+  g_autofree char *cpus = g_strdup_printf ("h1 %sé\n", filler);
+  const Mistake mistakes[] = {
+    { "pbs", { "PBS_JOBID=1\xff" }, NULL, { "PBS_JOBID is “1\xef\xbf\xbd”" } },
+    { "pbs", { "PBS_JOBID=1", pbs_empty }, NULL, { "empty\xef\xbf\xbd names no node" } },
+    { "pbs", { "PBS_JOBID=1", pbs_wrong }, NULL, { "wrong\xef\xbf\xbd:1: “n1 4”" } },
+    { "gridengine", { "JOB_ID=1", "SGE_ROOT=/", sge_empty }, NULL, { "empty\xef\xbf\xbd names no node" } },
+    { "lsf", { "LSB_JOBID=1\xff" }, NULL, { "LSB_JOBID is “1\xef\xbf\xbd”" } },
+    { "lsf", { "LSB_JOBID=1", "LSB_AFFINITY_HOSTFILE=%nodes" }, cpus, { "nodes:1: “xxx", "is no list of cpus" } },
+  };
+
+  g_assert_true (g_file_set_contents (empty, "", -1, NULL));
+  g_assert_true (g_file_set_contents (wrong, "n1 4\n", -1, NULL));
+  check_jobs (NULL, jobs, G_N_ELEMENTS (jobs));
+  check_mistakes (NULL, mistakes, G_N_ELEMENTS (mistakes));
+  g_remove (empty);
+  g_remove (wrong);
+  g_rmdir (folder);
 }
 
 /* ---- Grid Engine ---- */

@@ -16,8 +16,8 @@
 /* Bytes of a wrong text in a message. */
 #define SHOWN 60
 
-static gboolean
-refuse_text (const char *text, const char *place, const char *reason, GError **error)
+gboolean
+dvmd_node_refuse_text (const char *text, const char *place, const char *reason, GError **error)
 {
   g_autofree char *start = g_strndup (text, strnlen (text, SHOWN));
   g_autofree char *shown = g_utf8_make_valid (start, -1);
@@ -25,6 +25,14 @@ refuse_text (const char *text, const char *place, const char *reason, GError **e
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s: “%s”%s %s", place, shown,
                strlen (start) < strlen (text) ? "..." : "", reason);
   return FALSE;
+}
+
+char *
+dvmd_node_file_name_place (const char *variable, const char *path)
+{
+  g_autofree char *shown = g_utf8_make_valid (path != NULL ? path : "", -1);
+
+  return g_strdup_printf ("%s: %s", variable, shown);
 }
 
 char **
@@ -48,7 +56,7 @@ dvmd_node_check_name (const char *name, const char *place, GError **error)
     at++;
   if (at > name && *at == '\0' && at - name <= DVMD_HOST_LIST_MOST_BYTES)
     return TRUE;
-  return refuse_text (name, place, "is no name of a host", error);
+  return dvmd_node_refuse_text (name, place, "is no name of a host", error);
 }
 
 static gboolean
@@ -64,7 +72,7 @@ read_line (const char *line, const char *place, guint least, guint most, const c
   if (n < least || n > most)
     {
       reason = g_strdup_printf ("is not written “%s”", form);
-      return refuse_text (line, place, reason, error);
+      return dvmd_node_refuse_text (line, place, reason, error);
     }
   return dvmd_node_check_name (words[0], place, error) && func (data, (const char *const *)words, place, error);
 }
@@ -85,13 +93,14 @@ dvmd_node_file_read (const char *path, const char *variable, guint least, guint 
                      DvmdNodeLineFunc func, gpointer data, GError **error)
 {
   g_autofree char *text = dvmd_environment_read_file (path, variable, error);
+  g_autofree char *file = dvmd_node_file_name_place (variable, path);
   char *line = text;
 
   for (guint number = 1; line != NULL; number++)
     {
       gsize length = get_length (line);
       gboolean is_last = line[length] == '\0';
-      g_autofree char *place = g_strdup_printf ("%s: %s:%u", variable, path, number);
+      g_autofree char *place = g_strdup_printf ("%s:%u", file, number);
 
       line[length] = '\0';
       if (!read_line (line, place, least, most, form, func, data, error))

@@ -23,6 +23,12 @@ typedef gboolean (*DvmdNodeLineFunc) (gpointer data, const char *const *words, c
 gboolean dvmd_node_file_read (const char *path, const char *variable, guint least, guint most, const char *form,
                               DvmdNodeLineFunc func, gpointer data, GError **error);
 
+/* (transfer full): what messages call that file, also one whose path is no UTF-8; path: (nullable) */
+char *dvmd_node_file_name_place (const char *variable, const char *path);
+
+/* Says DVM_ERROR_BAD_PARAM with the start of the text and the reason, which follows it. Always FALSE */
+gboolean dvmd_node_refuse_text (const char *text, const char *place, const char *reason, GError **error);
+
 /* The words of a variable. (transfer full) */
 char **dvmd_node_words (const char *value);
 

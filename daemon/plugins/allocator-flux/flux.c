@@ -141,8 +141,9 @@ ask_flux (DvmdPluginHost *host, const char *job, GTask *task)
   const char *const of_job[] = { "flux", "job", "info", job, "R", NULL };
   const DvmdPluginCommand command = { .argv = job != NULL ? of_job : of_instance };
   Asking *self = g_task_get_task_data (task);
+  g_autofree char *words = g_strjoinv (" ", (char **)command.argv);
 
-  self->place = g_strjoinv (" ", (char **)command.argv);
+  self->place = g_utf8_make_valid (words, -1);
   self->timer = g_timeout_add_seconds (self->timeout, on_timeout, self);
   dvmd_plugin_host_spawn_async (host, &command, self->stop, on_ended, task);
 }
@@ -156,6 +157,7 @@ dvmd_flux_allocate_async (DvmdAllocator *allocator, const DvmdAllocationRequest 
   g_auto (GStrv) all = g_get_environ ();
   const char *const *environ = (const char *const *)all;
   const char *const ids[] = { "FLUX_JOB_ID", "FLUX_ENCLOSING_ID", NULL };
+  const char *id;
   const char *limit = dvmd_plugin_host_get_setting (host, "timeout");
   Asking *self;
   GError *error = NULL;
@@ -168,7 +170,8 @@ dvmd_flux_allocate_async (DvmdAllocator *allocator, const DvmdAllocationRequest 
   self = g_new0 (Asking, 1);
   self->timeout = TIMEOUT;
   self->stop = g_cancellable_new ();
-  self->id = g_strdup (dvmd_environment_find (environ, ids, NULL));
+  id = dvmd_environment_find (environ, ids, NULL);
+  self->id = id != NULL ? g_utf8_make_valid (id, -1) : NULL;
   g_task_set_task_data (task, self, asking_free);
   if (limit != NULL
       && !dvmd_environment_parse_number (limit, "allocator-flux.timeout", 1, MOST_TIMEOUT, &self->timeout, &error))

@@ -62,7 +62,10 @@ make_id (const char *const *environ, const char *id)
 {
   const char *task = dvmd_environment_get (environ, "SGE_TASK_ID");
 
-  return task != NULL && strcmp (task, "undefined") != 0 ? g_strconcat (id, ".", task, NULL) : g_strdup (id);
+  g_autofree char *whole = task != NULL && strcmp (task, "undefined") != 0 ? g_strconcat (id, ".", task, NULL)
+                                                                           : g_strdup (id);
+
+  return g_utf8_make_valid (whole, -1);
 }
 
 static DvmdAllocation *
@@ -71,7 +74,7 @@ dvmd_gridengine_read (DvmdEnvironmentAllocator *self, const char *const *environ
   g_autoptr (DvmdNodeTable) table = dvmd_node_table_new ();
   const char *number = dvmd_environment_get (environ, "JOB_ID");
   const char *path = dvmd_environment_get (environ, HOST_FILE);
-  g_autofree char *place = g_strconcat (HOST_FILE ": ", path, NULL);
+  g_autofree char *place = dvmd_node_file_name_place (HOST_FILE, path);
   g_autofree char *id = NULL;
 
   /* JOB_ID alone may be of anything. */

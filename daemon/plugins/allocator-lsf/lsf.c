@@ -53,10 +53,7 @@ static gboolean
 add_task (gpointer data, const char *const *words, const char *place, GError **error)
 {
   if (words[1] != NULL && words[1][strspn (words[1], "0123456789,-")] != '\0')
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s: “%.60s” is no list of cpus", place, words[1]);
-      return FALSE;
-    }
+    return dvmd_node_refuse_text (words[1], place, "is no list of cpus", error);
   add_node (data, words[0], 1);
   return TRUE;
 }
@@ -151,7 +148,10 @@ make_id (const char *const *environ, const char *id)
 {
   const char *index = dvmd_environment_get (environ, "LSB_JOBINDEX");
 
-  return index != NULL && strcmp (index, "0") != 0 ? g_strdup_printf ("%s[%s]", id, index) : g_strdup (id);
+  g_autofree char *whole = index != NULL && strcmp (index, "0") != 0 ? g_strdup_printf ("%s[%s]", id, index)
+                                                                     : g_strdup (id);
+
+  return g_utf8_make_valid (whole, -1);
 }
 
 static DvmdAllocation *
@@ -159,7 +159,8 @@ dvmd_lsf_read (DvmdEnvironmentAllocator *self, const char *const *environ, GErro
 {
   g_autoptr (DvmdNodeTable) table = dvmd_node_table_new ();
   Reading reading = { .table = table };
-  const char *number = dvmd_environment_get (environ, "LSB_JOBID");
+  const char *value = dvmd_environment_get (environ, "LSB_JOBID");
+  g_autofree char *number = value != NULL ? g_utf8_make_valid (value, -1) : NULL;
   g_autofree char *id = NULL;
   g_autofree char *launch_node = NULL;
   const char *variable;

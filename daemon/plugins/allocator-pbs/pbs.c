@@ -76,9 +76,10 @@ dvmd_pbs_read (DvmdEnvironmentAllocator *self, const char *const *environ, GErro
 {
   g_autoptr (DvmdNodeTable) table = dvmd_node_table_new ();
   Reading reading = { .table = table, .slots = 1 };
-  const char *id = dvmd_environment_get (environ, "PBS_JOBID");
+  const char *value = dvmd_environment_get (environ, "PBS_JOBID");
+  g_autofree char *id = value != NULL ? g_utf8_make_valid (value, -1) : NULL;
   const char *path = dvmd_environment_get (environ, NODE_FILE);
-  g_autofree char *place = g_strconcat (NODE_FILE ": ", path, NULL);
+  g_autofree char *place = dvmd_node_file_name_place (NODE_FILE, path);
 
   if (id == NULL)
     return NULL;
