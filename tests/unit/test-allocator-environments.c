@@ -508,13 +508,28 @@ test_flux (void)
   "{\"version\": 1, \"execution\": {\"R_lite\": [{\"rank\": " rank ", \"children\": {\"core\": " core                  \
   "}}], \"nodelist\": " list "}}"
 
+static char *
+repeat_entry (const char *entry, guint n)
+{
+  GString *text = g_string_new ("{\"version\": 1, \"execution\": {\"R_lite\": [");
+
+  for (guint i = 0; i < n; i++)
+    g_string_append_printf (text, "%s%s", i > 0 ? ", " : "", entry);
+  g_string_append (text, "], \"nodelist\": [\"n[0-999999]\"]}}");
+  return g_string_free (text, FALSE);
+}
+
 static void
 check_flux_mistakes (void)
 {
   g_autofree char *brackets = g_strnfill (500000, '[');
   g_autofree char *deep = g_strconcat ("{\"version\": 1, \"a\": \"]]\", \"b\": ", brackets, NULL);
+  g_autofree char *blanks = g_strnfill (1100000, ' ');
+  g_autofree char *many = repeat_entry ("{\"rank\": \"0-999999\", \"children\": {\"core\": \"0-999999\"}}", 40);
   const Mistake nested[] = {
     { "flux", { AT_FLUX, "INSTANCE=%nodes" }, deep, { "nested too deeply" } },
+    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, blanks, { "“flux resource R -s up” has written 1 MiB or more" } },
+    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, many, { "R_lite has more than 1000000 ranks" } },
   };
   static const Mistake mistakes[] = {
     { "flux", { AT_FLUX, "INSTANCE=fails" }, NULL, { "“flux resource R -s up” has", "status 1", "flux_open" } },
@@ -531,8 +546,15 @@ check_flux_mistakes (void)
     { "flux", { AT_FLUX, "INSTANCE=%nodes" }, SET ("\"0,0\"", "\"0\"", "[\"n[1-2]\"]"), { "a rank comes twice" } },
     { "flux", { AT_FLUX, "INSTANCE=%nodes" }, SET ("0", "\"0\"", "[\"n1\"]"), { "without its rank or core" } },
     { "flux", { AT_FLUX, "INSTANCE=%nodes" }, SET ("\"0\"", "[]", "[\"n1\"]"), { "without its rank or core" } },
-    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, SET ("\"0\"", "\"\"", "[\"n1\"]"), { "a number is missing" } },
-    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, SET ("\"x\"", "\"0\"", "[\"n1\"]"), { "a number is missing" } },
+    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, SET ("\"0\"", "\"\"", "[\"n1\"]"), { "“” is no set of numbers" } },
+    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, SET ("\"x\"", "\"0\"", "[\"n1\"]"), { "“x” is no set of numbers" } },
+    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, SET ("\"0-\"", "\"0\"", "[\"n1\"]"), { "“0-” is no set" } },
+    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, SET ("\"0\"", "\"0,\"", "[\"n1\"]"), { "“0,” is no set" } },
+    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, SET ("\"0\"", "\"3-1\"", "[\"n1\"]"), { "“3-1” is no set" } },
+    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, SET ("\"0\"", "\"[0\"", "[\"n1\"]"), { "“[0” is no set" } },
+    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, SET ("\"4294967296\"", "\"0\"", "[\"n1\"]"), { "6” is no set" } },
+    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, SET ("\"0\"", "\"0-1000000\"", "[\"n1\"]"), { "than 1000000 cores" } },
+    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, SET ("\"7,0-999999\"", "\"0\"", "[\"n\"]"), { "than 1000000 ranks" } },
     { "flux", { AT_FLUX, "INSTANCE=%nodes" }, SET ("\"0\"", "\"0\"", "[1]"), { "an entry of nodelist is no text" } },
     { "flux", { AT_FLUX, "INSTANCE=%nodes" }, SET ("\"0\"", "\"0\"", "[\"-n\"]"), { "“-n” is no name of a host" } },
   };
@@ -601,6 +623,7 @@ main (int argc, char **argv)
   g_test_add_func ("/allocator-environments/pbs/smp", test_pbs_smp);
   g_test_add_func ("/allocator-environments/pbs/mistakes", test_pbs_mistakes);
   g_test_add_func ("/allocator-environments/large", test_large);
+  g_test_add_func ("/allocator-environments/no-utf8", test_no_utf8);
   g_test_add_func ("/allocator-environments/gridengine", test_gridengine);
   g_test_add_func ("/allocator-environments/lsf", test_lsf);
   g_test_add_func ("/allocator-environments/lsf/launch-node", test_lsf_launch_node);

@@ -17,6 +17,8 @@
 #define MOST_TIMEOUT 3600
 /* Bytes of what flux says on standard error, in a message. */
 #define SHOWN 200
+/* Bytes of its output that there are at most: the rest has been dropped. */
+#define MOST_OUTPUT (1024 * 1024)
 
 #define DVMD_TYPE_FLUX (dvmd_flux_get_type ())
 G_DECLARE_FINAL_TYPE (DvmdFlux, dvmd_flux, DVMD, FLUX, DvmdAllocator)
@@ -93,6 +95,9 @@ read_outcome (Asking *self, const DvmdPluginOutcome *outcome, GError **error)
 
   if (outcome->exit_code != 0)
     g_propagate_error (error, explain_exit (self->place, outcome));
+  else if (length >= MOST_OUTPUT)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_ALLOC_FAILED,
+                 "“%s” has written 1 MiB or more; a resource set of Flux (RFC 20) is shorter", self->place);
   else if (dvmd_resource_set_read (text, self->place, table, error))
     return dvmd_node_table_to_allocation (table, self->id, self->place, error);
   return NULL;

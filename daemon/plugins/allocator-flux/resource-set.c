@@ -12,7 +12,6 @@
 
 #include <json-glib/json-glib.h>
 
-#include "environment.h"
 #include "host-list.h"
 #include "node-file.h"
 
@@ -24,6 +23,12 @@ typedef struct
   guint32 rank;
   guint32 n_cores;
 } Target;
+
+typedef struct
+{
+  guint64 first;
+  guint64 last;
+} Range;
 
 static gboolean
 refuse_set (const char *place, const char *reason, GError **error)
@@ -51,13 +56,86 @@ is_too_deep (const char *json)
   return FALSE;
 }
 
-/* "0-3,7": as in a list of hosts without names. (transfer full) (nullable) */
-static char **
-read_numbers (const char *ids, const char *place, GError **error)
-{
-  g_autofree char *list = ids[0] == '[' ? g_strdup (ids) : g_strconcat ("[", ids, "]", NULL);
+/* ---- sets of numbers ---- */
 
-  return dvmd_host_list_expand (list, place, error);
+static gboolean
+read_number (const char **at, guint64 *number)
+{
+  char *end;
+
+  if (!g_ascii_isdigit (**at))
+    return FALSE;
+  *number = g_ascii_strtoull (*at, &end, 10);
+  *at = end;
+  return *number <= G_MAXUINT32;
+}
+
+/* "3" or "0-3", and the comma behind it unless it is the last one */
+static gboolean
+read_range (const char **at, const char *end, Range *range)
+{
+  if (!read_number (at, &range->first))
+    return FALSE;
+  range->last = range->first;
+  if (**at == '-')
+    {
+      ++*at;
+      if (!read_number (at, &range->last))
+        return FALSE;
+    }
+  if (range->last < range->first)
+    return FALSE;
+  return *at == end || (**at == ',' && ++*at < end);
+}
+
+/* "0-3,7" or "[0-3,7]", which is never written out: a few bytes may mean billions. n: (out): how many numbers these are
+ * (transfer full) (nullable): Range */
+static GArray *
+read_ranges (const char *ids, const char *place, guint64 *n, GError **error)
+{
+  g_autoptr (GArray) ranges = g_array_new (FALSE, FALSE, sizeof (Range));
+  gsize length = strlen (ids);
+  gboolean has_brackets = length >= 2 && ids[0] == '[' && ids[length - 1] == ']';
+  const char *at = has_brackets ? ids + 1 : ids;
+  const char *end = has_brackets ? ids + length - 1 : ids + length;
+  Range range;
+
+  *n = 0;
+  do
+    {
+      if (!read_range (&at, end, &range))
+        {
+          dvmd_node_refuse_text (ids, place, "is no set of numbers; it is written 0-3,7", error);
+          return NULL;
+        }
+      g_array_append_val (ranges, range);
+      *n += range.last - range.first + 1;
+    }
+  while (at < end);
+  return g_steal_pointer (&ranges);
+}
+
+/* ---- entries ---- */
+
+static gboolean
+add_targets (GArray *targets, GArray *ranks, guint64 n_ranks, guint64 n_cores, const char *place, GError **error)
+{
+  if (n_cores > DVMD_NODE_TABLE_MOST_SLOTS)
+    return refuse_set (place, "a node has more than " G_STRINGIFY (DVMD_NODE_TABLE_MOST_SLOTS) " cores", error);
+  if (n_ranks > DVMD_HOST_LIST_MOST_NAMES - targets->len)
+    return refuse_set (place, "R_lite has more than " G_STRINGIFY (DVMD_HOST_LIST_MOST_NAMES) " ranks", error);
+  for (guint i = 0; i < ranks->len; i++)
+    {
+      const Range *range = &g_array_index (ranks, Range, i);
+
+      for (guint64 rank = range->first; rank <= range->last; rank++)
+        {
+          Target target = { .rank = (guint32)rank, .n_cores = (guint32)n_cores };
+
+          g_array_append_val (targets, target);
+        }
+    }
+  return TRUE;
 }
 
 /* { "rank": "0-3", "children": { "core": "0-47" } } */
@@ -65,28 +143,19 @@ static gboolean
 read_targets (GVariant *entry, const char *place, GArray *targets, GError **error)
 {
   g_autoptr (GVariant) children = NULL;
-  const char *ranks, *cores;
-  g_auto (GStrv) numbers = NULL;
-  g_auto (GStrv) core_numbers = NULL;
+  const char *rank, *core;
+  g_autoptr (GArray) ranks = NULL;
+  g_autoptr (GArray) cores = NULL;
+  guint64 n_ranks, n_cores;
 
-  if (!g_variant_is_of_type (entry, G_VARIANT_TYPE_VARDICT) || !g_variant_lookup (entry, "rank", "&s", &ranks)
+  if (!g_variant_is_of_type (entry, G_VARIANT_TYPE_VARDICT) || !g_variant_lookup (entry, "rank", "&s", &rank)
       || !g_variant_lookup (entry, "children", "@a{sv}", &children)
-      || !g_variant_lookup (children, "core", "&s", &cores))
+      || !g_variant_lookup (children, "core", "&s", &core))
     return refuse_set (place, "an entry of R_lite is without its rank or core", error);
-  numbers = read_numbers (ranks, place, error);
-  if (numbers != NULL)
-    core_numbers = read_numbers (cores, place, error);
-  if (core_numbers == NULL)
-    return FALSE;
-  for (guint i = 0; numbers[i] != NULL; i++)
-    {
-      Target target = { .n_cores = g_strv_length (core_numbers) };
-
-      if (!dvmd_environment_parse_number (numbers[i], place, 0, G_MAXUINT32, &target.rank, error))
-        return FALSE;
-      g_array_append_val (targets, target);
-    }
-  return TRUE;
+  ranks = read_ranges (rank, place, &n_ranks, error);
+  if (ranks != NULL)
+    cores = read_ranges (core, place, &n_cores, error);
+  return cores != NULL && add_targets (targets, ranks, n_ranks, n_cores, place, error);
 }
 
 static int
