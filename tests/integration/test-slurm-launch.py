@@ -13,6 +13,10 @@ import slurm
 STEP = 'dvm-agents'
 # Is called as srun, and hangs as one does that waits for resources.
 HANGING = '#!/bin/sh\necho "srun: error: Requested nodes are busy" >&2\nexec sleep 1000000\n'
+# Likewise, when the first of two agents is there.
+HALF = '#!/bin/sh\necho "0: dvm-agent-process $$ n1" >&2\necho "0: the first one" >&2\nexec sleep 1000000\n'
+# Is called as squeue, and answers when it may.
+SQUEUE = '#!/bin/sh\n: >PLACE/asked\nuntil [ -e PLACE/go ]; do sleep 0.05; done\necho "n[1-2]"\n'
 # Does not end with its input, nor by a signal that asks.
 STUBBORN = '#!/bin/sh\ntrap "" TERM HUP\nfor word; do last=$word; done\nexec >&- 2>&-\necho $$ >PLACE/$last.new\n' \
            'mv PLACE/$last.new PLACE/$last.pid\nwhile :; do sleep 0.05; done\n'
@@ -165,12 +169,13 @@ class SlurmLaunch(dvmtest.Case):
         dvm = self.try_dvm(env=self.allocation.environment, settings=['hosts=n1,elsewhere', 'launcher=slurm'])
         self.assertIn('the launcher that was asked for does not start agents there', dvm.answer + dvm.log())
         dvm.wait_exit()
-        for nodes, environment in ((['n1', 'n3'], {}), (['n1'], {'SLURM_JOB_ID': '77', 'SLURM_JOB_NODELIST': ''})):
+        for nodes, environment in ((['n1', 'n3'], {}), (['n1'], {'SLURM_JOB_ID': '77', 'SLURM_JOB_NODELIST': ''}),
+                                   (['n1'], {'SLURM_JOB_ID': '', 'SLURM_JOBID': ''})):
             launch = self.launch(nodes, [self.agent, self.folder], environment)
             self.assertEqual(launch.expect('launched'), 'launched declined')
             self.assertEqual(launch.close(), 0)
-        # What the environment says is that of the start: the allocation may have grown.
-        launch = self.launch(['n2'], [self.agent, self.folder], {'SLURM_JOB_NODELIST': 'n1'})
+        # What the environment says is that of the start: the allocation may have grown. Wishes of the user's squeue are not the launcher's.
+        launch = self.launch(['n2'], [self.agent, self.folder], {'SLURM_JOB_NODELIST': 'n1', 'SQUEUE_STATES': 'PENDING'})
         self.assertEqual(launch.expect('launched'), 'launched done')
         self.wait_for('n2.pid')
         self.end(launch)
@@ -211,6 +216,53 @@ class SlurmLaunch(dvmtest.Case):
         launch.order('terminate')
         self.assertEqual(launch.expect('terminated'), 'terminated declined')
         self.assertEqual(launch.close(), 0)
+
+    def ask(self, **values):
+        """A launch whose squeue has been asked, and answers when "go" is there."""
+        self.script('squeue', SQUEUE.replace('PLACE', self.folder))
+        launch = self.launch(['n1', 'n2'], [self.agent, self.folder],
+                             {'PATH': f'{self.folder}:{os.environ["PATH"]}', 'SLURM_JOB_NODELIST': 'n1'}, **values)
+        self.wait_for('asked')
+        return launch
+
+    def test_ended_before(self):
+        """Agents that are ended while squeue is asked are not started, and nothing is left to decline."""
+        launch = self.ask()
+        launch.order('terminate 0')
+        self.assertEqual(launch.expect('terminated'), 'terminated done')
+        self.script('go', '')
+        self.assertEqual(launch.expect('launched'), 'launched done')
+        self.wait_for('n2.pid')
+        self.end(launch)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, 'n1.argv')))
+        self.assertFalse(launch.failures())
+        os.remove(os.path.join(self.folder, 'go'))
+        os.remove(os.path.join(self.folder, 'asked'))
+        launch = self.ask(timeout=1)
+        launch.order('terminate')
+        self.assertEqual(launch.expect('terminated'), 'terminated done')
+        self.assertEqual(launch.expect('launched'), 'launched done')
+        self.assertEqual(launch.close(), 0)
+
+    def test_hanging_squeue(self):
+        """The start is another launcher's in time, and the log says why."""
+        launch = self.ask(timeout=1)
+        self.assertEqual(launch.expect('launched'), 'launched declined')
+        self.assertEqual(launch.close(), 0)
+        self.assertIn('squeue does not say which nodes the job has', '\n'.join(launch.log))
+        self.assertIn('within 1 s', '\n'.join(launch.log))
+
+    def test_cancelled_among_others(self):
+        """Agents that have not come when their start is cancelled are ended in time, also where others go on."""
+        self.script('srun', HALF)
+        path = {'PATH': f'{self.folder}:{os.environ["PATH"]}'}
+        launch = self.launch(['n1', 'n2'], [self.agent, self.folder], path, grace=1)
+        dvmtest.wait_until(lambda: any('the first one' in line for line in launch.log), 'the first agent')
+        launch.order('cancel')
+        launch.order('terminate 1')
+        self.assertEqual(launch.expect('terminated'), 'terminated done')
+        self.end(launch)
+        self.assertIn('launched failed', launch.seen)
 
     def test_stubborn(self):
         """One that does not end is ended alone, and the others go on."""

@@ -10,12 +10,19 @@
 
 #include <string.h>
 
-static const char *const variables[] = { "PATH=/usr/bin:/bin",       "HOME=/",
-                                         "SLURM_JOB_ID=7",           "SLURM_JOB_NODELIST=n[1-3]",
-                                         "SLURM_NTASKS=48",          "SLURM_CONF=/etc/slurm.conf",
-                                         "SLURM_JWT=the-secret",     "SLURM_MEM_PER_CPU=100",
-                                         "SRUN_CPUS_PER_TASK=2",     "SLURM_EXPORT_ENV=NONE",
-                                         "SLURM_JOB_COMMENT=it's x", NULL };
+static const char *const variables[] = { "PATH=/usr/bin:/bin",
+                                         "HOME=/",
+                                         "SLURM_JOB_ID=7",
+                                         "SLURM_JOB_NODELIST=n[1-3]",
+                                         "SLURM_NTASKS=48",
+                                         "SLURM_CONF=/etc/slurm.conf",
+                                         "SLURM_JWT=the-secret",
+                                         "SLURM_MEM_PER_CPU=100",
+                                         "SRUN_CPUS_PER_TASK=2",
+                                         "SLURM_EXPORT_ENV=NONE",
+                                         "SLURM_JOB_COMMENT=it's x",
+                                         "SQUEUE_STATES=PENDING",
+                                         NULL };
 static const char *const nodes[] = { "n2", "n10", NULL };
 
 static char **
@@ -93,7 +100,7 @@ test_kill_command (void)
   g_assert_cmpstr (at_once[g_strv_length (at_once) - 1], ==, "kill -KILL 123");
 }
 
-/* Options of srun come from the environment, too; those of the user's are not for the step of the agents. */
+/* Options of srun and squeue come from the environment, too; those of the user's are not for what the launcher asks. */
 static void
 test_environment (void)
 {
@@ -101,6 +108,34 @@ test_environment (void)
   g_autofree char *joined = g_strjoinv (" ", left);
 
   g_assert_cmpstr (joined, ==, "PATH=/usr/bin:/bin HOME=/ SLURM_CONF=/etc/slurm.conf SLURM_JWT=the-secret");
+}
+
+static void
+test_job (void)
+{
+  const char *const old[] = { "SLURM_JOB_ID=", "SLURM_JOBID=8", NULL };
+  const char *const none[] = { "SLURM_JOB_ID=", "SLURM_JOBID=", NULL };
+
+  g_assert_cmpstr (slurm_find_job (variables), ==, "7");
+  g_assert_cmpstr (slurm_find_job (old), ==, "8");
+  g_assert_null (slurm_find_job (none));
+  g_assert_null (slurm_find_job (none + 2));
+}
+
+/* The task that is the last one of an array has the number of the array. */
+static void
+test_squeue (void)
+{
+  const char *const task[] = { "SLURM_JOB_ID=7", "SLURM_ARRAY_JOB_ID=7", "SLURM_ARRAY_TASK_ID=3", NULL };
+  const char *const no_task[] = { "SLURM_JOB_ID=7", "SLURM_ARRAY_JOB_ID=5", "SLURM_ARRAY_TASK_ID=", NULL };
+  g_auto (GStrv) plain = slurm_make_squeue_argv (variables);
+  g_auto (GStrv) of_task = slurm_make_squeue_argv (task);
+  g_auto (GStrv) of_none = slurm_make_squeue_argv (no_task);
+  g_autofree char *command = g_strjoinv (" ", plain);
+
+  g_assert_cmpstr (command, ==, "squeue --noheader --format=%N --jobs=7");
+  g_assert_true (g_strv_contains ((const char *const *)of_task, "--jobs=7_3"));
+  g_assert_true (g_strv_contains ((const char *const *)of_none, "--jobs=7"));
 }
 
 /* ---- on a node ---- */
@@ -271,6 +306,8 @@ main (int argc, char **argv)
   g_test_add_func ("/slurm-words/wrong-options", test_wrong_options);
   g_test_add_func ("/slurm-words/kill-command", test_kill_command);
   g_test_add_func ("/slurm-words/environment", test_environment);
+  g_test_add_func ("/slurm-words/job", test_job);
+  g_test_add_func ("/slurm-words/squeue", test_squeue);
   g_test_add_func ("/slurm-words/node", test_node);
   g_test_add_func ("/slurm-words/strange-node", test_strange_node);
   g_test_add_func ("/slurm-words/labels", test_labels);

@@ -47,14 +47,6 @@ struct _SlurmAgent
   gboolean has_ended; /* is there still because the step is to end with it */
 };
 
-const char *
-slurm_get_job (void)
-{
-  const char *job = g_getenv ("SLURM_JOB_ID");
-
-  return job != NULL ? job : g_getenv ("SLURM_JOBID");
-}
-
 /* ---- agents ---- */
 
 void
@@ -200,8 +192,9 @@ static void
 kill_there (SlurmAgent *agent, gboolean at_once)
 {
   DvmdPluginHost *host = dvmd_plugin_get_host (agent->step->launcher);
-  g_auto (GStrv) argv = slurm_make_kill_argv (slurm_get_job (), agent->name, agent->pid, at_once);
   g_auto (GStrv) environ = g_get_environ ();
+  const char *job = slurm_find_job ((const char *const *)environ);
+  g_auto (GStrv) argv = slurm_make_kill_argv (job, agent->name, agent->pid, at_once);
   g_auto (GStrv) own = slurm_make_environ ((const char *const *)environ);
   const DvmdPluginCommand command = { .argv = (const char *const *)argv, .environ = (const char *const *)own };
 
@@ -481,7 +474,7 @@ start_process (SlurmStep *step, const SlurmStart *start, char **nodes, GBytes *c
   g_auto (GStrv) environ = g_get_environ ();
   g_auto (GStrv) own = slurm_make_environ ((const char *const *)environ);
   const SlurmStepWish wish = {
-    .job = slurm_get_job (),
+    .job = slurm_find_job ((const char *const *)environ),
     .options = dvmd_plugin_host_get_setting (host, "options"),
     .prefix = dvmd_plugin_host_get_setting (host, "prefix"),
     .nodes = (const char *const *)nodes,
@@ -522,10 +515,10 @@ slurm_step_start (DvmdLauncher *self, GHashTable *by_rank, const SlurmStart *sta
 void
 slurm_agent_cancel (SlurmAgent *agent, DvmdLaunchCall *launch)
 {
-  if (agent->launch != launch)
+  if (agent->launch != launch || agent->step->closed)
     return;
-  agent->is_ending = TRUE;
-  if (!agent->step->closed && !is_wanted (agent->step))
+  end_agent (agent);
+  if (!is_wanted (agent->step))
     kill_step (agent->step);
 }
 

@@ -19,10 +19,10 @@ typedef struct
   guint32 *ranks;
   GPtrArray *inputs; /* GBytes: the token of each */
   char **agent_argv;
+  GCancellable *stop; /* (nullable): of the squeue that is asked for the nodes of the allocation */
+  gulong cancelled;   /* what hands the end of the call on to that */
+  guint timer;        /* likewise, for the time that it has */
 } SlurmStart;
-
-/* (nullable): the number of the allocation that this process is in */
-const char *slurm_get_job (void);
 
 /* Starts the agents of some of the nodes in a step of their own. agents: rank -> SlurmAgent, all of the launcher */
 void slurm_step_start (DvmdLauncher *self, GHashTable *agents, const SlurmStart *start, guint first, guint n_nodes);

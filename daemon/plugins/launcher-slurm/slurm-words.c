@@ -8,6 +8,7 @@
 
 #include "slurm-words.h"
 
+#include "environment.h"
 #include "host-list.h"
 
 #include <string.h>
@@ -33,10 +34,12 @@ static const char script[] =
 /* How Slurm is reached: a secret is among them, and no argument says it. */
 static const char *const reaching[] = { "SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT", "SLURM_CLUSTERS", NULL };
 
+/* Variables that srun and squeue read; agents get all of them as arguments. */
 static gboolean
 is_of_slurm (const char *variable)
 {
-  return g_str_has_prefix (variable, "SLURM_") || g_str_has_prefix (variable, "SRUN_");
+  return g_str_has_prefix (variable, "SLURM_") || g_str_has_prefix (variable, "SRUN_")
+         || g_str_has_prefix (variable, "SQUEUE_");
 }
 
 static gboolean
@@ -45,6 +48,31 @@ says_way (const char *variable)
   g_autofree char *name = g_strndup (variable, strcspn (variable, "="));
 
   return g_strv_contains (reaching, name);
+}
+
+const char *
+slurm_find_job (const char *const *environ)
+{
+  const char *const names[] = { "SLURM_JOB_ID", "SLURM_JOBID", NULL };
+
+  return dvmd_environment_find (environ, names, NULL);
+}
+
+/* squeue takes the number of one task of an array for the whole array. */
+char **
+slurm_make_squeue_argv (const char *const *environ)
+{
+  const char *array = dvmd_environment_get (environ, "SLURM_ARRAY_JOB_ID");
+  const char *task = dvmd_environment_get (environ, "SLURM_ARRAY_TASK_ID");
+  GPtrArray *argv = g_ptr_array_new ();
+
+  g_ptr_array_add (argv, g_strdup ("squeue"));
+  g_ptr_array_add (argv, g_strdup ("--noheader"));
+  g_ptr_array_add (argv, g_strdup ("--format=%N"));
+  g_ptr_array_add (argv, array != NULL && task != NULL ? g_strdup_printf ("--jobs=%s_%s", array, task)
+                                                       : g_strdup_printf ("--jobs=%s", slurm_find_job (environ)));
+  g_ptr_array_add (argv, NULL);
+  return (char **)g_ptr_array_free (argv, FALSE);
 }
 
 static void

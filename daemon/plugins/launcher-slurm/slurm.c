@@ -8,11 +8,14 @@
 
 #include "config.h"
 
+#include "command-launcher.h"
 #include "host-list.h"
 #include "slurm-step.h"
+#include "slurm-words.h"
 
 #include <string.h>
 
+#define TIMEOUT 30
 /* Nodes of one step. Each gets the tokens of all, and the list of them is one argument. */
 #define MOST_NODES 1000
 
@@ -23,7 +26,8 @@ struct _DvmdSlurmLauncher
 {
   DvmdLauncher parent_instance;
 
-  GHashTable *agents; /* rank -> SlurmAgent, all */
+  GHashTable *agents; /* rank -> SlurmAgent, all that were started */
+  GPtrArray *asking;  /* SlurmStart: those that wait for the answer of squeue */
 };
 
 G_DEFINE_FINAL_TYPE (DvmdSlurmLauncher, dvmd_slurm_launcher, DVMD_TYPE_LAUNCHER)
@@ -31,6 +35,9 @@ G_DEFINE_FINAL_TYPE (DvmdSlurmLauncher, dvmd_slurm_launcher, DVMD_TYPE_LAUNCHER)
 static void
 start_free (SlurmStart *start)
 {
+  if (start->timer != 0)
+    g_source_remove (start->timer);
+  g_clear_object (&start->stop);
   g_strfreev (start->nodes);
   g_free (start->ranks);
   g_ptr_array_unref (start->inputs);
@@ -90,22 +97,58 @@ are_in_environment (char **nodes)
   return are_in_list (nodes, list != NULL ? list : g_getenv ("SLURM_NODELIST"));
 }
 
+static guint
+get_timeout (DvmdSlurmLauncher *self)
+{
+  return dvmd_command_launcher_get_number (self, "timeout", TIMEOUT);
+}
+
+/* (nullable) (transfer full): the nodes that squeue has said; NULL: it has not, and the log says why */
+static char *
+read_answer (DvmdSlurmLauncher *self, const SlurmStart *start, const DvmdPluginOutcome *outcome, const GError *failed)
+{
+  g_autofree char *reason = NULL;
+  gsize length;
+  const char *bytes;
+
+  if (failed == NULL && outcome->exit_code == 0)
+    {
+      bytes = g_bytes_get_data (outcome->output, &length);
+      return g_strstrip (g_strndup (bytes != NULL ? bytes : "", length));
+    }
+  if (g_cancellable_is_cancelled (g_task_get_cancellable (start->call->task)))
+    return NULL;
+  if (failed == NULL)
+    {
+      g_autofree char *words = dvmd_command_last_words (outcome);
+
+      reason = g_strdup_printf ("it has ended with status %d, and said: %s", outcome->exit_code, words);
+    }
+  else if (start->timer == 0)
+    reason = g_strdup_printf ("it has not answered within %u s", get_timeout (self));
+  else
+    reason = g_strdup (failed->message);
+  dvmd_plugin_host_log (dvmd_plugin_get_host (self), G_LOG_LEVEL_MESSAGE,
+                        "squeue does not say which nodes the job has, and so another launcher has the start: %s",
+                        reason);
+  return NULL;
+}
+
 static void
 on_nodes_told (GObject *source, GAsyncResult *result, gpointer user_data)
 {
   SlurmStart *start = user_data;
   DvmdSlurmLauncher *self = g_task_get_source_object (start->call->task);
   DvmdPluginOutcome outcome = { 0 };
+  g_autoptr (GError) failed = NULL;
   g_autofree char *list = NULL;
 
-  if (dvmd_plugin_host_spawn_finish (DVMD_PLUGIN_HOST (source), result, &outcome, NULL) && outcome.exit_code == 0)
-    {
-      gsize length;
-      const char *bytes = g_bytes_get_data (outcome.output, &length);
-
-      list = g_strstrip (g_strndup (bytes != NULL ? bytes : "", length));
-    }
+  dvmd_plugin_host_spawn_finish (DVMD_PLUGIN_HOST (source), result, &outcome, &failed);
+  g_ptr_array_remove_fast (self->asking, start);
+  g_cancellable_disconnect (g_task_get_cancellable (start->call->task), start->cancelled);
+  list = read_answer (self, start, &outcome, failed);
   dvmd_plugin_outcome_clear (&outcome);
+  /* None is left if all of them were ended meanwhile. */
   if (are_in_list (start->nodes, list))
     {
       begin_steps (self, start);
@@ -115,16 +158,61 @@ on_nodes_told (GObject *source, GAsyncResult *result, gpointer user_data)
   start_free (start);
 }
 
+static void
+on_call_cancelled (GCancellable *cancellable, gpointer user_data)
+{
+  g_cancellable_cancel (user_data);
+}
+
+static gboolean
+on_squeue_late (gpointer user_data)
+{
+  SlurmStart *start = user_data;
+
+  start->timer = 0;
+  g_cancellable_cancel (start->stop);
+  return G_SOURCE_REMOVE;
+}
+
 /* The allocation may have grown since the DVM was started in it. */
 static void
 ask_for_nodes (DvmdSlurmLauncher *self, SlurmStart *start)
 {
-  g_autofree char *jobs = g_strdup_printf ("--jobs=%s", slurm_get_job ());
-  const char *argv[] = { "squeue", "--noheader", jobs, "--format=%N", NULL };
-  const DvmdPluginCommand command = { .argv = argv };
+  GCancellable *cancellable = g_task_get_cancellable (start->call->task);
+  g_auto (GStrv) environ = g_get_environ ();
+  g_auto (GStrv) own = slurm_make_environ ((const char *const *)environ);
+  g_auto (GStrv) argv = slurm_make_squeue_argv ((const char *const *)environ);
+  const DvmdPluginCommand command = { .argv = (const char *const *)argv, .environ = (const char *const *)own };
 
-  dvmd_plugin_host_spawn_async (dvmd_plugin_get_host (self), &command, g_task_get_cancellable (start->call->task),
-                                on_nodes_told, start);
+  g_ptr_array_add (self->asking, start);
+  start->stop = g_cancellable_new ();
+  start->timer = g_timeout_add_seconds (get_timeout (self), on_squeue_late, start);
+  if (cancellable != NULL)
+    start->cancelled = g_cancellable_connect (cancellable, G_CALLBACK (on_call_cancelled), start->stop, NULL);
+  dvmd_plugin_host_spawn_async (dvmd_plugin_get_host (self), &command, start->stop, on_nodes_told, start);
+}
+
+/* Takes the node out of a start that has not begun. FALSE: it is in none. */
+static gboolean
+drop_asked (DvmdSlurmLauncher *self, guint32 rank)
+{
+  for (guint k = 0; k < self->asking->len; k++)
+    {
+      SlurmStart *start = g_ptr_array_index (self->asking, k);
+      guint n = g_strv_length (start->nodes);
+      guint i = 0;
+
+      while (i < n && start->ranks[i] != rank)
+        i++;
+      if (i == n)
+        continue;
+      g_free (start->nodes[i]);
+      memmove (&start->nodes[i], &start->nodes[i + 1], (n - i) * sizeof (char *));
+      memmove (&start->ranks[i], &start->ranks[i + 1], (n - i - 1) * sizeof (guint32));
+      g_ptr_array_remove_index (start->inputs, i);
+      return TRUE;
+    }
+  return FALSE;
 }
 
 /* ---- the class ---- */
@@ -133,10 +221,12 @@ ask_for_nodes (DvmdSlurmLauncher *self, SlurmStart *start)
 static gboolean
 is_for_slurm (const DvmdLaunchRequest *request)
 {
+  g_auto (GStrv) environ = g_get_environ ();
+
   for (guint i = 0; i < request->n_nodes; i++)
     if (request->nodes[i].address != NULL && strcmp (request->nodes[i].address, request->nodes[i].name) != 0)
       return FALSE;
-  return !request->logical && slurm_get_job () != NULL;
+  return !request->logical && slurm_find_job ((const char *const *)environ) != NULL;
 }
 
 static SlurmStart *
@@ -191,10 +281,10 @@ dvmd_slurm_launcher_terminate_async (DvmdLauncher *launcher, const DvmdPluginNod
     {
       SlurmAgent *agent = g_hash_table_lookup (self->agents, GUINT_TO_POINTER (nodes[i].rank));
 
-      if (agent == NULL)
-        continue;
-      n_found++;
-      slurm_agent_end (agent, call);
+      if (agent != NULL)
+        slurm_agent_end (agent, call);
+      if (agent != NULL || drop_asked (self, nodes[i].rank))
+        n_found++;
     }
   if (n_found == 0)
     dvmd_launch_call_decline (call);
@@ -213,6 +303,8 @@ dvmd_slurm_launcher_kill (DvmdLauncher *launcher, const DvmdPluginNode *nodes, g
 
       if (agent != NULL)
         slurm_agent_kill (agent);
+      else
+        drop_asked (self, nodes[i].rank);
     }
 }
 
@@ -220,6 +312,7 @@ static void
 dvmd_slurm_launcher_finalize (GObject *object)
 {
   g_hash_table_unref (DVMD_SLURM_LAUNCHER (object)->agents);
+  g_ptr_array_unref (DVMD_SLURM_LAUNCHER (object)->asking);
   G_OBJECT_CLASS (dvmd_slurm_launcher_parent_class)->finalize (object);
 }
 
@@ -236,6 +329,7 @@ static void
 dvmd_slurm_launcher_init (DvmdSlurmLauncher *self)
 {
   self->agents = g_hash_table_new_full (NULL, NULL, NULL, slurm_agent_free);
+  self->asking = g_ptr_array_new ();
 }
 
 const DvmdPluginInfo dvmd_plugin_info = {
