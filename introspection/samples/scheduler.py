@@ -10,7 +10,8 @@ The DVM is told of it by its setting plugin-settings:
 
 The DVM starts with --start nodes. A request for nodes gets those of the pool that are free, in their order, or waits for
 none: it is refused. Nobody has more than --most nodes, or longer than --time seconds; --warn seconds before that end the
-requester is warned, and at the end they are released, with the jobs that are there. Each decision is a line of output.
+requester is warned, and at the end they are released, with the jobs that are there. Several DVMs may ask: what one of them has
+is free when it has ended. Each decision is a line of output.
 """
 
 import argparse
@@ -41,7 +42,7 @@ class Refused(Exception):
 
 
 class Pool:
-    """Nodes, and who has which of them."""
+    """Nodes, and who has which of them: a DVM, by its name on the bus, and what for."""
 
     def __init__(self, nodes):
         self.slots = nodes
@@ -54,7 +55,7 @@ class Pool:
             if name not in self.slots:
                 raise Refused(f"{name} is none of the scheduler's nodes")
             if name not in free:
-                raise Refused(f"{name} is in use by {self.holder[name]}")
+                raise Refused(f"{name} is in use by {self.holder[name][1]}")
         taken = names or free[:count]
         if len(taken) < count:
             raise Refused(f"{count} nodes are asked for, and {len(free)} are free")
@@ -62,15 +63,15 @@ class Pool:
             self.holder[name] = holder
         return taken
 
-    def put(self, names):
-        """Those of them that were in use."""
-        back = [name for name in names if self.holder.get(name) is not None]
+    def put(self, dvm, names):
+        """Those of them that this DVM had."""
+        back = [name for name in names if self.holder.get(name) and self.holder[name][0] == dvm]
         for name in back:
             self.holder[name] = None
         return back
 
-    def count(self, holder):
-        return sum(other == holder for other in self.holder.values())
+    def count(self, user):
+        return sum(bool(holder) and holder[1] == user for holder in self.holder.values())
 
 
 class Scheduler:
@@ -79,7 +80,8 @@ class Scheduler:
         self.connection = connection
         self.pool = Pool(options.nodes)
         self.numbers = itertools.count(1)
-        self.timers = {}
+        self.timers = {}  # of each allocation: its DVM, and the timers that run
+        self.watches = {}  # of each DVM
         interface = Gio.DBusNodeInfo.new_for_xml(DESCRIPTION).interfaces[0]
         connection.register_object(OBJECT, interface, self.on_call, None, None)
 
@@ -87,74 +89,92 @@ class Scheduler:
         print(text, flush=True)
 
     def on_call(self, connection, sender, path, interface, method, arguments, invocation):
+        before = dict(self.pool.holder)
+        if sender not in self.watches:
+            self.watches[sender] = Gio.bus_watch_name_on_connection(connection, sender, Gio.BusNameWatcherFlags.NONE, None, self.on_gone)
         try:
-            answer = getattr(self, method)(*arguments.unpack())
-        except (Refused, ValueError) as refused:
-            self.say(f"refused: {refused}")
-            invocation.return_dbus_error("org.dvm.Error.OutOfResource", str(refused))
+            answer = getattr(self, method)(sender, *arguments.unpack())
+        except Exception as error:  # the DVM waits for an answer, whatever is wrong here
+            self.pool.holder = before
+            self.say(f"refused: {error}" if isinstance(error, Refused) else f"failed: {error!r}")
+            name = "OutOfResource" if isinstance(error, Refused) else "AllocFailed"
+            invocation.return_dbus_error(f"org.dvm.Error.{name}", str(error))
             return
         invocation.return_value(answer)
 
-    # ---- what the DVM calls ----
+    def on_gone(self, connection, dvm):
+        """Nobody gives back what a DVM had that has ended."""
+        Gio.bus_unwatch_name(self.watches.pop(dvm))
+        for alloc_id in [alloc_id for alloc_id, (owner, _) in self.timers.items() if owner == dvm]:
+            self.forget(alloc_id)
+        self.say(f"gone: {dvm} with {' '.join(self.pool.put(dvm, list(self.pool.slots)))}")
 
-    def Allocate(self, request):
+    # ---- what a DVM calls ----
+
+    def Allocate(self, dvm, request):
         """The nodes of the start; those of a grow have been named by a decision."""
         if request.get("count") or request.get("alloc-id") or request.get("hosts"):
             return GLib.Variant("(sa(suu))", ("", []))
-        names = self.pool.take("the DVM", [], self.options.start)
+        names = self.pool.take((dvm, "a DVM"), [], self.options.start)
         self.say(f"start: {' '.join(names)}")
         return GLib.Variant("(sa(suu))", ("", [(name, self.pool.slots[name], 0) for name in names]))
 
-    def Decide(self, directive, session, request, requester):
-        if directive not in ("new", "extend"):
+    def Decide(self, dvm, directive, session, request, requester):
+        if directive not in ("new", "extend", "reaquire"):
             self.say(f"{directive} by {requester['name']}")
             return GLib.Variant("(ba{sv})", (True, {}))
         names = [host.partition(":")[0] for host in request.get("hosts", [])]
         count = len(names) or request.get("count", 0)
-        holder = f"uid {requester['uid']}"
-        if self.pool.count(holder) + count > self.options.most:
-            raise Refused(f"{holder} has {self.pool.count(holder)} nodes, and may have {self.options.most}")
-        names = self.pool.take(holder, names, count)
-        answer = {}
-        if names:
-            answer["hosts"] = GLib.Variant("as", [f"{name}:{self.pool.slots[name]}" for name in names])
+        user = f"uid {requester['uid']}"
+        if not count:
+            raise Refused(f"“{directive}” gets nodes here, and no time: name them in hosts, or say how many")
+        if self.pool.count(user) + count > self.options.most:
+            raise Refused(f"{user} has {self.pool.count(user)} nodes, and may have {self.options.most}")
+        names = self.pool.take((dvm, user), names, count)
+        answer = {"hosts": GLib.Variant("as", [f"{name}:{self.pool.slots[name]}" for name in names])}
         if directive == "new":
             alloc_id = f"sample.{next(self.numbers)}"
             answer["alloc-id"] = GLib.Variant("s", alloc_id)
-            self.limit(alloc_id, min(request.get("time") or self.options.time, self.options.time), answer)
+            self.limit(dvm, alloc_id, min(request.get("time") or self.options.time, self.options.time), answer)
         self.say(f"{directive} by {requester['name']}: {' '.join(names)}")
         return GLib.Variant("(ba{sv})", (True, answer))
 
-    def GiveBack(self, alloc_id, names, options):
-        back = self.pool.put(names)
+    def GiveBack(self, dvm, alloc_id, names, options):
+        back = self.pool.put(dvm, names)
         if back:
             self.say(f"back: {' '.join(back)}")
         return GLib.Variant("(b)", (bool(back),))
 
-    def SessionEnded(self, session, alloc_id, jobs, options):
-        for timer in self.timers.pop(alloc_id, ()):
-            GLib.source_remove(timer)
+    def SessionEnded(self, dvm, session, alloc_id, jobs, options):
+        self.forget(alloc_id)
         self.say(f"ended: {alloc_id} with {len(jobs)} jobs")
 
     # ---- what it wants itself ----
 
-    def limit(self, alloc_id, seconds, answer):
+    def limit(self, dvm, alloc_id, seconds, answer):
         if not seconds:
             return
         warning = min(self.options.warn, seconds)
         answer["time"] = GLib.Variant("u", seconds)
-        self.timers[alloc_id] = [self.later(seconds - warning, alloc_id, "warn", seconds=GLib.Variant("u", warning)),
-                                 self.later(seconds, alloc_id, "release")]
+        self.timers[alloc_id] = (dvm, [])
+        self.later(seconds - warning, alloc_id, "warn", seconds=GLib.Variant("u", warning))
+        self.later(seconds, alloc_id, "release")
 
     def later(self, delay, alloc_id, directive, **keys):
-        return GLib.timeout_add(1000 * delay, self.push, directive, dict(keys, **{"alloc-id": GLib.Variant("s", alloc_id)}))
+        request = dict(keys, **{"alloc-id": GLib.Variant("s", alloc_id)})
+        self.timers[alloc_id][1].append(GLib.timeout_add_seconds(delay, self.push, alloc_id, directive, request))
 
-    def push(self, directive, request):
-        alloc_id = request["alloc-id"].get_string()
+    def push(self, alloc_id, directive, request):
+        """To the DVM whose allocation it is: all that listen would obey a broadcast."""
+        dvm, timers = self.timers[alloc_id]
         self.say(f"{directive}: {alloc_id}")
-        self.timers[alloc_id].remove(GLib.main_current_source().get_id())
-        self.connection.emit_signal(None, OBJECT, INTERFACE, "Push", GLib.Variant("(sa{sv})", (directive, request)))
+        timers.remove(GLib.main_current_source().get_id())
+        self.connection.emit_signal(dvm, OBJECT, INTERFACE, "Push", GLib.Variant("(sa{sv})", (directive, request)))
         return GLib.SOURCE_REMOVE
+
+    def forget(self, alloc_id):
+        for timer in self.timers.pop(alloc_id, (None, ()))[1]:
+            GLib.source_remove(timer)
 
 
 def read_nodes(text):
