@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+from unittest import mock
 
 import dbusdaemon
 import dvmtest
@@ -398,8 +399,49 @@ class Tools(Case):
         os.kill(rows['node2'], dvmtest.signal.SIGKILL)
         self.quiet(dvm, 'node1')
 
+class Scripted:
+    """A scheduler on a bus that answers what the test says: calls wait until then."""
+
+    PATH, INTERFACE = '/org/dvm/Scheduler', 'org.dvm.Scheduler'
+    XML = os.path.join(os.environ['DVM_TEST_SAMPLES'], '..', '..', 'dbus', 'org.dvm.Scheduler.xml')
+
+    def __init__(self, address, name):
+        self.connection = dvmtest.Connection(address, 'org.freedesktop.DBus')
+        self.calls = []
+        with open(self.XML, encoding='utf-8') as f:
+            interface = dvmtest.Gio.DBusNodeInfo.new_for_xml(f.read()).interfaces[0]
+        self.connection.raw.register_object(self.PATH, interface, self.on_call, None, None)
+        self.ask_bus('RequestName', '(su)', name, 0)
+
+    def ask_bus(self, method, signature, *arguments):
+        return self.connection.call('/org/freedesktop/DBus', 'org.freedesktop.DBus', method, signature, *arguments)[0]
+
+    def on_call(self, connection, sender, path, interface, method, arguments, invocation):
+        self.calls.append((method, arguments.unpack(), invocation))
+
+    def wait(self, method):
+        """The arguments, and what answers."""
+        call = wait_until(lambda: next((call for call in self.calls if call[0] == method), None), f'{method} to be called')
+        self.calls.remove(call)
+        return call[1], call[2]
+
+    def decide(self, **answer):
+        arguments, invocation = self.wait('Decide')
+        invocation.return_value(dvmtest.GLib.Variant('(ba{sv})', (True, to_options(answer))))
+        return arguments
+
+    def find(self, dvm):
+        """The connections of that DVM."""
+        names = [name for name in self.ask_bus('ListNames', '()') if name.startswith(':')]
+        return [name for name in names if self.ask_bus('GetConnectionUnixProcessID', '(s)', name) == dvm.pid]
+
+    def push(self, connection, receiver, directive, **request):
+        connection.raw.emit_signal(receiver, self.PATH, self.INTERFACE, 'Push',
+                                   dvmtest.GLib.Variant('(sa{sv})', (directive, to_options(request))))
+
+
 class OnTheBus(Case):
-    """The scheduler of the samples, a program of its own on a bus of its own."""
+    """The scheduler of the samples, a program of its own on a bus of its own; and one that does what no good one does."""
 
     NAME = 'org.example.Scheduler'
 
@@ -443,6 +485,13 @@ class OnTheBus(Case):
         dvm.connection = dvm.connect()
         return dvm
 
+    def start_logical(self, *settings):
+        """It asks nobody for its nodes."""
+        dvm = self.on_bus(arguments=['--nodes=1'], slots=2, settings=settings)
+        self.assertEqual(dvm.answer, 'READY\n')
+        dvm.connection = dvm.connect()
+        return dvm
+
     def rows(self, dvm):
         return {row['Name']: (row['Allocator'], row['Slots']) for row in dvm.get_nodes() if row['Rank'] > 0}
 
@@ -476,14 +525,23 @@ class OnTheBus(Case):
         warned = []
         dvm.connection.raw.signal_subscribe(None, MANAGER[1], 'AllocTimeoutWarning', None, None, dvmtest.Gio.DBusSignalFlags.NONE,
                                             lambda *arguments: warned.append(arguments[5].unpack()))
+        other = dvmtest.Connection(self.bus.address, self.NAME)
+        overheard = dvmtest.Signals(other)
         self.allocate(dvm, 'new', count=1, share=False)
         self.quiet(dvm, 'n1', 'n2')
         job = dvm.submit(['sleep', '1000'], np=1, target=['sample.1'])
         self.assertEqual(job.wait()['state'], dvmtest.KILLED_BY_CMD)
         self.quiet(dvm, 'n1')
+        wait_until(lambda: warned, 'the warning')
         self.assertEqual([row[0] for row in warned], ['sample.1'])
         lines = self.wait_said('ended: sample.1 with 1 jobs')
         self.assertEqual([line.partition(' ')[0] for line in lines[-4:]], ['warn:', 'release:', 'back:', 'ended:'], lines)
+        # It has told this DVM alone: others, which have the same scheduler, would obey.
+        with self.assertRaises(dvmtest.DBusError):
+            other.call('/org/dvm/Scheduler', 'org.dvm.Scheduler', 'Nothing')
+        while dvmtest.GLib.MainContext.default().iteration(False):
+            pass
+        self.assertEqual(overheard.heard, [])
 
     def test_not_there(self):
         """Nobody gets nodes without it, jobs go on, and it is found when it comes, also after the bus has gone."""
@@ -528,6 +586,106 @@ class OnTheBus(Case):
         scheduler.send_signal(signal.SIGCONT)
         self.wait_said('new by', 'back: n2')
         self.nothing(dvm, 'n1')
+
+    def test_late_as_asked_for(self):
+        """The hosts that were asked for are given back, too; and one connection is enough for a DVM that looks for the bus itself."""
+        dvm = self.start_logical('allocator-timeout=2')
+        self.bus.stop()
+        wait_until(lambda: self.cannot_reach(dvm), 'it to see that the bus has gone')
+        self.bus.start()
+        scheduler = Scripted(self.bus.address, self.NAME)
+        answers = self.later(dvm, 'new', count=1)
+        scheduler.decide()
+        wait_until(lambda: answers, 'one more node of this machine')
+        self.quiet(dvm, 'node1', 'node2')
+        answers = self.later(dvm, 'new', hosts=['n8:2,n9'])
+        arguments, invocation = scheduler.wait('Decide')
+        wait_until(lambda: answers, 'its end')
+        self.assertEqual(answers[0][0], 'Timeout', answers)
+        self.assertEqual(len(scheduler.find(dvm)), 1)
+        invocation.return_value(dvmtest.GLib.Variant('(ba{sv})', (True, {})))
+        arguments, invocation = scheduler.wait('GiveBack')
+        self.assertEqual(arguments, ('', ['n8', 'n9'], {}))
+        invocation.return_dbus_error('org.example.Error', 'no time')
+        line = f"The scheduler {self.NAME} has not taken GiveBack('', ['n8', 'n9'], {{}}): The scheduler {self.NAME}: no time"
+        wait_until(lambda: line in dvm.log(), 'it to say that they are lost')
+        self.assertEqual(self.names(dvm), ['node1', 'node2'])
+
+    def test_untold(self):
+        """A session that ends when there is no bus is a line of the log."""
+        dvm = self.start_logical()
+        scheduler = Scripted(self.bus.address, self.NAME)
+        answers = self.later(dvm, 'new', hosts=['n8'], share=False)
+        scheduler.decide(hosts=['n8:2'], alloc_id='mine.1')
+        wait_until(lambda: answers, 'the node')
+        self.quiet(dvm, 'n8', 'node1')
+        self.later(dvm, 'release', alloc_id='mine.1')
+        scheduler.decide()
+        scheduler.wait('GiveBack')
+        self.bus.stop()
+        wait_until(lambda: re.search(r"has not taken SessionEnded\(\d+, 'mine.1', .*cannot be reached", dvm.log()), 'it to be said')
+
+    def test_logical_nodes(self):
+        """Neither a scheduler that is not there nor one that has no good name is asked for them, and what it wants is heard from the start."""
+        self.assertEqual(self.on_bus('example', arguments=['--nodes=1']).answer, 'READY\n')
+        dvm = self.start_logical()
+        scheduler = Scripted(self.bus.address, self.NAME)
+        stranger = Scripted(self.bus.address, 'org.example.Stranger')
+        receiver = wait_until(lambda: scheduler.find(dvm), 'a connection')[0]
+
+        def listens():
+            scheduler.push(scheduler.connection, receiver, 'warn', alloc_id='none', seconds=1)
+            return 'asks for “warn”, which is refused' in dvm.log()
+
+        wait_until(listens, 'it to listen')
+        # Of strangers it hears nothing, also when they speak to it alone.
+        stranger.push(stranger.connection, receiver, 'new', hosts=['n8'])
+        stranger.push(stranger.connection, None, 'new', hosts=['n9'])
+        stranger.find(dvm)
+        scheduler.push(scheduler.connection, receiver, 'terminate', alloc_id='none')
+        wait_until(lambda: 'asks for “terminate”, which is refused' in dvm.log(), 'it to hear')
+        self.nothing(dvm, 'node1')
+
+    def test_no_bus_is_started(self):
+        """GLib would run dbus-launch; the socket of a session is found without it."""
+        place = self.place()
+        launched = os.path.join(place, 'launched')
+        os.mkdir(os.path.join(place, 'run'))
+        with open(os.path.join(place, 'dbus-launch'), 'w', opener=lambda path, flags: os.open(path, flags, 0o700)) as f:
+            f.write(f'#!/bin/sh\ntouch {launched}\nexit 1\n')
+        environment = {'DISPLAY': ':99', 'PATH': f"{place}:{os.environ['PATH']}"}
+        with mock.patch.dict(os.environ, environment):
+            os.environ.pop('DBUS_SESSION_BUS_ADDRESS', None)
+            settings = ['elastic=true', 'launcher=local', f'plugin-settings=allocator-bus.name={self.NAME}']
+            dvm = self.try_dvm(settings=settings, place=place)
+            self.assertNotEqual(dvm.answer, 'READY\n')
+            self.assertIn('the session bus cannot be reached: There is no such bus here', dvm.log())
+            self.assertFalse(os.path.exists(launched))
+            dvm.process.wait(dvmtest.LIMIT)
+            os.symlink(os.path.join(self.folder, 'session'), os.path.join(place, 'run', 'bus'))
+            self.scheduler('--nodes', 'n1')
+            self.assertEqual(self.try_dvm(settings=settings, place=place).answer, 'READY\n')
+            os.unlink(os.path.join(place, 'run', 'bus'))
+
+    def test_sample_counts(self):
+        """Each call is answered, what it gives is taken from the pool, and a caller that goes leaves it."""
+        self.scheduler('--nodes', 'n1,n2,n3', '--time', '5000000')
+        dvm, other = (dvmtest.Connection(self.bus.address, self.NAME) for _ in range(2))
+
+        def decide(connection, directive, **request):
+            return connection.call('/org/dvm/Scheduler', 'org.dvm.Scheduler', 'Decide', '(sua{sv}a{sv})', directive, 0,
+                                   to_options(request), to_options({'uid': 7, 'name': 'somebody'}))
+
+        granted = decide(dvm, 'new', count=1)
+        self.assertEqual(granted, (True, {'hosts': ['n1:1'], 'alloc-id': 'sample.1', 'time': 5000000}))
+        self.refused('AllocFailed', '', decide, dvm, 'new', hosts=['n2'], time='soon')
+        self.refused('OutOfResource', 'gets nodes here, and no time', decide, dvm, 'extend', time=7)
+        self.assertEqual(decide(dvm, 'reaquire', hosts=['n2'], alloc_id='sample.1'), (True, {'hosts': ['n2:1']}))
+        self.refused('OutOfResource', 'n2 is in use by uid 7', decide, other, 'new', hosts=['n2'])
+        dvm.close()
+        self.wait_said('gone: ')
+        self.assertEqual(decide(other, 'new', count=3)[1]['hosts'], ['n1:1', 'n2:1', 'n3:1'])
+        other.close()
 
 
 if __name__ == '__main__':

@@ -6,7 +6,9 @@
 
 #include "config.h"
 
+#include <glib/gstdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "dvmd-plugin.h"
 
@@ -29,6 +31,8 @@ struct _DvmdBusAllocator
   GPtrArray *waiting;          /* Call, until there is a connection */
   gboolean connecting;
   guint subscription;
+  guint watch;
+  char *owner; /* (nullable): the unique name of the scheduler */
   guint retry;
 };
 
@@ -55,51 +59,74 @@ describe_bus (DvmdBusAllocator *self)
   return g_strdup_printf ("the bus at %s", bus);
 }
 
-/* takes: the answer of the scheduler, for the task, which it ends unless it has been cancelled. */
-typedef void (*Take) (GTask *task, GVariant *answer);
+typedef struct _Call Call;
 
-typedef struct
+/* takes: the answer of the scheduler, for the task of the call, which it ends unless it has been cancelled. */
+typedef void (*Take) (Call *call, GVariant *answer);
+
+struct _Call
 {
+  DvmdBusAllocator *allocator;
   GTask *task; /* (nullable): NULL: nobody waits for an answer */
   const char *method;
   GVariant *arguments;
-  const char *type;
-  Take take;
-} Call;
+  const char *type; /* (nullable) */
+  Take take;        /* (nullable) */
+  GStrv hosts;      /* (nullable): those that come if it is granted as it was asked for */
+};
 
 static void
 call_free (Call *self)
 {
   g_clear_object (&self->task);
+  g_object_unref (self->allocator);
   g_variant_unref (self->arguments);
+  g_strfreev (self->hosts);
   g_free (self);
 }
 
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (Call, call_free)
 
-/* Errors of the DVM go on to the requester as they are. */
-static void
-fail (Call *call, DvmdBusAllocator *self, const GError *error)
+/* Returns: (transfer full): for a requester; errors of the DVM go on as they are */
+static GError *
+explain (DvmdBusAllocator *self, const GError *error)
 {
   g_autoptr (GError) told = g_error_copy (error);
   g_autofree char *bus = describe_bus (self);
 
-  if (call->task == NULL)
-    return;
   g_dbus_error_strip_remote_error (told);
   if (self->connection == NULL)
-    g_task_return_new_error (call->task, DVM_ERROR, DVM_ERROR_ALLOC_FAILED,
-                             "The scheduler %s decides of nodes, and %s cannot be reached: %s", self->name, bus,
-                             told->message);
-  else if (error->domain == DVM_ERROR)
+    return g_error_new (DVM_ERROR, DVM_ERROR_ALLOC_FAILED,
+                        "The scheduler %s decides of nodes, and %s cannot be reached: %s", self->name, bus,
+                        told->message);
+  if (error->domain == DVM_ERROR)
+    return g_steal_pointer (&told);
+  if (g_error_matches (error, G_DBUS_ERROR, G_DBUS_ERROR_SERVICE_UNKNOWN)
+      || g_error_matches (error, G_DBUS_ERROR, G_DBUS_ERROR_NAME_HAS_NO_OWNER))
+    return g_error_new (DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "The scheduler %s, which decides of nodes, is not on %s",
+                        self->name, bus);
+  return g_error_new (DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "The scheduler %s: %s", self->name, told->message);
+}
+
+static void
+log_untold (Call *call, const char *reason)
+{
+  g_autofree char *arguments = g_variant_print (call->arguments, FALSE);
+
+  dvmd_plugin_host_log (dvmd_plugin_get_host (call->allocator), G_LOG_LEVEL_MESSAGE,
+                        "The scheduler %s has not taken %s%s: %s", call->allocator->name, call->method, arguments,
+                        reason);
+}
+
+static void
+fail (Call *call, const GError *error)
+{
+  g_autoptr (GError) told = explain (call->allocator, error);
+
+  if (call->task != NULL)
     g_task_return_error (call->task, g_steal_pointer (&told));
-  else if (g_error_matches (error, G_DBUS_ERROR, G_DBUS_ERROR_SERVICE_UNKNOWN)
-           || g_error_matches (error, G_DBUS_ERROR, G_DBUS_ERROR_NAME_HAS_NO_OWNER))
-    g_task_return_new_error (call->task, DVM_ERROR, DVM_ERROR_ALLOC_FAILED,
-                             "The scheduler %s, which decides of nodes, is not on %s", self->name, bus);
   else
-    g_task_return_new_error (call->task, DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "The scheduler %s: %s", self->name,
-                             told->message);
+    log_untold (call, told->message);
 }
 
 static void
@@ -110,9 +137,9 @@ on_answered (GObject *source, GAsyncResult *result, gpointer user_data)
   g_autoptr (GVariant) answer = g_dbus_connection_call_finish (G_DBUS_CONNECTION (source), result, &error);
 
   if (answer == NULL)
-    fail (call, g_task_get_source_object (call->task), error);
-  else
-    call->take (call->task, answer);
+    fail (call, error);
+  else if (call->take != NULL)
+    call->take (call, answer);
 }
 
 /* An answer is waited for also when the request has been withdrawn: what the scheduler gives then is given back. */
@@ -122,34 +149,68 @@ send_call (DvmdBusAllocator *self, Call *call)
   const GVariantType *type = call->type != NULL ? G_VARIANT_TYPE (call->type) : NULL;
 
   g_dbus_connection_call (self->connection, self->name, OBJECT, INTERFACE, call->method, call->arguments, type,
-                          G_DBUS_CALL_FLAGS_NONE, G_MAXINT, NULL, call->task != NULL ? on_answered : NULL,
-                          call->task != NULL ? call : NULL);
-  if (call->task == NULL)
-    call_free (call);
+                          G_DBUS_CALL_FLAGS_NONE, G_MAXINT, NULL, on_answered, call);
 }
 
 /* ---- the bus ---- */
 
 static void start_connecting (DvmdBusAllocator *self);
 
+/* An address that has GLib start a bus, and wait for it. */
+static gboolean
+is_launched (const char *address)
+{
+  return g_str_has_prefix (address, "autolaunch:") || strstr (address, ";autolaunch:") != NULL;
+}
+
+/* Returns: (transfer full) (nullable): GLib would start one where there is none. */
+static char *
+find_session_bus (void)
+{
+  const char *address = g_getenv ("DBUS_SESSION_BUS_ADDRESS");
+  g_autofree char *path = g_build_filename (g_get_user_runtime_dir (), "bus", NULL);
+  g_autofree char *escaped = g_dbus_address_escape_value (path);
+  GStatBuf status;
+
+  if (address != NULL && address[0] != '\0' && !is_launched (address))
+    return g_strdup (address);
+  if (g_stat (path, &status) != 0 || !S_ISSOCK (status.st_mode))
+    return NULL;
+  return g_strconcat ("unix:path=", escaped, NULL);
+}
+
 /* Returns: (transfer full) (nullable): NULL: there is none. One is never started. */
 static char *
 find_address (DvmdBusAllocator *self)
 {
   const char *bus = get_bus (self);
-  g_autofree char *address = NULL;
 
   if (g_str_equal (bus, "session"))
-    address = g_dbus_address_get_for_bus_sync (G_BUS_TYPE_SESSION, NULL, NULL);
-  else if (g_str_equal (bus, "system"))
-    address = g_dbus_address_get_for_bus_sync (G_BUS_TYPE_SYSTEM, NULL, NULL);
-  else
-    address = g_strdup (bus);
-  if (address == NULL || g_str_has_prefix (address, "autolaunch:"))
-    return NULL;
-  return g_steal_pointer (&address);
+    return find_session_bus ();
+  if (g_str_equal (bus, "system"))
+    return g_dbus_address_get_for_bus_sync (G_BUS_TYPE_SYSTEM, NULL, NULL);
+  return is_launched (bus) ? NULL : g_strdup (bus);
 }
 
+static void
+on_appeared (GDBusConnection *connection, const char *name, const char *owner, gpointer user_data)
+{
+  DvmdBusAllocator *self = user_data;
+
+  g_free (self->owner);
+  self->owner = g_strdup (owner);
+}
+
+static void
+on_vanished (GDBusConnection *connection, const char *name, gpointer user_data)
+{
+  DvmdBusAllocator *self = user_data;
+
+  g_clear_pointer (&self->owner, g_free);
+}
+
+/* Anybody on a bus may send a signal to one connection: old GDBus does not compare its sender with the owner of a name.
+ */
 static void
 on_push (GDBusConnection *connection, const char *sender, const char *path, const char *interface, const char *signal,
          GVariant *arguments, gpointer user_data)
@@ -158,6 +219,12 @@ on_push (GDBusConnection *connection, const char *sender, const char *path, cons
   g_autoptr (GVariant) request = NULL;
   const char *directive;
 
+  if (g_strcmp0 (sender, self->owner) != 0)
+    {
+      dvmd_plugin_host_log (dvmd_plugin_get_host (self), G_LOG_LEVEL_DEBUG, "%s sends Push, and is not %s", sender,
+                            self->name);
+      return;
+    }
   if (!g_variant_is_of_type (arguments, G_VARIANT_TYPE ("(sa{sv})")))
     {
       dvmd_plugin_host_log (dvmd_plugin_get_host (self), G_LOG_LEVEL_MESSAGE,
@@ -193,6 +260,8 @@ leave_bus (DvmdBusAllocator *self)
   if (self->connection == NULL)
     return;
   g_signal_handlers_disconnect_by_data (self->connection, self);
+  g_clear_handle_id (&self->watch, g_bus_unwatch_name);
+  g_clear_pointer (&self->owner, g_free);
   g_dbus_connection_signal_unsubscribe (self->connection, self->subscription);
   g_dbus_connection_close (self->connection, NULL, NULL, NULL);
   g_clear_object (&self->connection);
@@ -201,8 +270,12 @@ leave_bus (DvmdBusAllocator *self)
 static void
 on_closed (GDBusConnection *connection, gboolean by_remote, GError *error, gpointer user_data)
 {
-  leave_bus (user_data);
-  try_again (user_data);
+  DvmdBusAllocator *self = user_data;
+
+  if (connection != self->connection)
+    return;
+  leave_bus (self);
+  try_again (self);
 }
 
 static void
@@ -212,7 +285,7 @@ fail_waiting (DvmdBusAllocator *self, const GError *error)
 
   self->waiting = g_ptr_array_new_with_free_func ((GDestroyNotify)call_free);
   for (guint i = 0; i < waiting->len; i++)
-    fail (waiting->pdata[i], self, error);
+    fail (waiting->pdata[i], error);
   try_again (self);
 }
 
@@ -230,9 +303,13 @@ on_connected (GObject *source, GAsyncResult *result, gpointer user_data)
       fail_waiting (self, error);
       return;
     }
+  g_clear_handle_id (&self->retry, g_source_remove);
   g_signal_connect (self->connection, "closed", G_CALLBACK (on_closed), self);
-  self->subscription = g_dbus_connection_signal_subscribe (self->connection, self->name, INTERFACE, "Push", OBJECT,
-                                                           NULL, G_DBUS_SIGNAL_FLAGS_NONE, on_push, self, NULL);
+  /* In this order: the answer of who owns the name comes before any Push. */
+  self->watch = g_bus_watch_name_on_connection (self->connection, self->name, G_BUS_NAME_WATCHER_FLAGS_NONE,
+                                                on_appeared, on_vanished, self, NULL);
+  self->subscription = g_dbus_connection_signal_subscribe (self->connection, NULL, INTERFACE, "Push", OBJECT, NULL,
+                                                           G_DBUS_SIGNAL_FLAGS_NONE, on_push, self, NULL);
   waiting = g_steal_pointer (&self->waiting);
   self->waiting = g_ptr_array_new_with_free_func ((GDestroyNotify)call_free);
   g_ptr_array_set_free_func (waiting, NULL);
@@ -243,11 +320,12 @@ on_connected (GObject *source, GAsyncResult *result, gpointer user_data)
 static void
 start_connecting (DvmdBusAllocator *self)
 {
-  g_autofree char *address = find_address (self);
+  g_autofree char *address = NULL;
   g_autoptr (GError) error = NULL;
 
-  if (self->connecting)
+  if (self->connecting || self->connection != NULL)
     return;
+  address = find_address (self);
   if (address == NULL)
     {
       error = g_error_new_literal (DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "There is no such bus here");
@@ -260,17 +338,20 @@ start_connecting (DvmdBusAllocator *self)
       NULL, on_connected, g_object_ref (self));
 }
 
-/* task: (nullable) (transfer full); arguments: floating */
+/* task: (nullable) (transfer full); arguments: floating; hosts: (nullable) (transfer full) */
 static void
-ask (DvmdBusAllocator *self, GTask *task, const char *method, GVariant *arguments, const char *type, Take take)
+ask (DvmdBusAllocator *self, GTask *task, const char *method, GVariant *arguments, const char *type, Take take,
+     GStrv hosts)
 {
   Call *call = g_new0 (Call, 1);
 
+  call->allocator = g_object_ref (self);
   call->task = task;
   call->method = method;
   call->arguments = g_variant_ref_sink (arguments);
   call->type = type;
   call->take = take;
+  call->hosts = hosts;
   if (self->connection != NULL)
     {
       send_call (self, call);
@@ -309,22 +390,35 @@ was_withdrawn (GTask *task)
   return cancellable != NULL && g_cancellable_is_cancelled (cancellable);
 }
 
-/* hosts: NAME or NAME:SLOTS */
 static void
-give_back_unasked (GTask *task, const char *alloc_id, const char *const *hosts)
+take_nodes_back (Call *call, GVariant *answer)
 {
-  g_auto (GStrv) names = g_strdupv ((char **)hosts);
+  gboolean taken;
 
-  for (guint i = 0; names != NULL && names[i] != NULL; i++)
+  g_variant_get (answer, "(b)", &taken);
+  if (call->task != NULL)
+    g_task_return_boolean (call->task, taken);
+  else if (!taken)
+    log_untold (call, "they are not its own");
+}
+
+/* hosts: (nullable): NAME or NAME:SLOTS, or several of them with commas */
+static void
+give_back_unasked (DvmdBusAllocator *self, const char *alloc_id, const char *const *hosts)
+{
+  g_autofree char *list = hosts != NULL ? g_strjoinv (",", (char **)hosts) : g_strdup ("");
+  g_auto (GStrv) names = g_strsplit (list, ",", -1);
+
+  for (guint i = 0; names[i] != NULL; i++)
     names[i][strcspn (names[i], ":")] = '\0';
-  if (names != NULL && names[0] != NULL)
-    ask (g_task_get_source_object (task), NULL, "GiveBack", build_names (alloc_id, (const char *const *)names), NULL,
-         NULL);
+  if (names[0] != NULL)
+    ask (self, NULL, "GiveBack", build_names (alloc_id, (const char *const *)names), "(b)", take_nodes_back, NULL);
 }
 
 static void
-take_allocation (GTask *task, GVariant *answer)
+take_allocation (Call *call, GVariant *answer)
 {
+  GTask *task = call->task;
   g_autoptr (DvmdAllocation) allocation = NULL;
   g_autoptr (GVariantIter) nodes = NULL;
   g_autoptr (GPtrArray) names = g_ptr_array_new ();
@@ -342,7 +436,7 @@ take_allocation (GTask *task, GVariant *answer)
     }
   g_ptr_array_add (names, NULL);
   if (was_withdrawn (task))
-    give_back_unasked (task, alloc_id, (const char *const *)names->pdata);
+    give_back_unasked (call->allocator, alloc_id, (const char *const *)names->pdata);
   if (names->len == 1)
     g_task_return_pointer (task, NULL, NULL);
   else
@@ -357,14 +451,16 @@ dvmd_bus_allocator_allocate_async (DvmdAllocator *allocator, const DvmdAllocatio
   g_autoptr (GTask) task = g_task_new (self, cancellable, callback, user_data);
   GVariantDict dict;
 
-  if (answer_alone (self, task))
-    return;
-  /* Logical nodes are parts of this machine, of which no scheduler knows. */
+  /* Logical nodes are parts of this machine, of which no scheduler knows; it is listened to all the same. */
   if (request->n_logical > 0)
     {
+      if (self->name != NULL)
+        start_connecting (self);
       g_task_return_pointer (task, NULL, NULL);
       return;
     }
+  if (answer_alone (self, task))
+    return;
   g_variant_dict_init (&dict, NULL);
   g_variant_dict_insert (&dict, "host", "s", request->host);
   g_variant_dict_insert (&dict, "count", "u", request->count);
@@ -375,16 +471,7 @@ dvmd_bus_allocator_allocate_async (DvmdAllocator *allocator, const DvmdAllocatio
   if (request->alloc_id != NULL)
     g_variant_dict_insert (&dict, "alloc-id", "s", request->alloc_id);
   ask (self, g_steal_pointer (&task), "Allocate", g_variant_new ("(@a{sv})", g_variant_dict_end (&dict)), "(sa(suu))",
-       take_allocation);
-}
-
-static void
-take_nodes_back (GTask *task, GVariant *answer)
-{
-  gboolean taken;
-
-  g_variant_get (answer, "(b)", &taken);
-  g_task_return_boolean (task, taken);
+       take_allocation, NULL);
 }
 
 static void
@@ -397,12 +484,13 @@ dvmd_bus_allocator_give_back_async (DvmdAllocator *allocator, const char *alloc_
   if (self->name == NULL)
     g_task_return_boolean (task, FALSE);
   else
-    ask (self, g_steal_pointer (&task), "GiveBack", build_names (alloc_id, names), "(b)", take_nodes_back);
+    ask (self, g_steal_pointer (&task), "GiveBack", build_names (alloc_id, names), "(b)", take_nodes_back, NULL);
 }
 
 static void
-take_decision (GTask *task, GVariant *answer)
+take_decision (Call *call, GVariant *answer)
 {
+  GTask *task = call->task;
   g_autoptr (GVariant) granted = NULL;
   g_autofree const char **hosts = NULL;
   const char *alloc_id = "";
@@ -412,7 +500,8 @@ take_decision (GTask *task, GVariant *answer)
   g_variant_lookup (granted, "hosts", "^a&s", &hosts);
   g_variant_lookup (granted, "alloc-id", "&s", &alloc_id);
   if (decided && was_withdrawn (task))
-    give_back_unasked (task, alloc_id, hosts);
+    give_back_unasked (call->allocator, alloc_id,
+                       hosts != NULL && hosts[0] != NULL ? hosts : (const char *const *)call->hosts);
   if (decided)
     g_task_return_pointer (task, g_steal_pointer (&granted), (GDestroyNotify)g_variant_unref);
   else
@@ -425,10 +514,13 @@ dvmd_bus_allocator_decide_async (DvmdAllocator *allocator, const DvmdDecisionReq
 {
   DvmdBusAllocator *self = (DvmdBusAllocator *)allocator;
   g_autoptr (GTask) task = g_task_new (self, cancellable, callback, user_data);
+  GStrv hosts = NULL;
   GVariantDict dict;
 
   if (answer_alone (self, task))
     return;
+  if (g_str_equal (request->directive, "new") || g_str_equal (request->directive, "extend"))
+    g_variant_lookup (request->request, "hosts", "^as", &hosts);
   g_variant_dict_init (&dict, NULL);
   g_variant_dict_insert (&dict, "name", "s", request->requester);
   g_variant_dict_insert (&dict, "nspace", "s", request->nspace);
@@ -437,7 +529,7 @@ dvmd_bus_allocator_decide_async (DvmdAllocator *allocator, const DvmdDecisionReq
   ask (self, g_steal_pointer (&task), "Decide",
        g_variant_new ("(su@a{sv}@a{sv})", request->directive, request->session, request->request,
                       g_variant_dict_end (&dict)),
-       "(ba{sv})", take_decision);
+       "(ba{sv})", take_decision, hosts);
 }
 
 static void
@@ -447,7 +539,7 @@ dvmd_bus_allocator_session_ended (DvmdAllocator *allocator, guint32 session, con
 
   if (self->name != NULL)
     ask (self, NULL, "SessionEnded",
-         g_variant_new ("(us@a(uiis)a{sv})", session, alloc_id != NULL ? alloc_id : "", jobs, NULL), NULL, NULL);
+         g_variant_new ("(us@a(uiis)a{sv})", session, alloc_id != NULL ? alloc_id : "", jobs, NULL), NULL, NULL, NULL);
 }
 
 /* ---- the object ---- */
@@ -460,11 +552,9 @@ dvmd_bus_allocator_constructed (GObject *object)
 
   G_OBJECT_CLASS (dvmd_bus_allocator_parent_class)->constructed (object);
   self->is_named_wrong = name != NULL && (!g_dbus_is_name (name) || g_dbus_is_unique_name (name));
+  /* The bus comes with the first question: a connection has threads, and dvmd changes its environment before. */
   if (name != NULL && !self->is_named_wrong)
-    {
-      self->name = g_strdup (name);
-      start_connecting (self);
-    }
+    self->name = g_strdup (name);
 }
 
 static void
