@@ -46,8 +46,7 @@ class Case(dvmtest.Case):
         return allocation
 
     def variables(self, allocation, **more):
-        """Those of Slurm alone: the others are of the test."""
-        return {**{key: value for key, value in allocation.environment.items() if key.startswith('SLURM')}, **more}
+        return {**allocation.get_variables(), **more}
 
     def slots(self, dvm):
         return {row['Name']: row['Slots'] for row in dvm.get_nodes() if row['Rank'] > 0 and row['StateName'] == 'UP'}
@@ -186,7 +185,7 @@ class Growth(Case):
 
     def start(self, nodes, *settings, **more):
         self.allocation = self.allocate(nodes, '--ntasks-per-node=2', '--mem=100')
-        return self.dvm(settings=['kill-grace=1', *settings], arguments=['--elastic'], env={**self.allocation.environment, **more})
+        return self.dvm(settings=['kill-grace=1', *settings], arguments=['--elastic'], env=self.variables(self.allocation, **more))
 
     def grow(self, dvm, **request):
         return dvm.call('Grow', '(a{sv})', dvmtest.to_options(request))

@@ -88,7 +88,7 @@ class SlurmLaunch(dvmtest.Case):
         self.assertEqual(launch.close(), 0)
 
     def start_dvm(self, *settings):
-        return self.dvm(env=self.allocation.environment, settings=['hosts=n1:2,n2:2', *settings])
+        return self.dvm(env=self.allocation.get_variables(), settings=['hosts=n1:2,n2:2', *settings])
 
     def states(self, dvm):
         return {node['Name']: node['State'] for node in dvm.get_nodes()}

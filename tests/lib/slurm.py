@@ -126,6 +126,10 @@ class Allocation:
         """Runs a command inside of the allocation; its standard output is returned."""
         return self.cluster.run(argv, environment=self.environment, **options)
 
+    def get_variables(self):
+        """Those of Slurm alone, for a DVM whose place is the test's: the others are of the one who has started salloc."""
+        return {key: value for key, value in self.environment.items() if key.startswith('SLURM')}
+
     def list_steps(self):
         """What squeue calls the steps that run, without those that Slurm makes itself."""
         lines = self.cluster.run(['squeue', '--steps', '--noheader', f'--jobs={self.job}', '--format=%i %j']).splitlines()
