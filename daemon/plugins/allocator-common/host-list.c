@@ -41,6 +41,26 @@ fail_at (Expander *self, const char *at, const char *reason, GError **error)
   return NULL;
 }
 
+/* strspn() and strcspn() would look at the whole rest of a large text each time, where their arguments are checked. */
+
+static gsize
+count_digits (const char *at)
+{
+  gsize n = 0;
+
+  while (g_ascii_isdigit (at[n]))
+    n++;
+  return n;
+}
+
+static const char *
+find_bracket (const char *at)
+{
+  while (*at != '\0' && *at != '[' && *at != ']')
+    at++;
+  return at;
+}
+
 /* ---- one name ---- */
 
 static const char *
@@ -57,7 +77,7 @@ add_name (Expander *self, const char *at, GError **error)
 static const char *
 read_number (Expander *self, const char *at, guint64 *number, GError **error)
 {
-  gsize n = strspn (at, "0123456789");
+  gsize n = count_digits (at);
 
   if (n == 0)
     return fail_at (self, at, "a number is missing in the bracket", error);
@@ -104,7 +124,7 @@ expand_range (Expander *self, const char *at, const char *rest, const char **end
 static const char *
 expand_bracket (Expander *self, const char *at, GError **error)
 {
-  const char *stop = at + strcspn (at, "[]");
+  const char *stop = find_bracket (at);
   const char *end = NULL;
 
   if (*stop != ']')
