@@ -17,104 +17,27 @@
 #include "dvmd-vm.h"
 #include "sim-agent.h"
 #include "sim-seeds.h"
-
-#define MAX_NODES 7
+#include "sim-watch.h"
 
 /* So long what ran on a node that was lost may run there still. */
 #define MOVE_PAUSE G_TIME_SPAN_SECOND
 
-/* A job as seen from outside of the core. */
-typedef struct
-{
-  DvmdJob *job;
-  guint64 may[2]; /* states that it may end in, by number; none: only NOTIFIED */
-  gboolean must_fail;
-  gboolean movable; /* to any node, when there is room, and it waits for that */
-  guint n_ended;
-  GHashTable *times; /* (nullable): rank -> how often it was started on another node, as the agents are told */
-  GHashTable *bound; /* (nullable): ranks of the nodes on which it has cpus, as the controller is told */
-} Watch;
-
-static void
-watch_free (gpointer data)
-{
-  g_clear_pointer (&((Watch *)data)->bound, g_hash_table_unref);
-  g_clear_pointer (&((Watch *)data)->times, g_hash_table_unref);
-  g_free (data);
-}
-
-typedef struct
-{
-  guint seed;
-  GRand *rand;
-  DvmdClock *clock;
-  DvmdEventQueue *queue;
-  DvmdCore *core;
-  gboolean allow_missing;
-  GPtrArray *agents;             /* SimAgent by rank; NULL: none */
-  gint64 lost_at[MAX_NODES + 1]; /* monotonic, µs */
-  gboolean over[MAX_NODES + 1];  /* and ended by its launcher */
-  GPtrArray *watches;            /* by id - 1 */
-  gboolean wiring;               /* the agents are told of each other, or have been */
-  gboolean stopping;             /* the agents have been told to end */
-  gboolean shutdown;             /* was asked for */
-  guint n_ended;                 /* times that the DVM ended */
-  DvmJobState end_state;
-} World;
-
-#define check(world, condition)                                                                                        \
-  G_STMT_START                                                                                                         \
-  {                                                                                                                    \
-    if (!(condition))                                                                                                  \
-      g_error ("DVM_SIM_SEED=%u: %s does not hold (line %d)", (world)->seed, #condition, __LINE__);                    \
-  }                                                                                                                    \
-  G_STMT_END
-
-#define check_job(world, job, condition)                                                                               \
-  G_STMT_START                                                                                                         \
-  {                                                                                                                    \
-    if (!(condition))                                                                                                  \
-      g_error ("DVM_SIM_SEED=%u: %s, %s (%s): %s does not hold (line %d)", (world)->seed,                              \
-               dvm_job_get_nspace ((job)->record), dvm_job_state_to_string (dvmd_job_get_state (job)),                 \
-               dvm_job_get_reason ((job)->record), #condition, __LINE__);                                              \
-  }                                                                                                                    \
-  G_STMT_END
-
 static guint
-chance (World *world, guint n)
+chance (SimHistory *world, guint n)
 {
   return g_rand_int_range (world->rand, 0, n);
 }
 
 static SimAgent *
-get_agent (World *world, guint rank)
+get_agent (SimHistory *world, guint rank)
 {
   return rank < world->agents->len ? g_ptr_array_index (world->agents, rank) : NULL;
-}
-
-static Watch *
-get_watch (World *world, DvmdJob *job)
-{
-  return g_ptr_array_index (world->watches, dvmd_job_get_id (job) - 1);
-}
-
-static void
-may_end (World *world, DvmdJob *job, DvmJobState state)
-{
-  get_watch (world, job)->may[state / 64] |= G_GUINT64_CONSTANT (1) << (state % 64);
-}
-
-static gboolean
-is_down (World *world, guint rank)
-{
-  return dvm_node_get_state (dvmd_node_pool_get (dvmd_core_get_nodes (world->core), rank)->record)
-         == DVM_NODE_STATE_DOWN;
 }
 
 /* ---- effects ---- */
 
 static void
-say (World *world, guint rank, SimKind kind, DvmdJob *job, gboolean flag)
+say (SimHistory *world, guint rank, SimKind kind, DvmdJob *job, gboolean flag)
 {
   SimAgent *agent = get_agent (world, rank);
   SimMessage *message;
@@ -129,7 +52,7 @@ say (World *world, guint rank, SimKind kind, DvmdJob *job, gboolean flag)
 }
 
 static void
-say_to_job (World *world, DvmdJob *job, SimKind kind, gboolean flag)
+say_to_job (SimHistory *world, DvmdJob *job, SimKind kind, gboolean flag)
 {
   g_autoptr (GArray) nodes = dvmd_map_get_nodes (job->map);
 
@@ -140,7 +63,7 @@ say_to_job (World *world, DvmdJob *job, SimKind kind, gboolean flag)
 static void
 launch_agents (gpointer data, DvmdNode *const *nodes, guint n_nodes)
 {
-  World *world = data;
+  SimHistory *world = data;
 
   for (guint i = 0; i < n_nodes; i++)
     {
@@ -156,10 +79,10 @@ launch_agents (gpointer data, DvmdNode *const *nodes, guint n_nodes)
 static void
 wire_agents (gpointer data, DvmdCampaign *campaign, DvmdNode *const *nodes, guint n_nodes)
 {
-  World *world = data;
+  SimHistory *world = data;
 
   for (guint i = 0; i < n_nodes; i++)
-    check (world, !is_down (world, nodes[i]->rank));
+    check (world, !sim_history_is_down (world, nodes[i]->rank));
   world->wiring = TRUE;
 }
 
@@ -171,7 +94,7 @@ dvm_ready (gpointer data)
 static DvmdMap *
 map_job (gpointer data, DvmdJob *job, const DvmdPlaces *places, GError **error)
 {
-  World *world = data;
+  SimHistory *world = data;
   GArray *np = dvmd_job_get_app_np (job);
   DvmdMap *map;
   guint n_nodes = places->n_nodes;
@@ -216,12 +139,12 @@ send_launch (gpointer data, DvmdJob *job)
   g_autoptr (GArray) nodes = dvmd_map_get_nodes (job->map);
 
   for (guint i = 0; i < nodes->len; i++)
-    check_job ((World *)data, job, !is_down (data, g_array_index (nodes, guint, i)));
+    check_job ((SimHistory *)data, job, !sim_history_is_down (data, g_array_index (nodes, guint, i)));
   say_to_job (data, job, SIM_LAUNCH, job->stops);
 }
 
 static void
-claim_node (Watch *watch, guint node)
+claim_node (SimWatch *watch, guint node)
 {
   if (watch->bound == NULL)
     watch->bound = g_hash_table_new (NULL, NULL);
@@ -230,15 +153,15 @@ claim_node (Watch *watch, guint node)
 
 /* No rank runs twice at once, its number only rises, and none comes to a node that has something of the job. */
 static void
-check_move (World *world, DvmdJob *job, const DvmdMove *move)
+check_move (SimHistory *world, DvmdJob *job, const DvmdMove *move)
 {
-  Watch *watch = get_watch (world, job);
+  SimWatch *watch = sim_watch_get (world, job);
   SimAgent *agent = get_agent (world, move->node);
   gint64 now = dvmd_clock_monotonic (world->clock);
 
   if (watch->times == NULL)
     watch->times = g_hash_table_new (NULL, NULL);
-  check_job (world, job, is_down (world, move->old_node) && !is_down (world, move->node));
+  check_job (world, job, sim_history_is_down (world, move->old_node) && !sim_history_is_down (world, move->node));
   check_job (world, job, now - world->lost_at[move->old_node] >= MOVE_PAUSE && world->over[move->old_node]);
   check_job (world, job, !agent->alive || sim_agent_find_job (agent, dvmd_job_get_id (job)) == NULL);
   check_job (world, job, move->n_restarts <= job->max_restarts);
@@ -252,7 +175,7 @@ check_move (World *world, DvmdJob *job, const DvmdMove *move)
 static void
 move_ranks (gpointer data, DvmdJob *job, GArray *moves)
 {
-  World *world = data;
+  SimHistory *world = data;
 
   for (guint i = 0; i < moves->len; i++)
     {
@@ -264,7 +187,7 @@ move_ranks (gpointer data, DvmdJob *job, GArray *moves)
         again = again || g_array_index (moves, DvmdMove, k).node == node;
       if (again)
         continue;
-      claim_node (get_watch (world, job), node);
+      claim_node (sim_watch_get (world, job), node);
       say (world, node, SIM_LAUNCH, job, FALSE);
     }
 }
@@ -278,10 +201,10 @@ kill_job (gpointer data, DvmdJob *job)
 static void
 node_lost (gpointer data, DvmdJob *job, DvmdNode *node)
 {
-  check_job ((World *)data, job,
+  check_job ((SimHistory *)data, job,
              (job->recoverable || dvmd_job_moves_is_waiting (job))
                  && dvm_job_get_num_terminated (job->record) < job->procs->n_rows);
-  check_job ((World *)data, job, dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN);
+  check_job ((SimHistory *)data, job, dvm_node_get_state (node->record) == DVM_NODE_STATE_DOWN);
 }
 
 static void
@@ -292,7 +215,7 @@ tell (gpointer data, DvmdJob *job)
 static void
 see_off (gpointer data, DvmdSendOff *order)
 {
-  World *world = data;
+  SimHistory *world = data;
 
   world->stopping = TRUE;
   check (world, dvmd_core_get_num_live (world->core) == 0);
@@ -303,7 +226,7 @@ see_off (gpointer data, DvmdSendOff *order)
 static void
 dvm_ended (gpointer data, DvmJobState state, const char *reason)
 {
-  World *world = data;
+  SimHistory *world = data;
 
   world->n_ended++;
   world->end_state = state;
@@ -313,8 +236,8 @@ dvm_ended (gpointer data, DvmJobState state, const char *reason)
 static void
 claim_cpus (gpointer data, DvmdJob *job, DvmdMap *map)
 {
-  World *world = data;
-  Watch *watch = get_watch (world, job);
+  SimHistory *world = data;
+  SimWatch *watch = sim_watch_get (world, job);
   g_autoptr (GArray) nodes = dvmd_map_get_nodes (map);
 
   check_job (world, job, watch->bound == NULL);
@@ -327,8 +250,8 @@ claim_cpus (gpointer data, DvmdJob *job, DvmdMap *map)
 static void
 give_cpus_back (gpointer data, DvmdJob *job, DvmdNode *node)
 {
-  World *world = data;
-  Watch *watch = get_watch (world, job);
+  SimHistory *world = data;
+  SimWatch *watch = sim_watch_get (world, job);
 
   check_job (world, job, watch->bound != NULL);
   if (node != NULL)
@@ -355,112 +278,28 @@ static const DvmdEffects effects = {
 
 /* ---- what jobs may end in ---- */
 
-/* A job of which each rank may be started once more does not fail while nodes without it have slots for all of them. */
-static void
-check_no_room (World *world, DvmdJob *job)
-{
-  guint n_lost = 0;
-  guint n_slots = 0;
-
-  if (!get_watch (world, job)->movable)
-    return;
-  for (guint i = 0; i < job->procs->n_rows; i++)
-    {
-      GHashTable *times = get_watch (world, job)->times;
-
-      if (dvmd_proc_table_row (job->procs, i)->state != DVM_PROC_STATE_COMM_FAILED)
-        continue;
-      n_lost++;
-      if ((dvmd_proc_table_row (job->procs, i)->flags & (DVMD_PROC_REGISTERED | DVMD_PROC_ABORTED)) != 0
-          || (times != NULL
-              && GPOINTER_TO_UINT (g_hash_table_lookup (times, GUINT_TO_POINTER (i))) >= job->max_restarts))
-        return;
-    }
-  for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (dvmd_core_get_nodes (world->core), node)) != NULL;)
-    if (node->rank > 0 && !is_down (world, node->rank) && dvmd_map_count_on_node (job->map, node->rank) == 0)
-      n_slots += node->slots;
-  check_job (world, job, n_lost > 0 && n_slots < n_lost);
-}
-
 static void
 on_state_changed (DvmdCore *core, DvmdJob *job, guint old_state, guint new_state, gpointer user_data)
 {
-  World *world = user_data;
+  SimHistory *world = user_data;
 
   /* A final state is never left. */
   check_job (world, job, !dvm_job_state_is_error (old_state) && old_state != DVM_JOB_STATE_NOTIFIED);
-  check_job (world, job, get_watch (world, job)->n_ended == 0);
+  check_job (world, job, sim_watch_get (world, job)->n_ended == 0);
   if (new_state == DVM_JOB_STATE_COMM_FAILED)
-    check_no_room (world, job);
+    sim_watch_check_no_room (world, job);
 }
 
 static void
 on_ended (DvmdCore *core, DvmdJob *job, gpointer user_data)
 {
-  get_watch (user_data, job)->n_ended++;
-}
-
-static DvmJobState
-job_state_for (DvmProcState state)
-{
-  switch (state)
-    {
-    case DVM_PROC_STATE_ABORTED_BY_SIG:
-      return DVM_JOB_STATE_ABORTED_BY_SIG;
-    case DVM_PROC_STATE_TERM_WO_SYNC:
-      return DVM_JOB_STATE_ABORTED_WO_SYNC;
-    case DVM_PROC_STATE_CALLED_ABORT:
-      return DVM_JOB_STATE_CALLED_ABORT;
-    case DVM_PROC_STATE_TERM_NON_ZERO:
-      return DVM_JOB_STATE_NON_ZERO_TERM;
-    default:
-      return DVM_JOB_STATE_KILLED_BY_CMD;
-    }
-}
-
-static gboolean
-is_live (DvmdJob *job)
-{
-  return dvm_job_state_is_live (dvmd_job_get_state (job));
-}
-
-/* The loss of a node may end a job in these ways. */
-static void
-expect_loss (World *world, DvmdJob *job, guint rank)
-{
-  guint n_there = 0;
-
-  if (job->map == NULL || !is_live (job) || dvmd_map_count_on_node (job->map, rank) == 0)
-    return;
-  for (guint i = 0; i < job->procs->n_rows; i++)
-    {
-      DvmdProcRow *row = dvmd_proc_table_row (job->procs, i);
-
-      n_there += row->node == rank && !(row->flags & DVMD_PROC_ENDED);
-    }
-  if (dvmd_job_is_launched (job) && n_there > 0)
-    {
-      may_end (world, job, DVM_JOB_STATE_COMM_FAILED);
-      get_watch (world, job)->must_fail |= !job->recoverable && job->max_restarts == 0;
-    }
-  else if (!dvmd_job_is_launched (job) && !job->do_not_launch)
-    {
-      may_end (world, job, DVM_JOB_STATE_FAILED_TO_LAUNCH);
-      get_watch (world, job)->must_fail = TRUE;
-    }
-}
-
-static void
-expect_end (World *world, DvmJobState state)
-{
-  for (GList *l = dvmd_core_get_live_jobs (world->core); l != NULL; l = l->next)
-    may_end (world, l->data, state);
+  sim_watch_get (user_data, job)->n_ended++;
 }
 
 /* ---- messages to the controller ---- */
 
 static void
-take_report (World *world, const SimMessage *message)
+take_report (SimHistory *world, const SimMessage *message)
 {
   DvmdAgentReport report = { .host = "h", .address = "", .pid = 7, .hwthreads = 2, .topology = "t" };
 
@@ -478,7 +317,7 @@ is_of_agent (const SimMessage *message, guint32 rank)
 }
 
 static void
-take_launched (World *world, const SimMessage *message)
+take_launched (SimHistory *world, const SimMessage *message)
 {
   for (guint i = 0; i < message->starts->len; i++)
     {
@@ -487,7 +326,7 @@ take_launched (World *world, const SimMessage *message)
       if (!is_of_agent (message, start->rank))
         continue;
       if (start->pid == 0)
-        may_end (world, message->job, DVM_JOB_STATE_FAILED_TO_START);
+        sim_watch_may_end (world, message->job, DVM_JOB_STATE_FAILED_TO_START);
       dvmd_core_proc_launched (world->core, message->job, start->rank, start->pid, start->pid > 0 ? 0 : 127,
                                start->pid > 0 ? NULL : "it is not there");
     }
@@ -495,21 +334,21 @@ take_launched (World *world, const SimMessage *message)
 }
 
 static void
-take_state (World *world, const SimMessage *message)
+take_state (SimHistory *world, const SimMessage *message)
 {
   if (!is_of_agent (message, message->rank))
     return;
   if (dvm_proc_state_is_error (message->state))
-    may_end (world, message->job, job_state_for (message->state));
+    sim_watch_may_end (world, message->job, sim_watch_state_for (message->state));
   /* Ranks that have registered may wait for one that ended without registering. */
   if (message->state == DVM_PROC_STATE_REGISTERED)
-    may_end (world, message->job, DVM_JOB_STATE_ABORTED_WO_SYNC);
+    sim_watch_may_end (world, message->job, DVM_JOB_STATE_ABORTED_WO_SYNC);
   dvmd_core_proc_state (world->core, message->job, message->rank, message->state, message->exit_code,
                         message->exit_signal);
 }
 
 static void
-take (World *world, const SimMessage *message)
+take (SimHistory *world, const SimMessage *message)
 {
   switch (message->kind)
     {
@@ -518,7 +357,7 @@ take (World *world, const SimMessage *message)
       break;
     case SIM_STAGED:
       if (message->flag)
-        may_end (world, message->job, DVM_JOB_STATE_FILES_POSN_FAILED);
+        sim_watch_may_end (world, message->job, DVM_JOB_STATE_FILES_POSN_FAILED);
       dvmd_core_files_staged (world->core, message->job, message->agent, message->flag ? "no room" : NULL);
       break;
     case SIM_LAUNCHED:
@@ -530,7 +369,7 @@ take (World *world, const SimMessage *message)
     case SIM_ABORT:
       if (!is_of_agent (message, message->rank))
         break;
-      may_end (world, message->job, DVM_JOB_STATE_CALLED_ABORT);
+      sim_watch_may_end (world, message->job, DVM_JOB_STATE_CALLED_ABORT);
       dvmd_core_abort_called (world->core, message->job, message->rank, 7, "no more");
       break;
     case SIM_JOB_GONE:
@@ -544,7 +383,7 @@ take (World *world, const SimMessage *message)
 }
 
 static void
-deliver (World *world, SimAgent *agent)
+deliver (SimHistory *world, SimAgent *agent)
 {
   g_autoptr (SimMessage) message = g_queue_pop_head (&agent->outbox);
 
@@ -555,13 +394,13 @@ deliver (World *world, SimAgent *agent)
 /* ---- things that happen ---- */
 
 static SimAgent *
-pick_agent (World *world)
+pick_agent (SimHistory *world)
 {
   return world->agents->len > 1 ? get_agent (world, 1 + chance (world, world->agents->len - 1)) : NULL;
 }
 
 static void
-set_options (World *world, DvmJobSpec *spec)
+set_options (SimHistory *world, DvmJobSpec *spec)
 {
   static const char *const policies[] = { "wait", "refuse", "oversubscribe" };
   const char *files[] = { "/tmp/data.txt", NULL };
@@ -582,7 +421,7 @@ set_options (World *world, DvmJobSpec *spec)
 
 /* Jobs whose ranks may go to any node, and that wait for one. */
 static gboolean
-set_restarts (World *world, DvmJobSpec *spec)
+set_restarts (SimHistory *world, DvmJobSpec *spec)
 {
   if (chance (world, 3) > 0 || dvm_job_spec_get_runtime_options (spec) != NULL)
     return FALSE;
@@ -594,7 +433,7 @@ set_restarts (World *world, DvmJobSpec *spec)
 }
 
 static void
-choose_hosts (World *world, DvmJobSpec *spec)
+choose_hosts (SimHistory *world, DvmJobSpec *spec)
 {
   guint n = dvmd_node_pool_get_max_rank (dvmd_core_get_nodes (world->core)) + (chance (world, 10) == 0);
   g_autofree char *one = g_strdup_printf ("node%u", 1 + chance (world, n));
@@ -606,13 +445,13 @@ choose_hosts (World *world, DvmJobSpec *spec)
 }
 
 static void
-submit (World *world)
+submit (SimHistory *world)
 {
   const char *argv[] = { "/bin/prog", NULL };
   g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (argv);
   g_autoptr (GError) error = NULL;
   gboolean movable;
-  Watch *watch;
+  SimWatch *watch;
   DvmdJob *job;
 
   dvm_app_spec_set_np (dvm_job_spec_get_app (spec, 0), chance (world, chance (world, 6) == 0 ? 20 : 7));
@@ -625,49 +464,49 @@ submit (World *world)
       check (world, dvmd_core_get_shutting_down (world->core));
       return;
     }
-  watch = g_new0 (Watch, 1);
+  watch = g_new0 (SimWatch, 1);
   watch->job = g_object_ref (job);
   watch->movable = movable;
   check (world, dvmd_job_get_id (job) == world->watches->len + 1);
   g_ptr_array_add (world->watches, watch);
-  may_end (world, job, DVM_JOB_STATE_MAP_FAILED);
+  sim_watch_may_end (world, job, DVM_JOB_STATE_MAP_FAILED);
   if (dvm_job_spec_get_timeout (spec) > 0)
-    may_end (world, job, DVM_JOB_STATE_KILLED_BY_CMD);
+    sim_watch_may_end (world, job, DVM_JOB_STATE_KILLED_BY_CMD);
   if (world->shutdown)
     {
-      may_end (world, job, DVM_JOB_STATE_KILLED_BY_CMD);
-      may_end (world, job, DVM_JOB_STATE_FORCED_EXIT);
+      sim_watch_may_end (world, job, DVM_JOB_STATE_KILLED_BY_CMD);
+      sim_watch_may_end (world, job, DVM_JOB_STATE_FORCED_EXIT);
     }
   if (!dvmd_core_was_ready (world->core))
-    may_end (world, job, DVM_JOB_STATE_NEVER_LAUNCHED);
+    sim_watch_may_end (world, job, DVM_JOB_STATE_NEVER_LAUNCHED);
 }
 
 static void
-cancel (World *world)
+cancel (SimHistory *world)
 {
-  Watch *watch;
+  SimWatch *watch;
 
   if (world->watches->len == 0)
     return;
   watch = g_ptr_array_index (world->watches, chance (world, world->watches->len));
-  may_end (world, watch->job, DVM_JOB_STATE_KILLED_BY_CMD);
+  sim_watch_may_end (world, watch->job, DVM_JOB_STATE_KILLED_BY_CMD);
   dvmd_core_fail_job (world->core, watch->job, DVM_JOB_STATE_KILLED_BY_CMD, "enough");
 }
 
 static void
-tell_over (World *world, guint rank)
+tell_over (SimHistory *world, guint rank)
 {
   world->over[rank] = TRUE;
   dvmd_core_lost_agent_gone (world->core, rank);
 }
 
 static void
-tell_lost (World *world, SimAgent *agent)
+tell_lost (SimHistory *world, SimAgent *agent)
 {
   agent->lost = TRUE;
-  if (!is_down (world, agent->rank))
+  if (!sim_history_is_down (world, agent->rank))
     for (GList *l = dvmd_core_get_live_jobs (world->core); l != NULL; l = l->next)
-      expect_loss (world, l->data, agent->rank);
+      sim_watch_expect_loss (world, l->data, agent->rank);
   world->lost_at[agent->rank] = dvmd_clock_monotonic (world->clock);
   dvmd_core_agent_ended (world->core, agent->rank, DVMD_AGENT_LOST, DVMD_CAUSE_LOST, "connection closed");
   if (chance (world, 2) == 0)
@@ -676,7 +515,7 @@ tell_lost (World *world, SimAgent *agent)
 
 /* An agent dies, and the controller learns of it some time; or only its link does, and its messages come late. */
 static void
-lose (World *world)
+lose (SimHistory *world)
 {
   SimAgent *agent = pick_agent (world);
 
@@ -689,7 +528,7 @@ lose (World *world)
 }
 
 static void
-drain_or_resume (World *world)
+drain_or_resume (SimHistory *world)
 {
   SimAgent *agent = pick_agent (world);
   DvmdNode *node = agent != NULL ? dvmd_node_pool_get (dvmd_core_get_nodes (world->core), agent->rank) : NULL;
@@ -703,31 +542,31 @@ drain_or_resume (World *world)
 }
 
 static void
-shut_down (World *world)
+shut_down (SimHistory *world)
 {
   gboolean force = chance (world, 3) == 0;
 
   world->shutdown = TRUE;
-  expect_end (world, force ? DVM_JOB_STATE_FORCED_EXIT : DVM_JOB_STATE_KILLED_BY_CMD);
+  sim_watch_expect_end (world, force ? DVM_JOB_STATE_FORCED_EXIT : DVM_JOB_STATE_KILLED_BY_CMD);
   dvmd_core_shutdown (world->core, force, "enough");
 }
 
 static void
-wired (World *world)
+wired (SimHistory *world)
 {
   if (world->wiring)
     dvmd_core_agents_wired (world->core, NULL);
 }
 
 static void
-go_on (World *world)
+go_on (SimHistory *world)
 {
   if (dvmd_core_get_live_jobs (world->core) != NULL)
     dvmd_core_continue_job (world->core, dvmd_core_get_live_jobs (world->core)->data);
 }
 
 static void
-step (World *world)
+step (SimHistory *world)
 {
   SimAgent *agent = pick_agent (world);
   guint what = chance (world, 500);
@@ -758,15 +597,15 @@ step (World *world)
 /* ---- the invariants ---- */
 
 static void
-check_waits (World *world, DvmdJob *job)
+check_waits (SimHistory *world, DvmdJob *job)
 {
   for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (dvmd_core_get_nodes (world->core), node)) != NULL;)
-    for (guint what = 0; what <= DVMD_ANSWER_GONE && is_down (world, node->rank); what++)
+    for (guint what = 0; what <= DVMD_ANSWER_GONE && sim_history_is_down (world, node->rank); what++)
       check_job (world, job, !dvmd_job_answers_await (job, what, node->rank));
 }
 
 static void
-check_procs (World *world, DvmdJob *job)
+check_procs (SimHistory *world, DvmdJob *job)
 {
   guint n_ended = 0;
   guint n_launched = 0;
@@ -780,9 +619,9 @@ check_procs (World *world, DvmdJob *job)
       n_launched += (row->flags & DVMD_PROC_LAUNCHED) != 0;
       check_job (world, job, has_ended == !dvm_proc_state_is_live (row->state));
       check_job (world, job,
-                 has_ended || !dvmd_job_is_launched (job) || !is_down (world, row->node)
+                 has_ended || !dvmd_job_is_launched (job) || !sim_history_is_down (world, row->node)
                      || row->state == DVM_PROC_STATE_RESTART);
-      check_job (world, job, row->state != DVM_PROC_STATE_COMM_FAILED || is_down (world, row->node));
+      check_job (world, job, row->state != DVM_PROC_STATE_COMM_FAILED || sim_history_is_down (world, row->node));
     }
   check_job (world, job, dvm_job_get_num_terminated (job->record) == n_ended);
   check_job (world, job, dvm_job_get_num_launched (job->record) == n_launched);
@@ -790,9 +629,9 @@ check_procs (World *world, DvmdJob *job)
 
 /* claims (nullable) */
 static void
-check_bound (World *world, DvmdJob *job, GArray *claims)
+check_bound (SimHistory *world, DvmdJob *job, GArray *claims)
 {
-  GHashTable *bound = get_watch (world, job)->bound;
+  GHashTable *bound = sim_watch_get (world, job)->bound;
 
   check_job (world, job, (claims != NULL ? claims->len : 0) == (bound != NULL ? g_hash_table_size (bound) : 0));
   for (guint i = 0; claims != NULL && i < claims->len; i++)
@@ -800,7 +639,7 @@ check_bound (World *world, DvmdJob *job, GArray *claims)
 }
 
 static void
-check_live_job (World *world, DvmdJob *job, guint *claimed)
+check_live_job (SimHistory *world, DvmdJob *job, guint *claimed)
 {
   GArray *claims = dvmd_admission_get_claims (job);
   guint sum = 0;
@@ -818,12 +657,12 @@ check_live_job (World *world, DvmdJob *job, guint *claimed)
   if (job->map == NULL || claims == NULL)
     return;
   for (guint i = 0; i < job->procs->n_rows; i++)
-    sum -= !is_down (world, dvmd_proc_table_row (job->procs, i)->node);
+    sum -= !sim_history_is_down (world, dvmd_proc_table_row (job->procs, i)->node);
   check_job (world, job, sum == 0);
 }
 
 static void
-check_nodes (World *world, const guint *claimed)
+check_nodes (SimHistory *world, const guint *claimed)
 {
   DvmdNodePool *pool = dvmd_core_get_nodes (world->core);
   guint n_up = 0;
@@ -847,7 +686,7 @@ check_nodes (World *world, const guint *claimed)
 }
 
 static void
-check_invariants (World *world)
+check_invariants (SimHistory *world)
 {
   const DvmdCoreStatistics *statistics = dvmd_core_get_statistics (world->core);
   guint claimed[MAX_NODES + 1] = { 0 };
@@ -861,12 +700,12 @@ check_invariants (World *world)
       check_live_job (world, job, claimed);
       n_running += job->launch == DVMD_LAUNCH_RUNNING;
       n_waiting += dvmd_admission_is_waiting (job);
-      check_job (world, job, get_watch (world, job)->n_ended == 0);
+      check_job (world, job, sim_watch_get (world, job)->n_ended == 0);
     }
   check_nodes (world, claimed);
   for (guint i = 0; i < world->watches->len; i++)
     {
-      const Watch *watch = g_ptr_array_index (world->watches, i);
+      const SimWatch *watch = g_ptr_array_index (world->watches, i);
 
       check (world, watch->n_ended == 0 || watch->bound == NULL);
     }
@@ -879,7 +718,7 @@ check_invariants (World *world)
 
 /* The agents' tables say the same of processes as the controller's: they are the truth (L1). */
 static void
-check_truth (World *world, DvmdJob *job)
+check_truth (SimHistory *world, DvmdJob *job)
 {
   for (guint i = 0; dvmd_job_is_launched (job) && i < job->procs->n_rows; i++)
     {
@@ -900,7 +739,7 @@ check_truth (World *world, DvmdJob *job)
 
 /* All messages that were sent are received, and nothing else happens. */
 static void
-fall_silent (World *world)
+fall_silent (SimHistory *world)
 {
   gboolean said;
 
@@ -926,10 +765,10 @@ fall_silent (World *world)
 
 /* ---- a history ---- */
 
-static World *
+static SimHistory *
 world_new (guint seed)
 {
-  World *world = g_new0 (World, 1);
+  SimHistory *world = g_new0 (SimHistory, 1);
   DvmdCoreSettings settings = { .nspace = "dvm", .host = "head", .history_limit = 10000, .move_pause = MOVE_PAUSE };
   guint n_nodes;
 
@@ -939,7 +778,7 @@ world_new (guint seed)
   world->queue = dvmd_event_queue_new (NULL, NULL);
   world->agents = g_ptr_array_new ();
   g_ptr_array_add (world->agents, NULL);
-  world->watches = g_ptr_array_new_with_free_func (watch_free);
+  world->watches = g_ptr_array_new_with_free_func (sim_watch_free);
   settings.allow_missing = world->allow_missing = chance (world, 3) == 0;
   world->core = dvmd_core_new (&settings, world->clock, world->queue, &effects, world);
   g_signal_connect (world->core, "job-ended", G_CALLBACK (on_ended), world);
@@ -956,10 +795,10 @@ world_new (guint seed)
 }
 
 static void
-world_free (World *world)
+world_free (SimHistory *world)
 {
   for (guint i = 0; i < world->watches->len; i++)
-    g_object_unref (((Watch *)g_ptr_array_index (world->watches, i))->job);
+    g_object_unref (((SimWatch *)g_ptr_array_index (world->watches, i))->job);
   g_ptr_array_unref (world->watches);
   for (guint rank = 1; rank < world->agents->len; rank++)
     sim_agent_free (get_agent (world, rank));
@@ -972,7 +811,7 @@ world_free (World *world)
 }
 
 static gboolean
-is_quiet (World *world)
+is_quiet (SimHistory *world)
 {
   for (guint rank = 1; rank < world->agents->len; rank++)
     {
@@ -987,12 +826,12 @@ is_quiet (World *world)
 
 /* Runs until all that has begun has come to its end; nothing new begins. */
 static void
-settle (World *world)
+settle (SimHistory *world)
 {
   for (guint i = 0; i < 20000; i++)
     {
       if (!dvmd_core_was_ready (world->core))
-        expect_end (world, DVM_JOB_STATE_NEVER_LAUNCHED);
+        sim_watch_expect_end (world, DVM_JOB_STATE_NEVER_LAUNCHED);
       dvmd_event_queue_drain (world->queue, 0);
       /* Ranks whose node was lost come to another one, or are given up. */
       dvmd_clock_advance (world->clock, MOVE_PAUSE);
@@ -1017,7 +856,7 @@ settle (World *world)
 }
 
 static void
-check_job_end (World *world, const Watch *watch)
+check_job_end (SimHistory *world, const SimWatch *watch)
 {
   DvmdJob *job = watch->job;
   DvmJobState state = dvmd_job_get_state (job);
@@ -1037,7 +876,7 @@ check_job_end (World *world, const Watch *watch)
 }
 
 static void
-check_end (World *world)
+check_end (SimHistory *world)
 {
   fall_silent (world);
   for (GList *l = dvmd_core_get_live_jobs (world->core); l != NULL; l = l->next)
@@ -1051,14 +890,14 @@ check_end (World *world)
 static void
 run_history (guint seed)
 {
-  World *world = world_new (seed);
+  SimHistory *world = world_new (seed);
   guint n_steps = 50 + chance (world, 1000);
 
   for (guint i = 0; i < n_steps; i++)
     {
       /* The start fails if an agent that must come did not, or was lost. */
       if (!dvmd_core_was_ready (world->core))
-        expect_end (world, DVM_JOB_STATE_NEVER_LAUNCHED);
+        sim_watch_expect_end (world, DVM_JOB_STATE_NEVER_LAUNCHED);
       step (world);
       check_invariants (world);
       if (chance (world, 50) == 0)

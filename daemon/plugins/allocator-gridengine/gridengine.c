@@ -56,7 +56,7 @@ add_serial (DvmdNodeTable *table, const char *const *environ, GError **error)
   return TRUE;
 }
 
-/* Those of an array have one number, and each its task. */
+/* Jobs of an array have one number, and each its task. */
 static char *
 make_id (const char *const *environ, const char *id)
 {

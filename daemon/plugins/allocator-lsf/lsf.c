@@ -142,7 +142,7 @@ read_nodes (Reading *self, const char *const *environ, GError **error)
   return NULL;
 }
 
-/* Those of an array have one number, and each its index; others have the index 0. */
+/* Jobs of an array have one number, and each its index; other jobs have the index 0. */
 static char *
 make_id (const char *const *environ, const char *id)
 {

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Commands of Slurm: their environment, their run, and what they say.
+ * Commands of Slurm: their run, and what they say.
  */
 
 #include "config.h"
@@ -10,23 +10,10 @@
 
 #include <string.h>
 
+#include "slurm-environment.h"
+
 /* Bytes of what a command says that are shown: its last ones, where the reason is. */
 #define SHOWN 300
-
-char **
-slurm_get_environ (void)
-{
-  static const char *const prefixes[] = { "SLURM_", "SALLOC_", "SQUEUE_", "SCANCEL_", "SRUN_" };
-  static const char *const ways[] = { "SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT", "SLURM_CLUSTERS", NULL };
-  char **environ = g_get_environ ();
-  g_auto (GStrv) names = g_listenv ();
-
-  for (guint i = 0; names[i] != NULL; i++)
-    for (guint k = 0; k < G_N_ELEMENTS (prefixes); k++)
-      if (g_str_has_prefix (names[i], prefixes[k]) && !g_strv_contains (ways, names[i]))
-        environ = g_environ_unsetenv (environ, names[i]);
-  return environ;
-}
 
 char *
 slurm_get_words (GBytes *messages)
@@ -61,7 +48,8 @@ on_ran (GObject *source, GAsyncResult *result, gpointer user_data)
 void
 slurm_run (DvmdPluginHost *host, const char *const *argv, SlurmRan ran, gpointer user_data)
 {
-  g_auto (GStrv) environ = slurm_get_environ ();
+  g_auto (GStrv) all = g_get_environ ();
+  g_auto (GStrv) environ = slurm_make_environ ((const char *const *)all);
   const DvmdPluginCommand command = { .argv = argv, .environ = (const char *const *)environ };
   Run *run = g_new0 (Run, 1);
 

@@ -8,10 +8,6 @@
 
 G_BEGIN_DECLS
 
-/* (transfer full): the variables of the DVM without those that commands of Slurm take for options, or for the job that
- * they are in; those by which Slurm is reached stay */
-char **slurm_get_environ (void);
-
 /* (transfer full): the end of what a command of Slurm has said, in one line */
 char *slurm_get_words (GBytes *messages);
 

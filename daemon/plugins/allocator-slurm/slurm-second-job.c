@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "slurm-command.h"
+#include "slurm-environment.h"
 
 #define GRANTED "Granted job allocation "
 /* Its nodes are, too: before that Slurm does not take them for another job. */
@@ -127,7 +128,8 @@ slurm_second_job_start (DvmdPluginHost *host, const char *job, GPtrArray *held, 
                         const SlurmSecondJobFuncs *funcs, gpointer user_data, GError **error)
 {
   g_autoptr (GPtrArray) argv = build_line (job, held, count, slots);
-  g_auto (GStrv) environ = slurm_get_environ ();
+  g_auto (GStrv) all = g_get_environ ();
+  g_auto (GStrv) environ = slurm_make_environ ((const char *const *)all);
   const DvmdPluginCommand command = { .argv = (const char *const *)argv->pdata,
                                       .environ = (const char *const *)environ };
   SlurmSecondJob *self = g_new0 (SlurmSecondJob, 1);

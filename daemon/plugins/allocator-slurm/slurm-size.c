@@ -13,7 +13,10 @@
 
 #include "host-list.h"
 #include "slurm-command.h"
+#include "slurm-environment.h"
 #include "slurm-second-job.h"
+
+#define NODE_LIST "NodeList="
 
 struct _SlurmSize
 {
@@ -257,10 +260,10 @@ take_size (Change *change, const DvmdPluginOutcome *outcome, const GError *error
 static void
 ask_size (Change *change, SlurmRan ran)
 {
-  g_autofree char *jobs = g_strconcat ("--jobs=", change->size->id, NULL);
-  const char *argv[] = { "squeue", "--noheader", "--format=%N", jobs, NULL };
+  g_auto (GStrv) environ = g_get_environ ();
+  g_auto (GStrv) argv = slurm_make_squeue_argv ((const char *const *)environ);
 
-  slurm_run (change->size->host, argv, ran, change);
+  slurm_run (change->size->host, (const char *const *)argv, ran, change);
 }
 
 static void
@@ -314,53 +317,70 @@ runs_script (SlurmSize *self, const char *name)
   return self->script_node != NULL && g_ascii_strcasecmp (self->script_node, name) == 0;
 }
 
-/* Those that cannot leave are taken out of the names. (transfer full): those that are left in the job */
+/* Nodes that cannot leave are taken out of the names. stays: (out): the one that runs the script is among them.
+ * (transfer full): NodeList= with those that are left in the job */
 static GString *
-sort_out (Change *change)
+sort_out (Change *change, gboolean *stays)
 {
   SlurmSize *size = change->size;
   g_autoptr (GHashTable) leaving = make_set_of (change->names);
-  GString *kept = g_string_new ("NodeList=");
+  GString *kept = g_string_new (NODE_LIST);
 
+  *stays = FALSE;
   g_ptr_array_set_size (change->names, 0);
   for (guint i = 0; i < size->held->len; i++)
     {
       const char *name = size->held->pdata[i];
+      gboolean leaves = has_key (leaving, name) && !has_key (size->used, name);
 
-      if (has_key (leaving, name) && !has_key (size->used, name) && !runs_script (size, name))
+      if (leaves && !runs_script (size, name))
         {
           g_ptr_array_add (change->names, g_strdup (name));
           continue;
         }
-      if (has_key (leaving, name) && runs_script (size, name))
-        dvmd_plugin_host_log (size->host, G_LOG_LEVEL_MESSAGE,
-                              "%s stays in job %s of Slurm: what has started the DVM runs on it", name, size->id);
-      g_string_append_printf (kept, "%s%s", kept->str[kept->len - 1] == '=' ? "" : ",", name);
+      *stays |= leaves;
+      g_string_append_printf (kept, "%s%s", kept->len > strlen (NODE_LIST) ? "," : "", name);
     }
   return kept;
+}
+
+static GError *
+explain_stay (SlurmSize *self)
+{
+  return g_error_new (DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+                      "%s stays in job %s of Slurm: what has started the DVM runs on it", self->script_node, self->id);
 }
 
 static void
 begin_release (Change *change)
 {
-  g_autoptr (GString) kept = sort_out (change);
+  gboolean stays;
+  g_autoptr (GString) kept = sort_out (change, &stays);
+  g_autoptr (GError) stay = stays ? explain_stay (change->size) : NULL;
 
-  if (change->names->len == 0)
-    {
-      if (change->task != NULL)
-        g_task_return_boolean (change->task, TRUE);
-      end_change (change);
-    }
   /* Slurm takes the nodes that a job keeps, not those that it gives back. */
-  else if (kept->str[kept->len - 1] != '=')
-    update (change, change->size->id, kept->str, on_released);
-  else
+  if (change->names->len > 0 && kept->len > strlen (NODE_LIST))
     {
-      change->error = g_error_new (DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
-                                   "job %s of Slurm would have no node left; \"scancel %s\" ends it", change->size->id,
-                                   change->size->id);
-      end_with_error (change);
+      if (stays)
+        dvmd_plugin_host_log (change->size->host, G_LOG_LEVEL_MESSAGE, "%s", stay->message);
+      update (change, change->size->id, kept->str, on_released);
+      return;
     }
+  if (change->names->len > 0)
+    change->error = g_error_new (DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+                                 "job %s of Slurm would have no node left; \"scancel %s\" ends it", change->size->id,
+                                 change->size->id);
+  else
+    change->error = g_steal_pointer (&stay);
+  if (change->error != NULL)
+    {
+      end_with_error (change);
+      return;
+    }
+  /* The job has none of them any more. */
+  if (change->task != NULL)
+    g_task_return_boolean (change->task, TRUE);
+  end_change (change);
 }
 
 void

@@ -404,7 +404,7 @@ static const DvmdPluginWatch watch = { .line = on_line, .ended = on_ended };
 
 /* ---- the start of a step ---- */
 
-/* Those that have not arrived; the others go on. */
+/* Agents that have not arrived end; the others go on. */
 static gboolean
 on_start_late (gpointer user_data)
 {

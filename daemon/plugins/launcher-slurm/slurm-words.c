@@ -1,14 +1,13 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The command line of srun, its environment and its input, and what it says.
+ * The command line of srun and its input, and what it says.
  */
 
 #include "config.h"
 
 #include "slurm-words.h"
 
-#include "environment.h"
 #include "host-list.h"
 
 #include <string.h>
@@ -30,50 +29,6 @@ static const char script[] =
     "[ \"$name\" = \"$node\" ] || { echo \"$node is none of the nodes of this start\" >&2; exit 1; }\n"
     "sh -c 'echo dvm-agent-process $$ \"$0\" >&2; exec \"$@\"' \"$node\" \"$@\" --node \"$node\"\n"
     "echo " SLURM_ENDED "$? >&2\n";
-
-/* How Slurm is reached: a secret is among them, and no argument says it. */
-static const char *const reaching[] = { "SLURM_CONF", "SLURM_CONF_SERVER", "SLURM_JWT", "SLURM_CLUSTERS", NULL };
-
-/* Variables that srun and squeue read; agents get all of them as arguments. */
-static gboolean
-is_of_slurm (const char *variable)
-{
-  return g_str_has_prefix (variable, "SLURM_") || g_str_has_prefix (variable, "SRUN_")
-         || g_str_has_prefix (variable, "SQUEUE_");
-}
-
-static gboolean
-says_way (const char *variable)
-{
-  g_autofree char *name = g_strndup (variable, strcspn (variable, "="));
-
-  return g_strv_contains (reaching, name);
-}
-
-const char *
-slurm_find_job (const char *const *environ)
-{
-  const char *const names[] = { "SLURM_JOB_ID", "SLURM_JOBID", NULL };
-
-  return dvmd_environment_find (environ, names, NULL);
-}
-
-/* squeue takes the number of one task of an array for the whole array. */
-char **
-slurm_make_squeue_argv (const char *const *environ)
-{
-  const char *array = dvmd_environment_get (environ, "SLURM_ARRAY_JOB_ID");
-  const char *task = dvmd_environment_get (environ, "SLURM_ARRAY_TASK_ID");
-  GPtrArray *argv = g_ptr_array_new ();
-
-  g_ptr_array_add (argv, g_strdup ("squeue"));
-  g_ptr_array_add (argv, g_strdup ("--noheader"));
-  g_ptr_array_add (argv, g_strdup ("--format=%N"));
-  g_ptr_array_add (argv, array != NULL && task != NULL ? g_strdup_printf ("--jobs=%s_%s", array, task)
-                                                       : g_strdup_printf ("--jobs=%s", slurm_find_job (environ)));
-  g_ptr_array_add (argv, NULL);
-  return (char **)g_ptr_array_free (argv, FALSE);
-}
 
 static void
 add_words (GPtrArray *argv, const char *const *words)
@@ -155,7 +110,7 @@ slurm_make_argv (const SlurmStepWish *wish, GError **error)
   add_words (argv, (const char *const *)more);
   add_words (argv, shell);
   for (gsize i = 0; wish->environ[i] != NULL; i++)
-    if (is_of_slurm (wish->environ[i]) && !says_way (wish->environ[i]))
+    if (slurm_is_own_variable (wish->environ[i]))
       g_ptr_array_add (argv, g_strdup (wish->environ[i]));
   g_ptr_array_add (argv, g_strdup ("--"));
   add_agent (argv, wish);
@@ -174,17 +129,6 @@ slurm_make_kill_argv (const char *job, const char *node, int pid, gboolean at_on
                                  : g_strdup_printf ("kill -TERM %d && sleep 2; kill -TERM %d && sleep 1; kill -KILL %d",
                                                     pid, pid, pid));
   return end_argv (argv);
-}
-
-char **
-slurm_make_environ (const char *const *environ)
-{
-  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
-
-  for (gsize i = 0; environ[i] != NULL; i++)
-    if (!is_of_slurm (environ[i]) || says_way (environ[i]))
-      g_strv_builder_add (builder, environ[i]);
-  return g_strv_builder_end (builder);
 }
 
 GBytes *

@@ -6,6 +6,8 @@
 
 #include "dvmd-plugin.h"
 
+#include "slurm-environment.h"
+
 G_BEGIN_DECLS
 
 /* The names of the steps that agents run in, and of those that end one: squeue --steps shows them. */
@@ -33,22 +35,12 @@ typedef struct
   const char *const *agent_argv;
 } SlurmStepWish;
 
-/* (nullable): the number of the allocation that a process with this environment is in; a part of it */
-const char *slurm_find_job (const char *const *environ);
-
-/* (transfer full): the command that says which nodes that allocation has */
-char **slurm_make_squeue_argv (const char *const *environ);
-
 /* (nullable) (transfer full): the command that starts the agents of all nodes; NULL: the options are no words */
 char **slurm_make_argv (const SlurmStepWish *wish, GError **error);
 
 /* (transfer full): the command that ends this process of a node: it is told so twice, then killed; killed if that is to
  * be at once */
 char **slurm_make_kill_argv (const char *job, const char *node, int pid, gboolean at_once);
-
-/* (transfer full): the environment of srun and squeue: of Slurm's variables those that say how Slurm is reached, and
- * none that is an option of theirs */
-char **slurm_make_environ (const char *const *environ);
 
 /* (transfer full): what all agents of the step find on their standard input, each of which reads on from its own line:
  * a table of names and inputs */
