@@ -213,3 +213,6 @@ if __name__ == "__main__":
         sys.exit(main(parser.parse_args()))
     except KeyboardInterrupt:
         sys.exit(130)
+    except GLib.Error as error:
+        print(f"scheduler.py: there is no session bus: {error.message}", file=sys.stderr)
+        sys.exit(1)
