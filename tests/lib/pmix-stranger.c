@@ -7,17 +7,19 @@
  * claims to be, or is a tool of.
  *
  *   pmix-stranger [--uid UID] [--from ADDRESS:PORT] [--half-close | --close] [--record FILE] rank|tool OPERATION
- * [ARGUMENT...]
  *     --uid         who it says it is, also as a group
  *     --from        its own end of the connection
  *     --half-close  shuts its way out in the moment in which the request has been written; --close: both ways
  *     --record      all that it writes to the server goes to FILE, too
- *     spawn PROGRAM ARGUMENT... | kill NSPACE | abort NSPACE | alloc | publish KEY | lookup KEY | get NSPACE KEY |
- * event NSPACE pmix-stranger broken PORT FILE COUNT connections that send such a record: whole, cut, and reset after
- * that, or with one bit changed
+ *
+ *   OPERATION is one of: spawn PROGRAM ARGUMENT..., kill NSPACE, abort NSPACE, alloc, publish KEY, lookup KEY,
+ *   get NSPACE KEY, event NSPACE
+ *
+ *   pmix-stranger broken PORT FILE COUNT
+ *     COUNT connections that send such a record: whole, cut, and reset after that, or with one bit changed
  *
  * "in" is printed when the server has let it in, and then what came of the operation; "out" when it has not, and the
- * status is 0 then.
+ * status is 0 then. After 20 s "late" is printed, and where it waits.
  */
 
 #include <pmix.h>
@@ -26,12 +28,15 @@
 #include <arpa/inet.h>
 #include <dlfcn.h>
 #include <errno.h>
+#include <execinfo.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -316,9 +321,27 @@ read_option (char **argv)
   return 2;
 }
 
+static void
+say_late (int number)
+{
+  void *frames[64];
+  static const char word[] = "late\n";
+
+  /* libpmix's own thread may have been interrupted. */
+  if (gettid () != getpid ())
+    {
+      syscall (SYS_tgkill, getpid (), getpid (), number);
+      return;
+    }
+  if (write (STDOUT_FILENO, word, sizeof word - 1) > 0)
+    backtrace_symbols_fd (frames, backtrace (frames, 64), STDOUT_FILENO);
+  _exit (3);
+}
+
 int
 main (int argc, char **argv)
 {
+  void *frame;
   int status = 0;
   int n;
 
@@ -326,7 +349,10 @@ main (int argc, char **argv)
     continue;
   if (argv[0] == NULL || argv[1] == NULL)
     return 2;
-  /* One who is let in and not answered would wait for ever. */
+  /* One who is let in and not answered would wait for ever. The first backtrace() loads a library, which no handler
+   * may. */
+  backtrace (&frame, 1);
+  signal (SIGALRM, say_late);
   alarm (LIMIT);
   if (strcmp (argv[0], "broken") == 0 && argv[2] != NULL && argv[3] != NULL)
     break_many ((unsigned)atoi (argv[1]), argv[2], (unsigned)atoi (argv[3]));
