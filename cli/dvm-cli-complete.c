@@ -26,6 +26,7 @@ typedef struct
   const DvmCliVerb *verb; /* (nullable) */
   const DvmCliOption *lists[G_N_ELEMENTS (((DvmCliVerb *)NULL)->options) + 2];
   const DvmCliOption *pending; /* (nullable): its value is to be completed */
+  gboolean has_name;           /* of a pair that is pending */
   GPtrArray *arguments;        /* the verb's own words so far, borrowed */
   gsize program;               /* where a program begins; 0: nowhere yet */
   gboolean only_words;         /* behind "--" */
@@ -467,8 +468,11 @@ read_word (Complete *self, const char *word, gsize place)
         }
       return;
     }
-  if (self->pending != NULL)
+  if (self->pending != NULL && self->pending->arg == DVM_CLI_ARG_PAIR && !self->has_name)
+    self->has_name = TRUE;
+  else if (self->pending != NULL)
     {
+      self->has_name = FALSE;
       note_option (self, self->pending, word);
       self->pending = NULL;
     }

@@ -88,20 +88,41 @@ dvm_cli_environment_set (DvmCliEnvironment *self, const char *name, const char *
   dvm_cli_environment_assign (self, assignment);
 }
 
-gboolean
-dvm_cli_environment_has (DvmCliEnvironment *self, const char *pattern)
+static gboolean
+matches (const char *variable, const char *pattern)
 {
   gsize length = strlen (pattern);
   gboolean is_prefix = length > 0 && pattern[length - 1] == '*';
 
-  for (guint i = 0; i + 1 < self->variables->len; i++)
-    {
-      const char *variable = g_ptr_array_index (self->variables, i);
+  return is_prefix ? strncmp (variable, pattern, length - 1) == 0 : is_name_of (pattern, length, variable);
+}
 
-      if (is_prefix ? strncmp (variable, pattern, length - 1) == 0 : is_name_of (pattern, length, variable))
-        return TRUE;
-    }
+gboolean
+dvm_cli_environment_has (DvmCliEnvironment *self, const char *pattern)
+{
+  for (guint i = 0; i + 1 < self->variables->len; i++)
+    if (matches (g_ptr_array_index (self->variables, i), pattern))
+      return TRUE;
   return FALSE;
+}
+
+const char *
+dvm_cli_environment_lookup (DvmCliEnvironment *self, const char *name)
+{
+  gsize length = strlen (name);
+
+  for (guint i = 0; i + 1 < self->variables->len; i++)
+    if (is_name_of (name, length, g_ptr_array_index (self->variables, i)))
+      return (const char *)g_ptr_array_index (self->variables, i) + length + 1;
+  return NULL;
+}
+
+void
+dvm_cli_environment_unset (DvmCliEnvironment *self, const char *pattern)
+{
+  for (guint i = self->variables->len - 1; i > 0; i--)
+    if (matches (g_ptr_array_index (self->variables, i - 1), pattern))
+      g_ptr_array_remove_index (self->variables, i - 1);
 }
 
 const char *const *

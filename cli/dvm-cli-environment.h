@@ -22,6 +22,10 @@ void dvm_cli_environment_set (DvmCliEnvironment *self, const char *name, const c
 void dvm_cli_environment_assign (DvmCliEnvironment *self, const char *assignment);
 /* pattern: a name, or "PREFIX*" */
 gboolean dvm_cli_environment_has (DvmCliEnvironment *self, const char *pattern);
+/* (nullable): until the variable changes */
+const char *dvm_cli_environment_lookup (DvmCliEnvironment *self, const char *name);
+/* pattern: as above */
+void dvm_cli_environment_unset (DvmCliEnvironment *self, const char *pattern);
 const char *const *dvm_cli_environment_get (DvmCliEnvironment *self);
 
 G_END_DECLS

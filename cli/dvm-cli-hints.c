@@ -18,20 +18,14 @@ typedef struct
 } Other;
 
 static const Other others[] = {
-  { "tag-output l prepend-rank", "--output tag" },
-  { "timestamp-output", "--output timestamp" },
-  { "merge-stderr-to-stdout", "--output merge-stderr-to-stdout" },
-  { "output-filename", "--output file=FILE" },
-  { "output-directory", "--output dir=DIR" },
+  { "l prepend-rank", "--output tag" },
   { "outfile-pattern", "--stdout-path PATH" },
   { "errfile-pattern", "--stderr-path PATH" },
-  { "enable-recovery", "--recoverable" },
   { "genv env export", "-x NAME=VALUE" },
   { "use-hwthreads-as-cpus", "--map-by :HWTCPUS" },
   { "cpu-bind cpu_bind", "--bind-to OBJECT" },
   { "hosts H", "--host LIST" },
-  { "ntasks nprocs", "-n N" },
-  { "chdir", "--wdir DIR" },
+  { "nprocs", "-n N" },
   { "dvm-uri dvm hnp uri-file", "--name NAME, --socket PATH" },
   { "daemonize", "dvm-cli start" },
   { "display-map display-devel-map report-bindings", "dvm-cli job procs JOB" },
@@ -44,9 +38,10 @@ typedef struct
 } Remark;
 
 static const Remark remarks[] = {
-  { "mca omca prtemca pmixmca gmca gpmixmca",
-    N_ ("parameters of MCA go to programs by '-x OMPI_MCA_NAME=VALUE'; the settings of the DVM stand in dvm.conf") },
-  { "allow-run-as-root", N_ ("it is not needed: a DVM belongs to whoever starts it, root or not") },
+  { "prtemca gprtemca",
+    N_ ("the runtime of mpirun does not run here; the settings of the DVM stand in dvm.conf, and --set gives one") },
+  { "xterm", N_ ("a terminal for a rank: 'dvm-cli run ... xterm -e PROGRAM' opens one for each process") },
+  { "report-uri", N_ ("'dvm-cli status --json' has the socket of the DVM, which --socket takes") },
   { "genvall genvnone envall", N_ ("the whole environment goes with the job; -x NAME=VALUE changes it") },
   { "default-hostfile", N_ ("a DVM gets its nodes when it starts: 'dvm-cli start --hostfile FILE'") },
 };

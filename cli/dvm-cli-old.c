@@ -13,6 +13,9 @@
 
 #include "dvm-cli-output.h"
 
+/* Instead of an option of today: what it asks for is so in any case. */
+#define NOT_NEEDED "-"
+
 const DvmCliOption dvm_cli_old_app_options[] = {
   { "byslot", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--map-by slot" },
   { "bynode", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--map-by node" },
@@ -44,6 +47,18 @@ const DvmCliOption dvm_cli_old_options[] = {
     "--runtime-options get-stack-traces" },
   { "report-state-on-timeout", 0, "-report-state-on-timeout", DVM_CLI_ARG_NONE, NULL, NULL, NULL,
     "--runtime-options report-state-on-timeout" },
+  { "tag-output", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--output tag" },
+  { "timestamp-output", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--output timestamp" },
+  { "merge-stderr-to-stdout", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--output merge-stderr-to-stdout" },
+  { "xml", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--output xml" },
+  { "output-filename", 0, NULL, DVM_CLI_ARG_STRING, N_ ("FILE"), NULL, NULL, "--output file=%" },
+  { "output-directory", 0, NULL, DVM_CLI_ARG_STRING, N_ ("DIR"), NULL, NULL, "--output dir=%" },
+  { "report-child-jobs-separately", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL,
+    "--runtime-options report-child-jobs-separately" },
+  { "allow-run-as-root", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, NOT_NEEDED },
+  { "hetero-nodes", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, NOT_NEEDED },
+  { "uniform-nodes", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, NOT_NEEDED },
+  { "leave-session-attached", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, NOT_NEEDED },
   { NULL },
 };
 
@@ -65,10 +80,7 @@ static const struct
   const char *name;
   gboolean is_list; /* words parted by commas, which do not exclude each other; else one word and its qualifiers */
 } todays[] = {
-  { "map-by", FALSE },
-  { "bind-to", FALSE },
-  { "display", TRUE },
-  { "runtime-options", TRUE },
+  { "map-by", FALSE }, { "bind-to", FALSE }, { "display", TRUE }, { "runtime-options", TRUE }, { "output", TRUE },
 };
 
 /* The value of an option of today is put together. */
@@ -86,7 +98,7 @@ part_for (const DvmCliOption *option, const char *name)
 {
   const char *space = strchr (option->instead, ' ');
 
-  return (gsize)(space - option->instead) == strlen (name) + 2
+  return space != NULL && (gsize)(space - option->instead) == strlen (name) + 2
                  && strncmp (option->instead + 2, name, strlen (name)) == 0
              ? space + 1
              : NULL;
@@ -263,7 +275,8 @@ add_old_list (Composer *self)
   for (gsize i = 0; old_lists[i] != NULL; i++)
     for (const DvmCliOption *option = old_lists[i]; option->name != NULL; option++)
       if (part_for (option, self->name) != NULL && dvm_cli_args_has (self->args, option->name))
-        g_ptr_array_add (self->added, g_strdup (part_for (option, self->name)));
+        g_ptr_array_add (self->added,
+                         fill_in (part_for (option, self->name), dvm_cli_args_get (self->args, option->name)));
 }
 
 static gboolean
@@ -336,20 +349,27 @@ is_old (DvmCliArgs *args, const DvmCliOption *option)
          && (strcmp (option->name, "npernode") != 0 || !dvm_cli_args_has (args, "colocate"));
 }
 
-char *
-dvm_cli_old_show (DvmCliArgs *args)
+/* (transfer full) (nullable): those that are another option today, or those that are none */
+static char *
+show_some (DvmCliArgs *args, gboolean needed)
 {
   g_autoptr (GString) text = g_string_new (NULL);
 
   for (gsize i = 0; old_lists[i] != NULL; i++)
     for (const DvmCliOption *option = old_lists[i]; option->name != NULL; option++)
-      {
-        g_autofree char *shown = is_old (args, option) ? dvm_cli_args_show (args, option->name) : NULL;
+      if (is_old (args, option) && needed == (strcmp (option->instead, NOT_NEEDED) != 0))
+        {
+          g_autofree char *shown = dvm_cli_args_show (args, option->name);
 
-        if (shown != NULL)
           g_string_append_printf (text, "%s%s", text->len > 0 ? " " : "", shown);
-      }
+        }
   return text->len > 0 ? g_string_free (g_steal_pointer (&text), FALSE) : NULL;
+}
+
+char *
+dvm_cli_old_show (DvmCliArgs *args)
+{
+  return show_some (args, TRUE);
 }
 
 /* Whether a spelling of before is part of it */
@@ -377,9 +397,14 @@ void
 dvm_cli_old_tell (DvmCli *cli, DvmCliArgs *args)
 {
   g_autofree char *typed = dvm_cli_old_show (args);
+  g_autofree char *needless = show_some (args, FALSE);
   g_autoptr (GString) today = g_string_new (NULL);
 
-  if (typed == NULL || is_hidden ())
+  if (is_hidden ())
+    return;
+  if (needless != NULL)
+    dvm_cli_note (cli, _ ("'%s' is not needed here (DVM_NOTICE=no hides this line)"), needless);
+  if (typed == NULL)
     return;
   for (gsize i = 0; i < G_N_ELEMENTS (todays); i++)
     {

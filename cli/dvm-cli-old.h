@@ -20,7 +20,7 @@ extern const DvmCliOption dvm_cli_old_display_options[];
  * given itself. text: (transfer full) (nullable). FALSE: two of them contradict each other.
  */
 gboolean dvm_cli_old_compose (DvmCliArgs *args, const char *name, const char *base, char **text, GError **error);
-/* (transfer full) (nullable): all that were given, as they were typed */
+/* (transfer full) (nullable): all that were given and are another option today, as they were typed */
 char *dvm_cli_old_show (DvmCliArgs *args);
 /* One line that says what they are today, unless the user wants none. */
 void dvm_cli_old_tell (DvmCli *cli, DvmCliArgs *args);

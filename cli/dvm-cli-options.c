@@ -121,6 +121,8 @@ dvm_cli_option_explain (const DvmCliOption *self)
 
   if (self->instead == NULL)
     return g_strdup (_ (self->help));
+  if (strcmp (self->instead, "-") == 0)
+    return g_strdup (_ ("not needed here"));
   parts = g_strsplit (self->instead, "%", -1);
   return g_strjoinv (self->value != NULL ? _ (self->value) : "", parts);
 }
@@ -228,12 +230,19 @@ parse_time (const char *value, guint64 *seconds)
 }
 
 static gboolean
-check_time (const char *spelling, const char *value, GError **error)
+check_time (const DvmCliOption *option, const char *spelling, const char *value, GError **error)
 {
+  guint64 least = option->choices != NULL ? g_ascii_strtoull (option->choices, NULL, 10) : 0;
   guint64 seconds;
 
-  if (parse_time (value, &seconds))
+  if (parse_time (value, &seconds) && seconds >= least)
     return TRUE;
+  if (least > 0 && parse_time (value, &seconds))
+    {
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option %s takes a time of %u seconds at least, not '%s'"),
+                   spelling, (guint)least, value);
+      return FALSE;
+    }
   g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
                _ ("option %s takes a time: seconds, or such as 90s, 10m, 2h, 1d or 1:30:00; not '%s'"), spelling,
                value);
@@ -250,7 +259,7 @@ check_value (const DvmCliOption *option, const char *spelling, const char *value
     case DVM_CLI_ARG_NUMBER:
       return check_number (option, spelling, value, 0, error);
     case DVM_CLI_ARG_TIME:
-      return check_time (spelling, value, error);
+      return check_time (option, spelling, value, error);
     case DVM_CLI_ARG_CHOICE:
       return check_choice (option, spelling, value, error);
     case DVM_CLI_ARG_STRING:
@@ -258,6 +267,11 @@ check_value (const DvmCliOption *option, const char *spelling, const char *value
       if (value[0] != '\0')
         return TRUE;
       g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option %s has an empty value"), spelling);
+      return FALSE;
+    case DVM_CLI_ARG_PAIR:
+      if (strcspn (value, "=") > 0)
+        return TRUE;
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option %s takes a name and a value, two words"), spelling);
       return FALSE;
     case DVM_CLI_ARG_NONE:
     default:
@@ -311,6 +325,34 @@ check_once (DvmCliArgs *self, const Given *given, GError **error)
   return FALSE;
 }
 
+static const char *
+keep_text (DvmCliArgs *self, char *text)
+{
+  g_ptr_array_add (self->texts, text);
+  return text;
+}
+
+/* first (nullable): the first word of the value */
+static gboolean
+take_value (Parser *parser, const DvmCliOption *option, const char *spelling, const char *first, Given *given,
+            GError **error)
+{
+  const char *second = NULL;
+
+  given->value = first != NULL ? first : parser->argv[parser->next];
+  if (option->arg == DVM_CLI_ARG_PAIR && given->value != NULL)
+    second = parser->argv[parser->next + (first == NULL ? 1 : 0)];
+  if (given->value == NULL || (option->arg == DVM_CLI_ARG_PAIR && second == NULL))
+    {
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option %s needs a value: %s"), spelling, _ (option->value));
+      return FALSE;
+    }
+  parser->next += (first == NULL ? 1 : 0) + (second != NULL ? 1 : 0);
+  if (second != NULL)
+    given->value = keep_text (parser->args, g_strconcat (given->value, "=", second, NULL));
+  return TRUE;
+}
+
 /* value: what was attached to the option by '=' or directly, or NULL: then the next word is taken */
 static gboolean
 take_option (Parser *parser, const DvmCliOption *option, const char *spelling, const char *value, GError **error)
@@ -322,16 +364,10 @@ take_option (Parser *parser, const DvmCliOption *option, const char *spelling, c
       g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option %s takes no value"), spelling);
       return FALSE;
     }
-  if (option->arg != DVM_CLI_ARG_NONE && option->arg != DVM_CLI_ARG_OPTIONAL && value == NULL)
-    {
-      given.value = parser->argv[parser->next];
-      if (given.value == NULL)
-        {
-          g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option %s needs a value: %s"), spelling, _ (option->value));
-          return FALSE;
-        }
-      parser->next++;
-    }
+  if (option->arg != DVM_CLI_ARG_NONE && option->arg != DVM_CLI_ARG_OPTIONAL
+      && (value == NULL || option->arg == DVM_CLI_ARG_PAIR)
+      && !take_value (parser, option, spelling, value, &given, error))
+    return FALSE;
   if (given.value != NULL && !check_value (option, spelling, given.value, error))
     return FALSE;
   if (!check_once (parser->args, &given, error))
@@ -437,6 +473,14 @@ dvm_cli_args_take_options (DvmCliArgs *self, DvmCliArgs *other)
 }
 
 const char *const *
+dvm_cli_args_keep (DvmCliArgs *self, char **words)
+{
+  for (gsize i = 0; words[i] != NULL; i++)
+    keep_text (self, words[i]);
+  return (const char *const *)keep_text (self, (char *)words);
+}
+
+const char *const *
 dvm_cli_args_get_words (DvmCliArgs *self)
 {
   return (const char *const *)self->words->pdata;
@@ -502,13 +546,6 @@ dvm_cli_args_get_all (DvmCliArgs *self, const char *name)
     }
   g_ptr_array_add (values, NULL);
   return (const char **)g_ptr_array_free (values, FALSE);
-}
-
-static const char *
-keep_text (DvmCliArgs *self, char *text)
-{
-  g_ptr_array_add (self->texts, text);
-  return text;
 }
 
 /* A word may be shortened, as all words of lists. */

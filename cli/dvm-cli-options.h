@@ -20,6 +20,7 @@ typedef enum
   DVM_CLI_ARG_COUNT,    /* a number of at least 1 */
   DVM_CLI_ARG_NUMBER,   /* a number of at least 0 */
   DVM_CLI_ARG_TIME,     /* seconds, or a time such as 90s, 10m, 2h, 1d or 1:30:00; 0 is allowed */
+  DVM_CLI_ARG_PAIR,     /* two words, a name and any text; kept as NAME=TEXT */
   DVM_CLI_ARG_CHOICE,   /* one of choices */
 } DvmCliArg;
 
@@ -30,9 +31,10 @@ typedef struct
   const char *aliases; /* other spellings with their dashes, separated by spaces, or NULL */
   DvmCliArg arg;
   const char *value;   /* what --help calls the value, marked for translation */
-  const char *choices; /* "a|b|c" of DVM_CLI_ARG_CHOICE; of COUNT and NUMBER the most, or NULL */
+  const char *choices; /* "a|b|c" of DVM_CLI_ARG_CHOICE; of COUNT and NUMBER the most, of TIME the least, or NULL */
   const char *help;    /* one line, marked for translation; NULL where instead is */
-  const char *instead; /* of a spelling of before: what it is today, "--map-by ppr:%:node" with its value at "%" */
+  const char *instead; /* of a spelling of before: what it is today, "--map-by ppr:%:node" with its value at "%";
+                          "-" if it is not needed */
   gboolean once;       /* it has one value; two that differ are refused, as are those of a spelling of before */
 } DvmCliOption;
 
@@ -60,6 +62,8 @@ gboolean dvm_cli_args_parse (DvmCliArgs *self, DvmCliOptionLists lists, const ch
                              GError **error);
 /* Adds the options of other, without its words. */
 void dvm_cli_args_take_options (DvmCliArgs *self, DvmCliArgs *other);
+/* words: (transfer full): they stay as long as self */
+const char *const *dvm_cli_args_keep (DvmCliArgs *self, char **words);
 /* The words that are no options; borrowed from argv */
 const char *const *dvm_cli_args_get_words (DvmCliArgs *self);
 guint dvm_cli_args_get_n_words (DvmCliArgs *self);

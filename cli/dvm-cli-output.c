@@ -11,6 +11,7 @@
 #include <errno.h>
 #include <gio/gio.h>
 #include <glib/gi18n-lib.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -196,4 +197,50 @@ dvm_cli_name_option (DvmCli *cli, const char *message)
   end += strlen ("].hosts: ");
   return app == 0 ? g_strdup_printf ("--host: %s", end)
                   : g_strdup_printf (_ ("--host of program %u: %s"), (guint)app + 1, end);
+}
+
+/* ---- to a place that the user names ---- */
+
+gboolean
+dvm_cli_is_stream (const char *where)
+{
+  return strcmp (where, "-") == 0 || strcmp (where, "+") == 0;
+}
+
+/* A file is whole when it is there; a pipe or a device is not replaced by one. */
+static gboolean
+is_replaced (const char *path)
+{
+  return !g_file_test (path, G_FILE_TEST_EXISTS) || g_file_test (path, G_FILE_TEST_IS_REGULAR);
+}
+
+gboolean
+dvm_cli_check_place (const char *option, const char *where, GError **error)
+{
+  g_autofree char *folder = g_path_get_dirname (where);
+  int why = 0;
+
+  if (dvm_cli_is_stream (where))
+    return TRUE;
+  if (g_file_test (where, G_FILE_TEST_IS_DIR))
+    why = EISDIR;
+  else if (is_replaced (where) ? access (folder, W_OK | X_OK) != 0 : access (where, W_OK) != 0)
+    why = errno;
+  if (why == 0)
+    return TRUE;
+  g_set_error (error, G_FILE_ERROR, g_file_error_from_errno (why),
+               _ ("--%s: '%s' cannot be written: %s; no job was started"), option, where, g_strerror (why));
+  return FALSE;
+}
+
+gboolean
+dvm_cli_write_to (const char *where, const char *text, GError **error)
+{
+  if (strcmp (where, "-") == 0)
+    return dvm_cli_print (text, error);
+  if (!dvm_cli_is_stream (where))
+    return g_file_set_contents_full (
+        where, text, -1, is_replaced (where) ? G_FILE_SET_CONTENTS_CONSISTENT : G_FILE_SET_CONTENTS_NONE, 0666, error);
+  fputs (text, stderr);
+  return TRUE;
 }

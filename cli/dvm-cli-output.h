@@ -21,6 +21,12 @@ gboolean dvm_cli_print_line (const char *line, gboolean *reader_gone, GError **e
 /* whether a reader can go away: a pipe or a socket */
 gboolean dvm_cli_is_pipe (int fd);
 
+/* A place that the user names: "-" is standard output, "+" standard error, and all else a file. */
+gboolean dvm_cli_is_stream (const char *where);
+/* Before the job is there: a place where no file can be is told while nothing has been done. */
+gboolean dvm_cli_check_place (const char *option, const char *where, GError **error);
+gboolean dvm_cli_write_to (const char *where, const char *text, GError **error);
+
 void dvm_cli_complain (const char *format, ...) G_GNUC_PRINTF (1, 2);
 /* not with --quiet */
 void dvm_cli_note (DvmCli *cli, const char *format, ...) G_GNUC_PRINTF (2, 3);

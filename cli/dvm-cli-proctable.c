@@ -9,11 +9,8 @@
 
 #include "dvm-cli-proctable.h"
 
-#include <errno.h>
 #include <glib/gi18n-lib.h>
-#include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "dvm-cli-output.h"
 
@@ -41,37 +38,6 @@ get_where (DvmCli *cli)
   return where != NULL ? where : "-";
 }
 
-static gboolean
-is_stream (const char *where)
-{
-  return strcmp (where, "-") == 0 || strcmp (where, "+") == 0;
-}
-
-/* A file is whole when it is there; a pipe or a device is not replaced by one. */
-static gboolean
-is_replaced (const char *path)
-{
-  return !g_file_test (path, G_FILE_TEST_EXISTS) || g_file_test (path, G_FILE_TEST_IS_REGULAR);
-}
-
-/* Before the job is there: a place where no file can be is told while nothing has been done. */
-static gboolean
-check_place (const char *path, GError **error)
-{
-  g_autofree char *folder = g_path_get_dirname (path);
-  int why = 0;
-
-  if (g_file_test (path, G_FILE_TEST_IS_DIR))
-    why = EISDIR;
-  else if (is_replaced (path) ? access (folder, W_OK | X_OK) != 0 : access (path, W_OK) != 0)
-    why = errno;
-  if (why == 0)
-    return TRUE;
-  g_set_error (error, G_FILE_ERROR, g_file_error_from_errno (why),
-               _ ("--output-proctable: '%s' cannot be written: %s; no job was started"), path, g_strerror (why));
-  return FALSE;
-}
-
 gboolean
 dvm_cli_proctable_is_given (DvmCli *cli, GError **error)
 {
@@ -79,8 +45,8 @@ dvm_cli_proctable_is_given (DvmCli *cli, GError **error)
   if (!dvm_cli_args_move_words (cli->args, "runtime-options", dvm_cli_option_find (cli->verb->options, OPTION), error)
       || !dvm_cli_args_has (cli->args, OPTION))
     return FALSE;
-  if (!is_stream (get_where (cli)))
-    return check_place (get_where (cli), error);
+  if (!dvm_cli_is_stream (get_where (cli)))
+    return dvm_cli_check_place (OPTION, get_where (cli), error);
   if (!cli->json || strcmp (get_where (cli), "-") != 0)
     return TRUE;
   g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
@@ -108,18 +74,6 @@ format (DvmCliProctable *self, GPtrArray *procs)
   return g_string_free (text, FALSE);
 }
 
-static gboolean
-write_text (const char *where, const char *text, GError **error)
-{
-  if (strcmp (where, "-") == 0)
-    return dvm_cli_print (text, error);
-  if (!is_stream (where))
-    return g_file_set_contents_full (
-        where, text, -1, is_replaced (where) ? G_FILE_SET_CONTENTS_CONSISTENT : G_FILE_SET_CONTENTS_NONE, 0666, error);
-  fputs (text, stderr);
-  return TRUE;
-}
-
 static void
 on_procs (GObject *source, GAsyncResult *result, gpointer user_data)
 {
@@ -132,7 +86,7 @@ on_procs (GObject *source, GAsyncResult *result, gpointer user_data)
   if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
     return;
   text = procs != NULL ? format (self, procs) : NULL;
-  self->is_lost = text == NULL || !write_text (self->where, text, &error);
+  self->is_lost = text == NULL || !dvm_cli_write_to (self->where, text, &error);
   if (self->is_lost)
     dvm_cli_complain (_ ("--output-proctable: the processes of the job are not told: %s"), error->message);
 }

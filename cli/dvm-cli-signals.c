@@ -9,6 +9,7 @@
 #include "dvm-cli-signals.h"
 
 #include <glib-unix.h>
+#include <glib/gi18n-lib.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +101,50 @@ dvm_cli_signal_list_json (void)
     }
   g_string_append (list, "]\n");
   return g_string_free (list, FALSE);
+}
+
+/* They suspend the job and let it go on, whatever is said. */
+static gboolean
+is_always_passed_on (int signum)
+{
+  return signum == SIGTSTP || signum == SIGCONT;
+}
+
+static gboolean
+is_ours (int signum)
+{
+  static const int ours[] = { SIGINT, SIGTERM, SIGHUP, SIGKILL, SIGSTOP, SIGCHLD, SIGTTIN, SIGWINCH };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (ours); i++)
+    if (ours[i] == signum)
+      return TRUE;
+  return FALSE;
+}
+
+int *
+dvm_cli_signal_read_list (const char *option, const char *list, GError **error)
+{
+  g_autoptr (GArray) numbers = g_array_new (TRUE, FALSE, sizeof (int));
+  g_auto (GStrv) names = g_ascii_strcasecmp (list, "none") != 0 ? g_strsplit (list, ",", -1) : NULL;
+
+  for (gsize i = 0; names != NULL && names[i] != NULL; i++)
+    {
+      int signum = dvm_cli_signal_from_name (names[i]);
+
+      if (signum <= 0 || is_ours (signum))
+        {
+          g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
+                       signum <= 0 ? _ ("option %s: there is no signal '%s'; it takes names and numbers, such as "
+                                        "USR1,USR2, or none")
+                                   : _ ("option %s: %s is for dvm-cli itself, and ends or changes the job by its own "
+                                        "rules"),
+                       option, names[i]);
+          return NULL;
+        }
+      if (!is_always_passed_on (signum))
+        g_array_append_val (numbers, signum);
+    }
+  return (int *)g_array_free (g_steal_pointer (&numbers), FALSE);
 }
 
 static gboolean

@@ -23,6 +23,9 @@ char *dvm_cli_signal_list_json (void);
  * are */
 char **dvm_cli_signal_rewrite (const char *const *argv, DvmCliOptionLists lists);
 
+/* (transfer full) (nullable): of "USR1,SIGUSR2,10" or "none" the numbers, and 0 behind them; wrong usage is an error */
+int *dvm_cli_signal_read_list (const char *option, const char *list, GError **error);
+
 typedef struct _DvmCliSignals DvmCliSignals;
 
 typedef void (*DvmCliSignalFunc) (int signum, gpointer user_data);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "dvm-cli-environment.h"
+#include "dvm-cli-exports.h"
 #include "dvm-cli-file.h"
 #include "dvm-cli-old.h"
 #include "dvm-cli-output.h"
@@ -23,15 +24,32 @@
 const DvmCliOption dvm_cli_file_options[] = {
   { "file", 'f', NULL, DVM_CLI_ARG_STRING, N_ ("JOB.json"), NULL,
     N_ ("take the job from a file (-: standard input), not from the words") },
+  { "app", 0, "-app", DVM_CLI_ARG_STRING, N_ ("FILE"), NULL,
+    N_ ("take the programs from a file: in each line one, behind its options") },
   { NULL },
 };
 
 const DvmCliOption dvm_cli_app_options[] = {
-  { "np", 'n', "-c -np --n", DVM_CLI_ARG_COUNT, N_ ("N"), NULL, N_ ("number of processes (default: all free slots)"),
-    NULL, TRUE },
-  { "x", 'x', NULL, DVM_CLI_ARG_STRING, N_ ("NAME[=VALUE]"), NULL,
+  { "np", 'n', "-c -np --n --ntasks", DVM_CLI_ARG_COUNT, N_ ("N"), NULL,
+    N_ ("number of processes (default: all free slots)"), NULL, TRUE },
+  { "x", 'x', "--set-env", DVM_CLI_ARG_STRING, N_ ("NAME[=VALUE]"), NULL,
     N_ ("set an environment variable, or check that NAME or PREFIX* is set") },
-  { "wdir", 0, "-wd -wdir --wd", DVM_CLI_ARG_STRING, N_ ("DIR"), NULL, N_ ("working directory (default: this one)") },
+  { "unset-env", 0, NULL, DVM_CLI_ARG_STRING, N_ ("NAME"), NULL,
+    N_ ("take an environment variable away, or all that are PREFIX*") },
+  { "prepend-env", 0, NULL, DVM_CLI_ARG_PAIR, N_ ("NAME[c] VALUE"), NULL,
+    N_ ("put VALUE before what the variable has, with c between (default: a colon)") },
+  { "append-env", 0, NULL, DVM_CLI_ARG_PAIR, N_ ("NAME[c] VALUE"), NULL, N_ ("the same behind what it has") },
+  { "mca", 0, "-mca --omca -omca", DVM_CLI_ARG_PAIR, N_ ("NAME VALUE"), NULL,
+    N_ ("set a parameter of Open MPI, which is -x OMPI_MCA_NAME=VALUE") },
+  { "pmixmca", 0, "-pmixmca", DVM_CLI_ARG_PAIR, N_ ("NAME VALUE"), NULL,
+    N_ ("set a parameter of PMIx, which is -x PMIX_MCA_NAME=VALUE") },
+  { "path", 0, "-path", DVM_CLI_ARG_STRING, N_ ("LIST"), NULL,
+    N_ ("directories that come first in PATH, where the program is looked for") },
+  { "prefix", 0, "-prefix", DVM_CLI_ARG_STRING, N_ ("DIR"), NULL,
+    N_ ("DIR/bin comes first in PATH, and DIR/lib in LD_LIBRARY_PATH") },
+  { "noprefix", 0, "-noprefix", DVM_CLI_ARG_NONE, NULL, NULL, N_ ("without --prefix, which is the default") },
+  { "wdir", 0, "-wd -wdir --wd --chdir", DVM_CLI_ARG_STRING, N_ ("DIR"), NULL,
+    N_ ("working directory (default: this one)") },
   { "host", 'H', "-host", DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, N_ ("nodes to use: node1,node2:SLOTS,...") },
   { "hostfile", 0, "-hostfile -machinefile --machinefile", DVM_CLI_ARG_STRING, N_ ("FILE"), NULL,
     N_ ("nodes to use: those that a file names, with their slots") },
@@ -64,7 +82,13 @@ const DvmCliOption dvm_cli_add_options[] = {
 };
 
 const DvmCliOption dvm_cli_job_options[] = {
-  { "timeout", 0, NULL, DVM_CLI_ARG_COUNT, N_ ("SECONDS"), NULL, N_ ("end the job after that time") },
+  { "timeout", 0, "-timeout", DVM_CLI_ARG_TIME, N_ ("TIME"), "1",
+    N_ ("end the job after that time: seconds, or such as 90s, 2h or 1:30:00") },
+  { "gmca", 0, "-gmca", DVM_CLI_ARG_PAIR, N_ ("NAME VALUE"), NULL, N_ ("--mca for all programs of the job") },
+  { "gpmixmca", 0, "-gpmixmca", DVM_CLI_ARG_PAIR, N_ ("NAME VALUE"), NULL,
+    N_ ("--pmixmca for all programs of the job") },
+  { "tune", 0, "-tune --am -am", DVM_CLI_ARG_STRING, N_ ("FILE"), NULL,
+    N_ ("take parameters from files: lines such as -x NAME=VALUE, --mca NAME VALUE or NAME = VALUE") },
   { "job-name", 0, NULL, DVM_CLI_ARG_STRING, N_ ("NAME"), NULL, N_ ("a name for the job") },
   { "label", 0, NULL, DVM_CLI_ARG_STRING, N_ ("LABEL"), NULL, N_ ("a label, which many jobs may share") },
   { "output", 0, NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL,
@@ -78,10 +102,11 @@ const DvmCliOption dvm_cli_job_options[] = {
   { "target", 0, NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL,
     N_ ("use the nodes of these allocations alone: ALLOC-ID,... or default") },
   { "session", 0, NULL, DVM_CLI_ARG_STRING, N_ ("SESSION"), NULL, N_ ("use the nodes of that session alone") },
-  { "personality", 0, NULL, DVM_CLI_ARG_CHOICE, N_ ("KIND"), "pmix|plain",
-    N_ ("pmix (default), or plain: faster, for programs without PMIx") },
+  { "personality", 0, NULL, DVM_CLI_ARG_CHOICE, N_ ("KIND"), "pmix|plain|ompi",
+    N_ ("pmix (default, as ompi), or plain: faster, for programs without PMIx") },
   { "runtime-options", 0, "--rtos", DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, N_ ("directives to the runtime") },
-  { "recoverable", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("go on when a process fails") },
+  { "recoverable", 0, "--enable-recovery -enable-recovery", DVM_CLI_ARG_NONE, NULL, NULL,
+    N_ ("go on when a process fails") },
   { "max-restarts", 0, "-max-restarts", DVM_CLI_ARG_COUNT, N_ ("N"), NULL,
     N_ ("start each process that fails again, so often at most") },
   { NULL },
@@ -118,31 +143,6 @@ apply_directory (DvmAppSpec *app, DvmCliArgs *args, DvmCliEnvironment *environme
   dvm_app_spec_set_cwd (app, directory);
   if (wanted != NULL)
     dvm_cli_environment_set (environment, "PWD", directory);
-  return TRUE;
-}
-
-static gboolean
-apply_exports (DvmCliArgs *args, DvmCliEnvironment *environment, GError **error)
-{
-  g_autofree const char **exports = dvm_cli_args_get_all (args, "x");
-
-  for (gsize i = 0; exports[i] != NULL; i++)
-    {
-      const char *equals = strchr (exports[i], '=');
-      const char *value = g_getenv (exports[i]);
-
-      if (equals == exports[i])
-        {
-          g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option -x takes NAME or NAME=VALUE, not '%s'"), exports[i]);
-          return FALSE;
-        }
-      if (equals != NULL)
-        dvm_cli_environment_assign (environment, exports[i]);
-      else if (value != NULL)
-        dvm_cli_environment_set (environment, exports[i], value);
-      else if (!dvm_cli_environment_has (environment, exports[i]))
-        dvm_cli_complain (_ ("option -x %s: no such variable is set here"), exports[i]);
-    }
   return TRUE;
 }
 
@@ -270,16 +270,16 @@ apply_placement (DvmAppSpec *app, DvmCliArgs *args, GError **error)
   return TRUE;
 }
 
-/* words: a program and its arguments */
+/* words: a program and its arguments; job: options of all programs */
 static DvmAppSpec *
-make_app (DvmCliArgs *args, const char *const *words, GError **error)
+make_app (DvmCliArgs *job, DvmCliArgs *args, const char *const *words, GError **error)
 {
   g_autoptr (DvmAppSpec) app = dvm_app_spec_new (words);
   g_autoptr (DvmCliEnvironment) environment = dvm_cli_environment_new ();
 
   dvm_app_spec_set_np (app, dvm_cli_args_get_uint (args, "np", 0));
   dvm_app_spec_set_pset (app, dvm_cli_args_get (args, "pset"));
-  if (!apply_exports (args, environment, error) || !apply_directory (app, args, environment, error)
+  if (!dvm_cli_exports_apply (job, args, environment, error) || !apply_directory (app, args, environment, error)
       || !apply_preloads (app, args, error))
     return NULL;
   dvm_app_spec_set_clear_env (app, TRUE);
@@ -299,14 +299,22 @@ take_app_words (const char *const **words)
   return (const char **)g_ptr_array_free (taken, FALSE);
 }
 
+/* Options of a program alone, and the program */
+static gboolean
+parse_app (DvmCliArgs *args, const char *const *words, GError **error)
+{
+  const DvmCliOption *const lists[] = { dvm_cli_app_options, dvm_cli_old_app_options, NULL };
+
+  return dvm_cli_args_parse (args, lists, words, DVM_CLI_PARSE_STOP_AT_WORD, error);
+}
+
 /* Behind ':' stand options of the next program alone; those of the job belong before the first. */
 static gboolean
 parse_next (DvmCliArgs *args, const char *const *words, GError **error)
 {
-  const DvmCliOption *const lists[] = { dvm_cli_app_options, dvm_cli_old_app_options, NULL };
   g_autoptr (GError) local_error = NULL;
 
-  if (dvm_cli_args_parse (args, lists, words, DVM_CLI_PARSE_STOP_AT_WORD, &local_error))
+  if (parse_app (args, words, &local_error))
     {
       if (dvm_cli_args_get_n_words (args) > 0)
         return TRUE;
@@ -322,6 +330,61 @@ parse_next (DvmCliArgs *args, const char *const *words, GError **error)
 }
 
 static gboolean
+add_tune (DvmCliArgs *args, const char *path, GError **error)
+{
+  const DvmCliOption *const lists[] = { dvm_cli_app_options, NULL };
+  guint n_words = dvm_cli_args_get_n_words (args);
+  char **words = dvm_cli_exports_read_tune (path, error);
+
+  if (words == NULL)
+    return FALSE;
+  if (!dvm_cli_args_parse (args, lists, dvm_cli_args_keep (args, words), DVM_CLI_PARSE_DEFAULT, error))
+    {
+      g_prefix_error (error, "%s: ", path);
+      return FALSE;
+    }
+  if (dvm_cli_args_get_n_words (args) == n_words)
+    return TRUE;
+  g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("%s: '%s' is no option"), path,
+               dvm_cli_args_get_words (args)[n_words]);
+  return FALSE;
+}
+
+/* Files of parameters are for all programs. */
+static gboolean
+add_tunes (DvmCliArgs *job, DvmCliArgs *args, GError **error)
+{
+  g_autofree const char **lists = dvm_cli_args_get_all (job, "tune");
+
+  for (gsize i = 0; lists[i] != NULL; i++)
+    {
+      g_auto (GStrv) paths = g_strsplit (lists[i], ",", -1);
+
+      for (gsize k = 0; paths[k] != NULL; k++)
+        if (!add_tune (args, paths[k], error))
+          return FALSE;
+    }
+  return TRUE;
+}
+
+/* words: a program and its arguments. What places the first one on a command line is the job's. */
+static gboolean
+add_app (DvmJobSpec *spec, DvmCli *cli, DvmCliArgs *args, const char *const *words, GError **error)
+{
+  g_autoptr (DvmAppSpec) app = NULL;
+
+  if (!add_tunes (cli->args, args, error))
+    return FALSE;
+  app = make_app (cli->args, args, words, error);
+  if (app == NULL || (args != cli->args && !apply_placement (app, args, error)))
+    return FALSE;
+  if (args != cli->args)
+    dvm_cli_old_tell (cli, args);
+  dvm_job_spec_add_app (spec, app);
+  return TRUE;
+}
+
+static gboolean
 add_apps (DvmJobSpec *spec, DvmCli *cli, GError **error)
 {
   const char *const *words = dvm_cli_args_get_words (cli->args);
@@ -331,7 +394,6 @@ add_apps (DvmJobSpec *spec, DvmCli *cli, GError **error)
   for (;;)
     {
       g_autofree const char **app_words = take_app_words (&words);
-      g_autoptr (DvmAppSpec) app = NULL;
       g_autoptr (DvmCliArgs) behind = NULL;
 
       if (app_words[0] == NULL)
@@ -339,12 +401,8 @@ add_apps (DvmJobSpec *spec, DvmCli *cli, GError **error)
           g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a program is missing before ':'"));
           return FALSE;
         }
-      app = make_app (args, app_words, error);
-      if (app == NULL || (args == next && !apply_placement (app, args, error)))
+      if (!add_app (spec, cli, args, app_words, error))
         return FALSE;
-      if (args == next)
-        dvm_cli_old_tell (cli, args);
-      dvm_job_spec_add_app (spec, app);
       if (*words == NULL)
         return TRUE;
       behind = dvm_cli_args_new ();
@@ -355,6 +413,55 @@ add_apps (DvmJobSpec *spec, DvmCli *cli, GError **error)
       g_clear_pointer (&next, dvm_cli_args_free);
       args = next = g_steal_pointer (&behind);
     }
+}
+
+/* ---- a file with programs ---- */
+
+/* A line without words adds none. */
+static gboolean
+add_app_of_line (DvmJobSpec *spec, DvmCli *cli, const char *line, GError **error)
+{
+  g_autoptr (DvmCliArgs) args = dvm_cli_args_new ();
+  g_autoptr (GError) local_error = NULL;
+  char **typed = NULL;
+
+  if (!g_shell_parse_argv (line, NULL, &typed, &local_error))
+    {
+      if (g_error_matches (local_error, G_SHELL_ERROR, G_SHELL_ERROR_EMPTY_STRING))
+        return TRUE;
+      g_set_error_literal (error, DVM_CLI_USAGE_ERROR, 0, local_error->message);
+      return FALSE;
+    }
+  if (!parse_app (args, dvm_cli_args_keep (args, typed), error))
+    return FALSE;
+  if (dvm_cli_args_get_n_words (args) == 0)
+    {
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a program is missing"));
+      return FALSE;
+    }
+  return add_app (spec, cli, args, dvm_cli_args_get_words (args), error);
+}
+
+static gboolean
+add_apps_of_file (DvmJobSpec *spec, DvmCli *cli, const char *path, GError **error)
+{
+  g_autofree char *text = NULL;
+  g_auto (GStrv) lines = NULL;
+  gsize length;
+
+  if (!dvm_cli_read_file (path, &text, &length, error))
+    return FALSE;
+  lines = g_strsplit (text, "\n", -1);
+  for (guint i = 0; lines[i] != NULL; i++)
+    if (!add_app_of_line (spec, cli, lines[i], error))
+      {
+        g_prefix_error (error, "%s:%u: ", path, i + 1);
+        return FALSE;
+      }
+  if (dvm_job_spec_get_n_apps (spec) > 0)
+    return TRUE;
+  g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("%s: there is no program in this file"), path);
+  return FALSE;
 }
 
 /* Only paths stand behind "=". One of a directory with a comma, which separates, is left to the directory of the job.
@@ -387,9 +494,11 @@ apply_paths (DvmJobSpec *spec, DvmCliArgs *args)
   g_autofree char *stdout_path = absolute (dvm_cli_args_get (args, "stdout-path"));
   g_autofree char *stderr_path = absolute (dvm_cli_args_get (args, "stderr-path"));
 
-  if (dvm_cli_args_has (args, "output"))
+  g_autofree char *typed = NULL;
+
+  if (dvm_cli_old_compose (args, "output", NULL, &typed, NULL) && typed != NULL)
     {
-      g_autofree char *output = absolute_output (dvm_cli_args_get (args, "output"));
+      g_autofree char *output = absolute_output (typed);
 
       dvm_job_spec_set_output (spec, output);
     }
@@ -439,6 +548,15 @@ apply_policies (DvmJobSpec *spec, DvmCliArgs *args, GError **error)
   return TRUE;
 }
 
+/* Programs of Open MPI are programs of PMIx. */
+static const char *
+read_personality (DvmCliArgs *args)
+{
+  const char *personality = dvm_cli_args_get (args, "personality");
+
+  return strcmp (personality, "ompi") == 0 ? "pmix" : personality;
+}
+
 static gboolean
 apply_options (DvmJobSpec *spec, DvmCliArgs *args, GError **error)
 {
@@ -449,15 +567,17 @@ apply_options (DvmJobSpec *spec, DvmCliArgs *args, GError **error)
   } texts[] = {
     { "job-name", dvm_job_spec_set_name },       { "label", dvm_job_spec_set_label },
     { "stdin", dvm_job_spec_set_stdin_target },  { "rank-by", dvm_job_spec_set_rank_by },
-    { "when-full", dvm_job_spec_set_when_full }, { "personality", dvm_job_spec_set_personality },
+    { "when-full", dvm_job_spec_set_when_full },
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (texts); i++)
     if (dvm_cli_args_has (args, texts[i].option))
       texts[i].set (spec, dvm_cli_args_get (args, texts[i].option));
+  if (dvm_cli_args_has (args, "personality"))
+    dvm_job_spec_set_personality (spec, read_personality (args));
   apply_paths (spec, args);
   if (dvm_cli_args_has (args, "timeout"))
-    dvm_job_spec_set_timeout (spec, dvm_cli_args_get_uint (args, "timeout", 0));
+    dvm_job_spec_set_timeout (spec, dvm_cli_args_get_seconds (args, "timeout", 0));
   if (dvm_cli_args_has (args, "max-restarts"))
     dvm_job_spec_set_max_restarts (spec, dvm_cli_args_get_uint (args, "max-restarts", 0));
   if (dvm_cli_args_has (args, "recoverable"))
@@ -510,12 +630,32 @@ validate (DvmJobSpec *spec, DvmCli *cli, GError **error)
   return FALSE;
 }
 
+/* The policies are the job's too; what is of one program alone is said in the file. option: "file" or "app" */
+static gboolean
+check_beside_file (DvmCliArgs *args, const char *option, GError **error)
+{
+  static const char *const of_job[] = { "map-by", "rank-by", "bind-to", "colocate", "nperproc", NULL };
+
+  for (const DvmCliOption *other = dvm_cli_app_options; other->name != NULL; other++)
+    if (dvm_cli_args_has (args, other->name) && !g_strv_contains (of_job, other->name))
+      {
+        g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
+                     _ ("--%s is of a program, and the programs are those of --%s %s: say it there"), other->name,
+                     option, dvm_cli_args_get (args, option));
+        return FALSE;
+      }
+  return TRUE;
+}
+
 DvmJobSpec *
 dvm_cli_spec_new (DvmCli *cli, const char *stdin_target, GError **error)
 {
   g_autoptr (DvmJobSpec) spec = dvm_job_spec_new ();
+  const char *app = dvm_cli_args_get (cli->args, "app");
 
-  if (!add_apps (spec, cli, error))
+  if (app != NULL && !check_beside_file (cli->args, "app", error))
+    return NULL;
+  if (!(app != NULL ? add_apps_of_file (spec, cli, app, error) : add_apps (spec, cli, error)))
     return NULL;
   if (stdin_target != NULL)
     dvm_job_spec_set_stdin_target (spec, stdin_target);
@@ -542,23 +682,6 @@ complete_app (DvmAppSpec *app, const char *directory)
   dvm_app_spec_set_env (app, dvm_cli_environment_get (environment));
 }
 
-/* The policies are the job's too; what is of one program alone is said in the file. */
-static gboolean
-check_beside_file (DvmCliArgs *args, const char *path, GError **error)
-{
-  static const char *const of_job[] = { "map-by", "rank-by", "bind-to", "colocate", "nperproc", NULL };
-
-  for (const DvmCliOption *option = dvm_cli_app_options; option->name != NULL; option++)
-    if (dvm_cli_args_has (args, option->name) && !g_strv_contains (of_job, option->name))
-      {
-        g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
-                     _ ("--%s is of a program, and the programs are those of --file %s: say it there"), option->name,
-                     path);
-        return FALSE;
-      }
-  return TRUE;
-}
-
 static const char *
 name_file (const char *path)
 {
@@ -574,7 +697,7 @@ dvm_cli_spec_new_from_file (DvmCli *cli, const char *path, GError **error)
   g_autoptr (GError) local = NULL;
   gsize length;
 
-  if (!check_beside_file (cli->args, path, error) || !dvm_cli_read_file (path, &text, &length, error))
+  if (!check_beside_file (cli->args, "file", error) || !dvm_cli_read_file (path, &text, &length, error))
     return NULL;
   spec = dvm_job_spec_new_from_json (text, (gssize)length, &local);
   if (spec == NULL)
@@ -637,14 +760,14 @@ DvmJobSpec *
 dvm_cli_spec_choose (DvmCli *cli, const char *stdin_target, GError **error)
 {
   const char *file = dvm_cli_args_get (cli->args, "file");
+  const char *app = dvm_cli_args_get (cli->args, "app");
   guint n_words = dvm_cli_args_get_n_words (cli->args);
+  guint n_ways = (file != NULL ? 1 : 0) + (app != NULL ? 1 : 0) + (n_words > 0 ? 1 : 0);
 
-  if (file == NULL && n_words > 0)
-    return dvm_cli_spec_new (cli, stdin_target, error);
-  if (file != NULL && n_words == 0)
-    return dvm_cli_spec_new_from_file (cli, file, error);
-  if (file != NULL)
-    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a program and --file exclude each other"));
+  if (n_ways == 1)
+    return file != NULL ? dvm_cli_spec_new_from_file (cli, file, error) : dvm_cli_spec_new (cli, stdin_target, error);
+  if (n_ways > 1)
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a program, --file and --app exclude each other"));
   else
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a program is missing: dvm-cli %s [OPTION...] PROGRAM"),
                  cli->verb->name);

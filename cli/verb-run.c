@@ -34,6 +34,13 @@
 /* A job that has not got its slots by then has to wait, and its user wants to know. */
 #define HELD_NOTE_MS 1000
 
+/* Signals that the job gets */
+typedef struct
+{
+  int *which;    /* and 0 behind them */
+  GArray *early; /* int: those from before the job was known */
+} Passing;
+
 typedef struct
 {
   DvmCli *cli;
@@ -57,7 +64,7 @@ typedef struct
   int interrupted; /* the first signal that asked us to end */
   guint n_interrupts;
   gboolean is_suspended;
-  GArray *early;         /* int: signals to pass on, from before the job was known */
+  Passing passing;
   gboolean has_terminal; /* the job, as large as ours */
 } Run;
 
@@ -169,7 +176,7 @@ resize (Run *run)
 }
 
 /* Signals that a program may handle, as from a scheduler that will take its nodes away soon. */
-static const int passed_on[] = { SIGUSR1, SIGUSR2, 0 };
+#define PASSED_ON "USR1,USR2"
 
 static void
 on_passed (GObject *source, GAsyncResult *result, gpointer user_data)
@@ -185,7 +192,7 @@ static void
 pass_on (Run *run, int signum)
 {
   if (run->job == NULL)
-    g_array_append_val (run->early, signum);
+    g_array_append_val (run->passing.early, signum);
   else
     dvm_client_send_signal_async (run->client, run->job, signum, NULL, NULL, on_passed, NULL);
 }
@@ -193,9 +200,18 @@ pass_on (Run *run, int signum)
 static void
 pass_early_on (Run *run)
 {
-  for (guint i = 0; i < run->early->len; i++)
-    pass_on (run, g_array_index (run->early, int, i));
-  g_array_set_size (run->early, 0);
+  for (guint i = 0; i < run->passing.early->len; i++)
+    pass_on (run, g_array_index (run->passing.early, int, i));
+  g_array_set_size (run->passing.early, 0);
+}
+
+static gboolean
+is_passed_on (Run *run, int signum)
+{
+  for (const int *other = run->passing.which; *other != 0; other++)
+    if (*other == signum)
+      return TRUE;
+  return FALSE;
 }
 
 static void
@@ -203,7 +219,7 @@ on_signal (int signum, gpointer user_data)
 {
   Run *run = user_data;
 
-  if (signum == SIGUSR1 || signum == SIGUSR2)
+  if (is_passed_on (run, signum))
     pass_on (run, signum);
   else if (signum == SIGTSTP)
     suspend (run);
@@ -607,7 +623,7 @@ clear_run (Run *run)
   g_clear_pointer (&run->embedded, dvm_cli_embedded_free);
   g_clear_object (&run->connecting);
   g_clear_object (&run->defaults);
-  g_clear_pointer (&run->early, g_array_unref);
+  g_clear_pointer (&run->passing.early, g_array_unref);
 }
 
 /* Waiting has told how the job ended; the rest of the record is asked for, unless a private DVM has left already. */
@@ -632,17 +648,39 @@ finish_run (Run *run, GError **error)
   return status == 0 && run->lost_proctable ? DVM_CLI_EXIT_DVM_FAILED : status;
 }
 
+/* Signals are sent to this process. */
+static gboolean
+report_pid (Run *run, GError **error)
+{
+  const char *where = dvm_cli_args_get (run->cli->args, "report-pid");
+  g_autofree char *text = g_strdup_printf ("%d\n", getpid ());
+
+  return where == NULL || (dvm_cli_check_place ("report-pid", where, error) && dvm_cli_write_to (where, text, error));
+}
+
+static int *
+read_passed_on (DvmCli *cli, GError **error)
+{
+  const char *list = dvm_cli_args_get (cli->args, "forward-signals");
+
+  return dvm_cli_signal_read_list ("--forward-signals", list != NULL ? list : PASSED_ON, error);
+}
+
 static int
 run_verb (DvmCli *cli, GError **error)
 {
-  Run run = {
-    .cli = cli, .stdin_fd = -1, .connecting = g_cancellable_new (), .early = g_array_new (FALSE, FALSE, sizeof (int))
-  };
-  /* Before the first thread: they inherit what is blocked. */
-  g_autoptr (DvmCliSignals) signals = dvm_cli_signals_new (passed_on, on_signal, &run);
+  g_autofree int *passed_on = read_passed_on (cli, error);
+  Run run = { .cli = cli, .stdin_fd = -1, .passing.which = passed_on };
+  g_autoptr (DvmCliSignals) signals = NULL;
   int status = DVM_CLI_EXIT_DVM_FAILED;
 
-  if (run_job (&run, error))
+  if (passed_on == NULL)
+    return status;
+  run.connecting = g_cancellable_new ();
+  run.passing.early = g_array_new (FALSE, FALSE, sizeof (int));
+  /* Before the first thread: they inherit what is blocked. */
+  signals = dvm_cli_signals_new (passed_on, on_signal, &run);
+  if (report_pid (&run, error) && run_job (&run, error))
     status = finish_run (&run, error);
   if (run.interrupted != 0)
     {
@@ -661,6 +699,10 @@ static const DvmCliOption run_options[] = {
   { "output-proctable", 0, NULL, DVM_CLI_ARG_OPTIONAL, N_ ("FILE"), NULL,
     N_ ("tell rank, node, program and pid of each process when all have started, for debuggers: here (-), on standard "
         "error (+) or in FILE") },
+  { "forward-signals", 0, "-forward-signals", DVM_CLI_ARG_STRING, N_ ("LIST"), NULL,
+    N_ ("signals that go on to the job, besides those that end, suspend and continue it (default: USR1,USR2)") },
+  { "report-pid", 0, "-report-pid", DVM_CLI_ARG_STRING, N_ ("FILE"), NULL,
+    N_ ("tell the pid of this dvm-cli: here (-), on standard error (+) or in FILE") },
   { NULL },
 };
 

@@ -40,12 +40,11 @@ def test_unknown_options():
 def test_hints():
     """what other launchers call otherwise is answered with the name that it has here"""
     for given, here in (
-        ("--tag-output", "'--output tag'"),
+        ("-l", "'--output tag'"),
+        ("--prtemca", "the runtime of mpirun does not run here"),
         ("--use-hwthreads-as-cpus", "'--map-by :HWTCPUS'"),
-        ("--mca", "-x OMPI_MCA_NAME=VALUE"),
-        ("-mca", "-x OMPI_MCA_NAME=VALUE"),
-        ("--allow-run-as-root", "not needed"),
-        ("--output-filename=x", "'--output file=FILE'"),
+        ("--mca", "needs a value: NAME VALUE"),
+        ("--report-uri", "dvm-cli status --json"),
         ("--cpu-bind=cores", "'--bind-to OBJECT'"),
         ("--display=foo", "there are: map, map-devel, bindings, allocation, topo, cpus"),
         ("--display=map:foo", "there are: parseable, parsable, physical"),
