@@ -90,6 +90,7 @@ typedef struct
 {
   DvmOutputTag tag;
   gboolean timestamp;
+  gboolean xml;     /* each line is an element */
   gboolean merge;   /* stderr comes on stdout */
   gboolean copy;    /* to the readers too, not only to files */
   gboolean raw;     /* pieces as they come, not whole lines */

@@ -21,6 +21,7 @@ enum
   OUTPUT_TAG_FULLNAME,
   OUTPUT_RANK,
   OUTPUT_TIMESTAMP,
+  OUTPUT_XML,
   OUTPUT_MERGE,
   OUTPUT_DIR,
   OUTPUT_FILE,
@@ -43,7 +44,7 @@ static const DvmWord output_words[] = {
   { "merge-stderr-to-stdout", OUTPUT_MERGE, TRUE },
   { "dir", OUTPUT_DIR, TRUE },
   { "file", OUTPUT_FILE, TRUE },
-  { "xml", -1, FALSE },
+  { "xml", OUTPUT_XML, TRUE },
 };
 
 static const DvmWord output_qualifiers[] = {
@@ -133,6 +134,8 @@ set_word (DvmOutputOptions *options, const DvmWord *word, const char *rest, cons
     }
   if (word->value == OUTPUT_TIMESTAMP)
     options->timestamp = TRUE;
+  else if (word->value == OUTPUT_XML)
+    options->xml = TRUE;
   else if (word->value == OUTPUT_MERGE)
     options->merge = TRUE;
   else

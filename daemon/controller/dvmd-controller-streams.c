@@ -321,6 +321,7 @@ make_format (DvmJobSpec *spec, GError **error)
   format = dvmd_output_format_new ();
   format->tag = tags[options.tag];
   format->timestamp = options.timestamp;
+  format->xml = options.xml;
   format->merge = options.merge;
   format->copy = options.copy;
   format->raw = options.raw;

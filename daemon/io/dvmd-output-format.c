@@ -41,7 +41,7 @@ dvmd_output_format_free (DvmdOutputFormat *self)
 gboolean
 dvmd_output_format_is_plain (const DvmdOutputFormat *self)
 {
-  return self->tag == DVMD_OUTPUT_TAG_NONE && !self->timestamp;
+  return self->tag == DVMD_OUTPUT_TAG_NONE && !self->timestamp && !self->xml;
 }
 
 static void
@@ -84,6 +84,87 @@ dvmd_output_format_append_tag (const DvmdOutputFormat *self, const DvmdOutputSou
     }
   g_string_append_printf (text, "<%s>: ", dvmd_stream_name (source->stream));
 }
+
+/* ---- XML ---- */
+
+/* https://www.w3.org/TR/xml/#charsets */
+static gboolean
+is_for_xml (gunichar c)
+{
+  return c == '\t' || c == '\n' || c == '\r' || (c >= 0x20 && c != 0xfffe && c != 0xffff);
+}
+
+/* A reader may change newlines, and spaces in attributes: they are written by their numbers. */
+static void
+append_character (gunichar c, GString *text)
+{
+  if (c == '&')
+    g_string_append (text, "&amp;");
+  else if (c == '<')
+    g_string_append (text, "&lt;");
+  else if (c == '>')
+    g_string_append (text, "&gt;");
+  else if (c == '"')
+    g_string_append (text, "&quot;");
+  else if (c < 0x20 && is_for_xml (c))
+    g_string_append_printf (text, "&#%u;", c);
+  else
+    g_string_append_unichar (text, is_for_xml (c) ? c : 0xfffd);
+}
+
+static void
+append_escaped (const char *data, gsize size, GString *text)
+{
+  const char *end = data + size;
+
+  while (data < end)
+    {
+      gunichar c = g_utf8_get_char_validated (data, end - data);
+      gboolean is_valid = c != (gunichar)-1 && c != (gunichar)-2;
+
+      append_character (is_valid ? c : 0xfffd, text);
+      data += is_valid ? g_utf8_next_char (data) - data : 1;
+    }
+}
+
+static void
+append_attribute (const char *name, const char *value, GString *text)
+{
+  g_string_append_printf (text, " %s=\"", name);
+  append_escaped (value, strlen (value), text);
+  g_string_append_c (text, '"');
+}
+
+/* Names of elements and attributes are those of the PMIx library (src/common/pmix_iof.c of version 5). */
+void
+dvmd_output_format_append_element (const DvmdOutputFormat *self, const DvmdOutputSource *source, const char *data,
+                                   gsize size, GString *text)
+{
+  const char *name = dvmd_stream_name (source->stream);
+
+  g_string_append_printf (text, "<%s", name);
+  if (self->tag == DVMD_OUTPUT_TAG_SHORT)
+    g_string_append_printf (text, " jobid=\"%u\"", source->job);
+  else if (self->tag == DVMD_OUTPUT_TAG_FULLNAME || self->tag == DVMD_OUTPUT_TAG_DETAILED)
+    append_attribute ("nspace", source->nspace, text);
+  g_string_append_printf (text, " rank=\"%u\"", source->rank);
+  if (self->tag == DVMD_OUTPUT_TAG_DETAILED)
+    {
+      append_attribute ("hostname", source->host != NULL ? source->host : "unknown", text);
+      g_string_append_printf (text, " pid=\"%" G_GINT64_FORMAT "\"", source->pid);
+    }
+  if (self->timestamp)
+    {
+      g_string_append (text, " timestamp=\"");
+      append_time (source->time, text);
+      g_string_append_c (text, '"');
+    }
+  g_string_append_c (text, '>');
+  append_escaped (data, size, text);
+  g_string_append_printf (text, "</%s>\n", name);
+}
+
+/* ---- files ---- */
 
 /* A name that is one component of a path. */
 static void

@@ -26,6 +26,7 @@ typedef struct
 {
   DvmdOutputTag tag;
   gboolean timestamp;
+  gboolean xml;     /* each line is an element, with its end in it */
   gboolean merge;   /* stderr comes on stdout */
   gboolean copy;    /* to the readers too, not only to files */
   gboolean raw;     /* pieces as they come, not whole lines */
@@ -55,8 +56,11 @@ typedef struct
   gint64 time; /* µs since the epoch */
 } DvmdOutputSource;
 
-/* Appends what stands before a line; nothing for a plain format. */
+/* Appends what stands before a line; nothing for a plain format. Not for XML */
 void dvmd_output_format_append_tag (const DvmdOutputFormat *self, const DvmdOutputSource *source, GString *text);
+/* Appends the bytes as an element of XML, and a newline. Bytes that XML cannot have become U+FFFD. */
+void dvmd_output_format_append_element (const DvmdOutputFormat *self, const DvmdOutputSource *source, const char *data,
+                                        gsize size, GString *text);
 /* (nullable): the file of that stream, NULL if the format names none */
 char *dvmd_output_format_get_path (const DvmdOutputFormat *self, const DvmdOutputSource *source);
 

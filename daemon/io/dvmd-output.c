@@ -695,6 +695,11 @@ append_piece (DvmdOutput *self, Line *line, const DvmdOutputSource *source, cons
 {
   if (size == 0)
     return;
+  if (self->format->xml)
+    {
+      dvmd_output_format_append_element (self->format, source, data, size, text);
+      return;
+    }
   if (!line->mid_line)
     dvmd_output_format_append_tag (self->format, source, text);
   g_string_append_len (text, data, (gssize)size);
@@ -780,11 +785,16 @@ dvmd_output_insert (DvmdOutput *self, guint rank, DvmdStream stream, const char 
   while (*text != '\0')
     {
       gsize n = strcspn (text, "\n");
+      g_autofree char *line = g_strdup_printf ("%.*s\n", (int)n, text);
 
-      if (self->lines != NULL)
-        dvmd_output_format_append_tag (self->format, &source, lines);
-      g_string_append_len (lines, text, (gssize)n);
-      g_string_append_c (lines, '\n');
+      if (self->format->xml)
+        dvmd_output_format_append_element (self->format, &source, line, n + 1, lines);
+      else
+        {
+          if (self->lines != NULL)
+            dvmd_output_format_append_tag (self->format, &source, lines);
+          g_string_append (lines, line);
+        }
       text += text[n] == '\n' ? n + 1 : n;
     }
   bytes = g_string_free_to_bytes (lines);

@@ -32,6 +32,7 @@ LINES = [
     ("mpirun --tag-output -n 1 echo x", 0, r"\[\d+,0\]<stdout>: x\n"),
     ("mpirun --timestamp-output -n 1 echo x", 0, r"\d{4}-.*<stdout>: x\n"),
     ("mpirun --output-filename out -n 1 echo x", 0, ""),
+    ("mpirun --xml -n 1 echo 'a < b'", 0, '<stdout rank="0">a &lt; b&#10;</stdout>\n'),
     ("mpirun --merge-stderr-to-stdout -n 1 sh -c 'echo x >&2'", 0, "x\n"),
     ("mpirun --oversubscribe -np 20 true", 0, ""),
     ("mpirun --nooversubscribe -np 20 true", 125, ""),

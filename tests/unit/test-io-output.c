@@ -84,6 +84,7 @@ make_output (Fixture *fixture, const char *format_text)
   g_assert_no_error (error);
   *format = (DvmdOutputFormat){ (DvmdOutputTag)options.tag,
                                 options.timestamp,
+                                options.xml,
                                 options.merge,
                                 options.copy,
                                 options.raw,
@@ -777,6 +778,23 @@ test_tag_kinds (Fixture *fixture, gconstpointer data)
 }
 
 static void
+test_xml (Fixture *fixture, gconstpointer data)
+{
+  g_setenv ("TZ", "UTC", TRUE);
+  check_tag (fixture, "xml,merge", "a <b> & \"c\"\n\n",
+             "<stderr rank=\"3\">a &lt;b&gt; &amp; &quot;c&quot;&#10;</stderr>\n<stderr rank=\"3\">&#10;</stderr>\n");
+  check_tag (fixture, "xml,merge", "no end", "<stderr rank=\"3\">no end</stderr>\n");
+  check_tag (fixture, "xml,merge", "\t\r\x1b[1m \xff\xc3 \xc3\xa4\xef\xbf\xbf\n",
+             "<stderr rank=\"3\">&#9;&#13;\xef\xbf\xbd[1m \xef\xbf\xbd\xef\xbf\xbd "
+             "\xc3\xa4\xef\xbf\xbd&#10;</stderr>\n");
+  check_tag (fixture, "xml,tag,merge", "a\n", "<stderr jobid=\"5\" rank=\"3\">a&#10;</stderr>\n");
+  check_tag (fixture, "tag-full,xml,merge", "a\n", "<stderr nspace=\"dvm-1@5\" rank=\"3\">a&#10;</stderr>\n");
+  check_tag (fixture, "tag-detailed,xml,merge,timestamp", "a\n",
+             "<stderr nspace=\"dvm-1@5\" rank=\"3\" hostname=\"node1\" pid=\"1003\" "
+             "timestamp=\"2020-09-13T12:26:40.123456+0000\">a&#10;</stderr>\n");
+}
+
+static void
 test_raw (Fixture *fixture, gconstpointer data)
 {
   int out;
@@ -961,6 +979,7 @@ main (int argc, char **argv)
   add ("open-files", test_open_files);
   add ("tags", test_tags);
   add ("tag-kinds", test_tag_kinds);
+  add ("xml", test_xml);
   add ("raw", test_raw);
   add ("long-line", test_long_line);
   add ("dir", test_dir);

@@ -257,7 +257,7 @@ static const Refusal refusals[] = {
   { "[{'argv': <['a']>}]", "{'rank-by': <'file'>}", DVM_ERROR_BAD_PARAM, { "rank-by", "“fill”" } },
   { "[{'argv': <['a']>}]", "{'bind-to': <'numa'>, 'map-by': <'core'>}", DVM_ERROR_BAD_PARAM, { "“numa”", "“core”" } },
   { "[{'argv': <['a']>}]", "{'bind-to': <'l'>}", DVM_ERROR_BAD_PARAM, { "bind-to", "more than one" } },
-  { "[{'argv': <['a']>}]", "{'output': <'xml'>}", DVM_ERROR_NOT_SUPPORTED, { "output", "xml" } },
+  { "[{'argv': <['a']>}]", "{'output': <'xml=x'>}", DVM_ERROR_BAD_PARAM, { "output", "=x" } },
   { "[{'argv': <['a']>}]", "{'output': <'tagg'>}", DVM_ERROR_BAD_PARAM, { "output", "“tag”" } },
   { "[{'argv': <['a']>}]", "{'output': <'dir'>}", DVM_ERROR_BAD_PARAM, { "output", "dir=PATH" } },
   { "[{'argv': <['a']>}]", "{'output': <'tag,,rank'>}", DVM_ERROR_BAD_PARAM, { "output", "missing" } },
