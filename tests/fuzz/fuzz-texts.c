@@ -205,10 +205,11 @@ fuzz_resource_set (const guint8 *data, gsize size)
 {
   g_autofree char *text = fuzz_dup_text (data, size);
   g_autoptr (DvmdNodeTable) table = dvmd_node_table_new ();
+  g_autoptr (GHashTable) ranks = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   g_autoptr (DvmdAllocation) allocation = NULL;
   g_autoptr (GError) error = NULL;
 
-  if (!dvmd_resource_set_read (text, "flux", table, &error))
+  if (!dvmd_resource_set_read (text, "flux", table, ranks, size % 2 == 0, &error))
     {
       check_error (FALSE, error);
       return;

@@ -211,8 +211,25 @@ add_nodes (GArray *targets, char **hosts, const char *place, DvmdNodeTable *tabl
   return TRUE;
 }
 
+/* The targets are sorted. */
+static void
+add_ranks (GArray *targets, char **hosts, GHashTable *ranks, gboolean relative)
+{
+  for (guint i = 0; i < targets->len; i++)
+    {
+      char *name = g_ascii_strdown (hosts[i], -1);
+
+      if (g_hash_table_contains (ranks, name))
+        g_free (name);
+      else
+        g_hash_table_insert (ranks, name,
+                             g_strdup_printf ("%u", relative ? i : g_array_index (targets, Target, i).rank));
+    }
+}
+
 gboolean
-dvmd_resource_set_read (const char *text, const char *place, DvmdNodeTable *table, GError **error)
+dvmd_resource_set_read (const char *text, const char *place, DvmdNodeTable *table, GHashTable *ranks, gboolean relative,
+                        GError **error)
 {
   g_autoptr (GError) wrong = NULL;
   g_autoptr (GVariant) set = NULL;
@@ -245,5 +262,8 @@ dvmd_resource_set_read (const char *text, const char *place, DvmdNodeTable *tabl
         return FALSE;
     }
   hosts = read_hosts (list, place, error);
-  return hosts != NULL && add_nodes (targets, hosts, place, table, error);
+  if (hosts == NULL || !add_nodes (targets, hosts, place, table, error))
+    return FALSE;
+  add_ranks (targets, hosts, ranks, relative);
+  return TRUE;
 }
