@@ -16,6 +16,7 @@
 #include "dvmd-config.h"
 #include "dvmd-id-set.h"
 #include "fuzz.h"
+#include "launch-words.h"
 #include "resource-set.h"
 #include "ssh-words.h"
 
@@ -184,7 +185,7 @@ void
 fuzz_address (const guint8 *data, gsize size)
 {
   g_autofree char *text = fuzz_dup_text (data, size);
-  g_autofree char *quoted = ssh_quote (text);
+  g_autofree char *quoted = dvmd_launch_quote (text);
   g_autoptr (GSocketAddress) address = NULL;
   g_autoptr (GError) error = NULL;
   g_autofree char *host = NULL;
@@ -197,7 +198,7 @@ fuzz_address (const guint8 *data, gsize size)
   check_error (ok, error);
   dvmd_tcp_options_parse (text, "any", "0", &options, NULL);
   ssh_address_parse (text, &ssh, NULL);
-  ssh_find_reason (text);
+  dvmd_launch_find_reason (text);
 }
 
 void

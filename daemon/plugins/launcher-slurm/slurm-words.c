@@ -9,6 +9,7 @@
 #include "slurm-words.h"
 
 #include "host-list.h"
+#include "launch-words.h"
 
 #include <string.h>
 
@@ -81,13 +82,7 @@ end_argv (GPtrArray *argv)
 static void
 add_agent (GPtrArray *argv, const SlurmStepWish *wish)
 {
-  const char *program = wish->agent_argv[0];
-  const char *slash = strrchr (program, '/');
-
-  if (wish->prefix != NULL && wish->prefix[0] != '\0')
-    g_ptr_array_add (argv, g_build_filename (wish->prefix, "bin", slash != NULL ? slash + 1 : program, NULL));
-  else
-    g_ptr_array_add (argv, g_strdup (program));
+  g_ptr_array_add (argv, dvmd_launch_find_agent (wish->prefix, wish->agent_argv[0]));
   add_words (argv, wish->agent_argv + 1);
 }
 
@@ -125,9 +120,7 @@ slurm_make_kill_argv (const char *job, const char *node, int pid, gboolean at_on
   GPtrArray *argv = begin_argv (SLURM_KILL_NAME, job, nodes);
 
   add_words (argv, shell);
-  g_ptr_array_add (argv, at_once ? g_strdup_printf ("kill -KILL %d", pid)
-                                 : g_strdup_printf ("kill -TERM %d && sleep 2; kill -TERM %d && sleep 1; kill -KILL %d",
-                                                    pid, pid, pid));
+  g_ptr_array_add (argv, at_once ? g_strdup_printf ("kill -KILL %d", pid) : dvmd_launch_make_kill_script (pid));
   return end_argv (argv);
 }
 

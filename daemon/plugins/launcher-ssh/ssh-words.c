@@ -8,12 +8,9 @@
 
 #include "ssh-words.h"
 
-#include <string.h>
+#include "launch-words.h"
 
-#define PLAIN                                                                                                          \
-  "abcdefghijklmnopqrstuvwxyz"                                                                                         \
-  "ABCDEFGHIJKLMNOPQRSTUVWXYZ"                                                                                         \
-  "0123456789_./:@%+,-"
+#include <string.h>
 
 void
 ssh_address_clear (SshAddress *address)
@@ -63,77 +60,20 @@ ssh_address_parse (const char *name, SshAddress *address, GError **error)
 }
 
 char *
-ssh_quote (const char *word)
-{
-  GString *text;
-
-  if (word[0] != '\0' && word[strspn (word, PLAIN)] == '\0')
-    return g_strdup (word);
-  /* Characters that one of the shells expands even between quotes stand outside of them, behind a backslash. */
-  text = g_string_new ("'");
-  for (const char *at = word; *at != '\0'; at++)
-    if (strchr ("'!\\", *at) != NULL)
-      g_string_append_printf (text, "'\\%c'", *at);
-    else
-      g_string_append_c (text, *at);
-  g_string_append_c (text, '\'');
-  return g_string_free (text, FALSE);
-}
-
-char *
 ssh_remote_line (const char *mark, const char *prefix, const char *const *agent_argv, const char *node)
 {
   GString *line = g_string_new (NULL);
-  const char *slash = strrchr (agent_argv[0], '/');
-  g_autofree char *program = prefix != NULL && prefix[0] != '\0'
-                                 ? g_build_filename (prefix, "bin", slash != NULL ? slash + 1 : agent_argv[0], NULL)
-                                 : g_strdup (agent_argv[0]);
-  g_autofree char *quoted_program = ssh_quote (program);
-  g_autofree char *quoted_node = ssh_quote (node);
+  g_autofree char *program = dvmd_launch_find_agent (prefix, agent_argv[0]);
+  g_autofree char *quoted_program = dvmd_launch_quote (program);
+  g_autofree char *quoted_node = dvmd_launch_quote (node);
 
   g_string_printf (line, "exec sh -c 'echo %s$$ >&2; exec \"$@\"' dvm-agent %s", mark, quoted_program);
   for (guint i = 1; agent_argv[i] != NULL; i++)
     {
-      g_autofree char *word = ssh_quote (agent_argv[i]);
+      g_autofree char *word = dvmd_launch_quote (agent_argv[i]);
 
       g_string_append_printf (line, " %s", word);
     }
   g_string_append_printf (line, " --node %s", quoted_node);
   return g_string_free (line, FALSE);
-}
-
-typedef struct
-{
-  const char *words;
-  const char *reason;
-} Meaning;
-
-/* The first that is found; "timed out" alone is a connect() that nobody has answered. */
-static const Meaning meanings[] = {
-  { "Permission denied", "authentication" },
-  { "Host key verification failed", "authentication" },
-  { "host key", "authentication" },
-  { "Too many authentication failures", "authentication" },
-  { "Authentication failed", "authentication" },
-  { "banner exchange", "timeout" },
-  { "Connection refused", "refused" },
-  { "closed by remote host", "refused" },
-  { "Connection closed by", "refused" },
-  { "No route to host", "unreachable" },
-  { "is unreachable", "unreachable" },
-  { "Could not resolve hostname", "unreachable" },
-  { "Name or service not known", "unreachable" },
-  { "timed out", "unreachable" },
-  { "not responding", "unreachable" },
-  { "Connection reset", "unreachable" },
-  { "Broken pipe", "unreachable" },
-};
-
-const char *
-ssh_find_reason (const char *words)
-{
-  for (gsize i = 0; i < G_N_ELEMENTS (meanings); i++)
-    if (strstr (words, meanings[i].words) != NULL)
-      return meanings[i].reason;
-  return NULL;
 }

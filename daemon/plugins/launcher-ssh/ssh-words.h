@@ -21,17 +21,10 @@ void ssh_address_clear (SshAddress *address);
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (SshAddress, ssh_address_clear)
 
-/* A word as the shells of users read it: sh, bash, csh, fish. */
-char *ssh_quote (const char *word);
-
 /*
  * The line for the remote shell: says "MARK PID" on standard error, and becomes the agent. prefix (nullable): where dvm
  * is installed there.
  */
 char *ssh_remote_line (const char *mark, const char *prefix, const char *const *agent_argv, const char *node);
-
-/* Why ssh has not got there, by its last words: "unreachable", "refused", "authentication", "timeout"; NULL: no idea.
- */
-const char *ssh_find_reason (const char *words);
 
 G_END_DECLS

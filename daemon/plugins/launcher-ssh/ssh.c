@@ -9,6 +9,7 @@
 #include "config.h"
 
 #include "command-launcher.h"
+#include "launch-words.h"
 #include "ssh-words.h"
 
 #include <string.h>
@@ -85,14 +86,14 @@ dvmd_ssh_launcher_make_argv (DvmdCommandLauncher *self, const char *name, const 
   return g_strv_builder_end (builder);
 }
 
-/* For an agent that does not end with its input: the pid is its guard's, or its own. */
+/* For an agent that does not end with its input. */
 static char **
 dvmd_ssh_launcher_make_kill_argv (DvmdCommandLauncher *self, const char *name, int pid)
 {
   g_auto (SshAddress) address = { 0 };
   g_autoptr (GStrvBuilder) builder = NULL;
-  g_autofree char *line = g_strdup_printf (
-      "exec sh -c 'kill -TERM %d && sleep 2; kill -TERM %d && sleep 1; kill -KILL %d'", pid, pid, pid);
+  g_autofree char *script = dvmd_launch_make_kill_script (pid);
+  g_autofree char *line = g_strdup_printf ("exec sh -c '%s'", script);
 
   if (!ssh_address_parse (name, &address, NULL))
     return NULL;
@@ -101,14 +102,6 @@ dvmd_ssh_launcher_make_kill_argv (DvmdCommandLauncher *self, const char *name, i
     return NULL;
   g_strv_builder_add (builder, line);
   return g_strv_builder_end (builder);
-}
-
-static DvmError
-find_code (const char *reason)
-{
-  if (g_strcmp0 (reason, "authentication") == 0)
-    return DVM_ERROR_NO_PERMISSIONS;
-  return g_strcmp0 (reason, "timeout") == 0 ? DVM_ERROR_TIMEOUT : DVM_ERROR_LAUNCH_FAILED;
 }
 
 static GError *
@@ -120,7 +113,7 @@ dvmd_ssh_launcher_explain (DvmdCommandLauncher *self, const char *name, gboolean
   const char *bytes = g_bytes_get_data (outcome->messages, &length);
   g_autofree char *messages = g_strndup (bytes != NULL ? bytes : "", length);
   /* The line with the reason is not always the last one. */
-  const char *reason = ssh_find_reason (messages);
+  const char *reason = dvmd_launch_find_reason (messages);
 
   if (!arrived && outcome->exit_signal != 0)
     return g_error_new (DVM_ERROR, DVM_ERROR_LAUNCH_FAILED, "%s: the launcher's command was ended by signal %d (%s)",
@@ -130,7 +123,8 @@ dvmd_ssh_launcher_explain (DvmdCommandLauncher *self, const char *name, gboolean
     return g_error_new (DVM_ERROR, DVM_ERROR_LAUNCH_FAILED, "%s: %s: the connection to its agent has ended: %s", name,
                         g_strcmp0 (reason, "unreachable") == 0 ? reason : "lost", words);
   if (outcome->exit_code == SSH_FAILED)
-    return g_error_new (DVM_ERROR, find_code (reason), "%s: %s: %s", name, reason != NULL ? reason : "not reached",
+    return g_error_new (DVM_ERROR, dvmd_launch_find_code (reason), "%s: %s: %s", name,
+                        reason != NULL ? reason : "not reached",
                         words[0] != '\0' ? words : "the launcher's command has exited with status 255");
   return dvmd_command_explain_exit (name, outcome);
 }
