@@ -171,9 +171,29 @@ drop_unwanted (Launch *self)
       }
 }
 
+/* (transfer full): why no launcher has started the agents */
+static char *
+explain_refusal (Launch *self)
+{
+  const DvmdControllerParts *parts = dvmd_controller_get_parts (self->controller);
+  const char *wanted = parts->shape->launcher;
+  g_autofree char *missing = wanted != NULL && !self->local
+                                 ? dvmd_plugins_find_missing (parts->plugins, DVMD_PLUGIN_LAUNCHER, wanted)
+                                 : NULL;
+
+  if (missing != NULL)
+    return g_strdup_printf (
+        "the launcher \"%s\" starts agents in the job of a scheduler, and the DVM is in none of that one (not set: %s)",
+        wanted, missing);
+  return g_strdup (wanted != NULL ? "the launcher that was asked for does not start agents there"
+                                  : "no launcher starts agents there; \"disabled-plugins\" may name one that does");
+}
+
 static void
 ask_next (Launch *self)
 {
+  g_autofree char *reason = NULL;
+
   drop_unwanted (self);
   if (self->entries->len == 0)
     {
@@ -185,10 +205,8 @@ ask_next (Launch *self)
       ask (self, g_ptr_array_index (self->launchers, self->next++));
       return;
     }
-  fail_launch (self, DVMD_CAUSE_LAUNCH,
-               dvmd_controller_get_parts (self->controller)->shape->launcher != NULL
-                   ? "the launcher that was asked for does not start agents there"
-                   : "no launcher starts agents there; \"disabled-plugins\" may name one that does");
+  reason = explain_refusal (self);
+  fail_launch (self, DVMD_CAUSE_LAUNCH, reason);
   launch_free (self);
 }
 

@@ -92,9 +92,9 @@ dvmd_plugin_info_check (const DvmdPluginInfo *info, const char *place, GError **
     g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
                  "Plugin %s is refused: a mapper declares the words of map-by that it takes, and no other plugin does",
                  place);
-  else if (info->kind != DVMD_PLUGIN_ALLOCATOR && info->variables != NULL)
+  else if (info->kind == DVMD_PLUGIN_MAPPER && info->variables != NULL)
     g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                 "Plugin %s is refused: an allocator alone has variables of a scheduler", place);
+                 "Plugin %s is refused: a mapper has no variables of a scheduler", place);
   else if (!check_words (info->words, TRUE) || !check_words (info->qualifiers, FALSE))
     g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
                  "Plugin %s is refused: its words and qualifiers must be written as in slot, ppr:N:node, pe=N", place);

@@ -336,20 +336,38 @@ dvmd_plugins_get_active (DvmdPlugins *self, DvmdPluginKind kind)
   return self->active[kind];
 }
 
+/* Whether one of the variables of a job is set. */
+static gboolean
+is_in_job (const DvmdPluginInfo *info)
+{
+  for (const char *const *name = info->variables; name != NULL && *name != NULL; name++)
+    if (g_strcmp0 (g_getenv (*name), "") > 0)
+      return TRUE;
+  return FALSE;
+}
+
 gboolean
 dvmd_plugins_find_job (DvmdPlugins *self)
 {
   GPtrArray *allocators = dvmd_plugins_get_active (self, DVMD_PLUGIN_ALLOCATOR);
 
   for (guint i = 0; i < allocators->len; i++)
-    {
-      const char *const *names = dvmd_plugin_get_info (allocators->pdata[i])->variables;
-
-      for (; names != NULL && *names != NULL; names++)
-        if (g_strcmp0 (g_getenv (*names), "") > 0)
-          return TRUE;
-    }
+    if (is_in_job (dvmd_plugin_get_info (allocators->pdata[i])))
+      return TRUE;
   return FALSE;
+}
+
+char *
+dvmd_plugins_find_missing (DvmdPlugins *self, DvmdPluginKind kind, const char *name)
+{
+  for (guint i = 0; i < self->entries->len; i++)
+    {
+      const DvmdPluginInfo *info = ((const DvmdPluginEntry *)g_ptr_array_index (self->entries, i))->info;
+
+      if (info->kind == kind && strcmp (info->name, name) == 0 && info->variables != NULL && !is_in_job (info))
+        return g_strjoinv (", ", (char **)info->variables);
+    }
+  return NULL;
 }
 
 GVariant *

@@ -56,6 +56,9 @@ GPtrArray *dvmd_plugins_get_active (DvmdPlugins *self, DvmdPluginKind kind);
 const char *dvmd_plugins_get_name (DvmdPlugins *self, gpointer plugin);
 /* Whether the environment has variables of a job that one of the active allocators finds its nodes in. */
 gboolean dvmd_plugins_find_job (DvmdPlugins *self);
+/* (transfer full) (nullable): the variables of which none is set, with commas between them, if a plugin of this kind
+ * and name is for jobs of a scheduler alone and the DVM is in none; NULL: it is no such one, or there is a job */
+char *dvmd_plugins_find_missing (DvmdPlugins *self, DvmdPluginKind kind, const char *name);
 /* The answer of Manager.ListPlugins: (transfer floating) aa{sv} */
 GVariant *dvmd_plugins_to_variant (DvmdPlugins *self);
 

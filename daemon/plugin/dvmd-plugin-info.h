@@ -50,8 +50,8 @@ typedef enum
  * Others are refused before it is asked
  * @rankings: of a mapper: the #DvmdRankBy that it can do; %DVMD_RANK_BY_SLOT always
  * @bindings: of a mapper: the #DvmdBindTo that it can do, with the flags that it heeds; %DVMD_BIND_TO_NONE always
- * @variables: (array zero-terminated=1) (nullable): of an allocator that finds the job of a scheduler in the
- * environment of the DVM: names of variables, one of which each such job has
+ * @variables: (array zero-terminated=1) (nullable): of an allocator or a launcher for the job of a scheduler, which it
+ * finds in the environment of the DVM: names of variables, one of which each such job has
  *
  * What a plugin says of itself. A module exports exactly one, under the name dvmd_plugin_info.
  *

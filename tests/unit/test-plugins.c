@@ -788,7 +788,7 @@ test_refusals (void)
   load_wrong (plugins, "wrong-name", "small letters");
   load_wrong (plugins, "wrong-size", "are right");
   load_wrong (plugins, "no-words", "declares the words");
-  load_wrong (plugins, "wrong-variables", "an allocator alone has variables");
+  load_wrong (plugins, "wrong-variables", "a mapper has no variables");
   load_wrong (plugins, "wrong-words", "must be written");
   load_wrong (plugins, "does-not-exist", "no regular file");
   g_assert_cmpuint (dvmd_plugins_list (plugins)->len, ==, before);

@@ -332,6 +332,8 @@ dvmd_slurm_launcher_init (DvmdSlurmLauncher *self)
   self->asking = g_ptr_array_new ();
 }
 
+static const char *const variables[] = { "SLURM_JOB_ID", "SLURM_JOBID", NULL };
+
 const DvmdPluginInfo dvmd_plugin_info = {
   .abi = DVMD_PLUGIN_ABI,
   .size = sizeof (DvmdPluginInfo),
@@ -339,4 +341,5 @@ const DvmdPluginInfo dvmd_plugin_info = {
   .name = "slurm",
   .description = "starts the agents of an allocation of Slurm by srun",
   .get_type = dvmd_slurm_launcher_get_type,
+  .variables = variables,
 };
