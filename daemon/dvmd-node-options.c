@@ -188,17 +188,21 @@ add_setting (GString *text, const char *name, const char *value)
 char *
 dvmd_node_options_plugin_settings (DvmdConfig *config)
 {
+  static const char *const launchers[] = { "local", "slurm", "flux", "gridengine", "lsf", "pbs", "ssh", "pdsh" };
   GString *text = g_string_new (NULL);
-  guint64 timeout = (dvmd_config_get_usec (config, "launcher-timeout") + G_USEC_PER_SEC - 1) / G_USEC_PER_SEC;
-  g_autofree char *seconds = g_strdup_printf ("%" G_GUINT64_FORMAT, timeout);
+  guint64 limit = (dvmd_config_get_usec (config, "launcher-timeout") + G_USEC_PER_SEC - 1) / G_USEC_PER_SEC;
+  g_autofree char *seconds = g_strdup_printf ("%" G_GUINT64_FORMAT, limit);
 
-  add_setting (text, "launcher-local.timeout", seconds);
-  add_setting (text, "launcher-slurm.timeout", seconds);
-  add_setting (text, "launcher-slurm.prefix", dvmd_config_get_string (config, "launcher-prefix"));
-  add_setting (text, "launcher-ssh.timeout", seconds);
+  for (gsize i = 0; i < G_N_ELEMENTS (launchers); i++)
+    {
+      g_autofree char *timeout = g_strdup_printf ("launcher-%s.timeout", launchers[i]);
+      g_autofree char *prefix = g_strdup_printf ("launcher-%s.prefix", launchers[i]);
+
+      add_setting (text, timeout, seconds);
+      add_setting (text, prefix, dvmd_config_get_string (config, "launcher-prefix"));
+    }
   add_setting (text, "launcher-ssh.command", dvmd_config_get_string (config, "launcher-command"));
   add_setting (text, "launcher-ssh.concurrency", dvmd_config_get_string (config, "ssh-concurrency"));
-  add_setting (text, "launcher-ssh.prefix", dvmd_config_get_string (config, "launcher-prefix"));
   /* plugin-settings come last, so that they override the settings above. */
   g_string_append (text, dvmd_config_get_string (config, "plugin-settings"));
   return g_string_free (text, FALSE);

@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include "command-launcher.h"
+#include "input-file.h"
 #include "launch-call.h"
 
 #include <signal.h>
@@ -19,6 +20,8 @@
 /* Seconds until what is to end at once is killed; elsewhere it has to be sent for. */
 #define KILL_GRACE       1
 #define KILL_THERE_GRACE 4
+/* Milliseconds between looks at what another machine has written: no file system tells that. */
+#define LOOK_AGAIN 200
 
 typedef struct
 {
@@ -32,6 +35,8 @@ typedef struct
   GPtrArray *terminations; /* DvmdLaunchCall */
   guint process;           /* 0: does not run yet */
   guint timer;
+  DvmdInputFile *file; /* (nullable): its input, until it has arrived */
+  guint look;          /* the timer that looks at it */
   GCancellable *killing;
   int pid; /* where it lives, 0: not known */
   gboolean arrived;
@@ -144,6 +149,9 @@ agent_free (gpointer data)
 
   if (agent->timer != 0)
     g_source_remove (agent->timer);
+  if (agent->look != 0)
+    g_source_remove (agent->look);
+  g_clear_pointer (&agent->file, dvmd_input_file_free);
   if (agent->killing != NULL)
     g_cancellable_cancel (agent->killing);
   g_clear_object (&agent->killing);
@@ -204,21 +212,43 @@ on_start_timeout (gpointer user_data)
   return G_SOURCE_REMOVE;
 }
 
+/* pid: where it lives */
+static void
+arrive (Agent *agent, int pid)
+{
+  agent->arrived = TRUE;
+  agent->pid = pid;
+  g_clear_pointer (&agent->file, dvmd_input_file_free);
+  start_is_over (agent);
+}
+
+static gboolean
+on_look (gpointer user_data)
+{
+  Agent *agent = user_data;
+  int pid = dvmd_input_file_find_pid (agent->file);
+
+  if (pid == 0)
+    return G_SOURCE_CONTINUE;
+  agent->look = 0;
+  arrive (agent, pid);
+  start_next (agent->launcher);
+  return G_SOURCE_REMOVE;
+}
+
 static void
 on_line (guint process, gboolean is_message, const char *line, gpointer user_data)
 {
   Agent *agent = user_data;
   DvmdPluginHost *host = dvmd_plugin_get_host (agent->launcher);
 
-  if (agent->arrived || !is_message || !g_str_has_prefix (line, DVMD_COMMAND_ARRIVED))
+  if (agent->arrived || agent->file != NULL || !is_message || !g_str_has_prefix (line, DVMD_COMMAND_ARRIVED))
     {
       dvmd_plugin_host_log (host, G_LOG_LEVEL_MESSAGE, "%s: %s", agent->name, line);
       return;
     }
-  agent->arrived = TRUE;
-  agent->pid = atoi (line + strlen (DVMD_COMMAND_ARRIVED));
   dvmd_plugin_host_give_input (host, process, agent->input, agent->is_ending);
-  start_is_over (agent);
+  arrive (agent, atoi (line + strlen (DVMD_COMMAND_ARRIVED)));
   start_next (agent->launcher);
 }
 
@@ -241,6 +271,8 @@ on_ended (guint process, const DvmdPluginOutcome *outcome, gpointer user_data)
   Agent *agent = user_data;
   g_autoptr (DvmdCommandLauncher) self = g_object_ref (agent->launcher);
 
+  /* It may have come and gone since the last look. */
+  agent->arrived = agent->arrived || (agent->file != NULL && dvmd_input_file_find_pid (agent->file) != 0);
   if (!agent->is_ending)
     {
       g_autoptr (GError) reason = explain (agent, outcome);
@@ -268,17 +300,39 @@ explain_no_start (Agent *agent, GError **error, GError *cause)
   g_error_free (cause);
 }
 
+/* FALSE: its input is to be in a file, and that cannot be. */
+static gboolean
+make_file (Agent *agent, GError **error)
+{
+  DvmdCommandLauncherClass *klass = DVMD_COMMAND_LAUNCHER_GET_CLASS (agent->launcher);
+  g_autofree char *place = NULL;
+  g_autofree char *directory = NULL;
+
+  if (klass->find_input_directory != NULL)
+    directory = klass->find_input_directory (agent->launcher, &place);
+  if (directory == NULL)
+    return TRUE;
+  agent->file = dvmd_input_file_new (directory, place, agent->input, error);
+  if (agent->file == NULL)
+    g_prefix_error (error, "%s: ", agent->name);
+  return agent->file != NULL;
+}
+
 static gboolean
 start_process (Agent *agent, GError **error)
 {
   GError *cause = NULL;
   DvmdCommandLauncherClass *klass = DVMD_COMMAND_LAUNCHER_GET_CLASS (agent->launcher);
-  g_auto (GStrv)
-      argv = klass->make_argv (agent->launcher, agent->address, (const char *const *)agent->agent_argv, error);
-  DvmdPluginCommand command = { .argv = (const char *const *)argv };
+  g_auto (GStrv) argv = NULL;
+  DvmdPluginCommand command = { 0 };
 
+  if (!make_file (agent, error))
+    return FALSE;
+  argv = klass->make_argv (agent->launcher, agent->address, (const char *const *)agent->agent_argv,
+                           agent->file != NULL ? dvmd_input_file_get_path (agent->file) : NULL, error);
   if (argv == NULL)
     return FALSE;
+  command.argv = (const char *const *)argv;
   if (!klass->waits)
     command.input = agent->input;
   agent->process = dvmd_plugin_host_start (dvmd_plugin_get_host (agent->launcher), &command, &watch, agent, &cause);
@@ -307,6 +361,8 @@ start_agent (Agent *agent)
       return;
     }
   priv->n_starting++;
+  if (agent->file != NULL)
+    agent->look = g_timeout_add (LOOK_AGAIN, on_look, agent);
   if (DVMD_COMMAND_LAUNCHER_GET_CLASS (agent->launcher)->waits)
     agent->timer = g_timeout_add_seconds (dvmd_command_launcher_get_number (agent->launcher, "timeout", TIMEOUT),
                                           on_start_timeout, agent);
@@ -471,6 +527,18 @@ on_grace_over (gpointer user_data)
   return G_SOURCE_REMOVE;
 }
 
+/* One that has not read its input finds none any more. */
+static void
+drop_file (Agent *agent)
+{
+  int pid = agent->file != NULL ? dvmd_input_file_find_pid (agent->file) : 0;
+
+  g_clear_handle_id (&agent->look, g_source_remove);
+  if (pid != 0)
+    arrive (agent, pid);
+  g_clear_pointer (&agent->file, dvmd_input_file_free);
+}
+
 static void
 end_agent (Agent *agent)
 {
@@ -486,7 +554,8 @@ end_agent (Agent *agent)
       agent_gone (agent);
       return;
     }
-  /* An agent ends when its standard input is closed. */
+  drop_file (agent);
+  /* An agent ends when its standard input is closed; one with a file leaves when its controller says so. */
   dvmd_plugin_host_give_input (dvmd_plugin_get_host (agent->launcher), agent->process, NULL, TRUE);
   agent->timer = g_timeout_add_seconds (dvmd_command_launcher_get_number (agent->launcher, "grace", GRACE),
                                         on_grace_over, agent);

@@ -25,7 +25,10 @@ G_DECLARE_DERIVABLE_TYPE (DvmdCommandLauncher, dvmd_command_launcher, DVMD, COMM
 /*
  * @logical: which requests are for this launcher
  * @waits: a start is over when it has said DVMD_COMMAND_ARRIVED, and only then gets the agent's input
- * @make_argv: the command for one node; @name: how to get there, which is the node's name if nothing else is known
+ * @find_input_directory: (nullable): where the input of agents is put into files, for commands that hand on none, and
+ *   where that was named, for messages; what is started there reads it and says DVMD_COMMAND_ARRIVED in it
+ * @make_argv: the command for one node; @name: how to get there, which is the node's name if nothing else is known;
+ *   @input_file: (nullable): the agent's input
  * @make_kill_argv: (nullable): a command that ends the process of that pid on the node, for agents that do not end
  *   with their input
  * @explain: why the agent of a node that has ended like this has not come; @arrived: as for @waits
@@ -36,7 +39,9 @@ struct _DvmdCommandLauncherClass
 
   gboolean logical;
   gboolean waits;
-  char **(*make_argv) (DvmdCommandLauncher *self, const char *name, const char *const *agent_argv, GError **error);
+  char *(*find_input_directory) (DvmdCommandLauncher *self, char **place);
+  char **(*make_argv) (DvmdCommandLauncher *self, const char *name, const char *const *agent_argv,
+                       const char *input_file, GError **error);
   char **(*make_kill_argv) (DvmdCommandLauncher *self, const char *name, int pid);
   GError *(*explain) (DvmdCommandLauncher *self, const char *name, gboolean arrived, const DvmdPluginOutcome *outcome);
 };

@@ -20,7 +20,7 @@ G_DEFINE_FINAL_TYPE (DvmdLocalLauncher, dvmd_local_launcher, DVMD_TYPE_COMMAND_L
 
 static char **
 dvmd_local_launcher_make_argv (DvmdCommandLauncher *self, const char *name, const char *const *agent_argv,
-                               GError **error)
+                               const char *input_file, GError **error)
 {
   g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
 

@@ -70,7 +70,8 @@ begin_argv (DvmdCommandLauncher *self, const SshAddress *address, GError **error
 }
 
 static char **
-dvmd_ssh_launcher_make_argv (DvmdCommandLauncher *self, const char *name, const char *const *agent_argv, GError **error)
+dvmd_ssh_launcher_make_argv (DvmdCommandLauncher *self, const char *name, const char *const *agent_argv,
+                             const char *input_file, GError **error)
 {
   g_auto (SshAddress) address = { 0 };
   g_autoptr (GStrvBuilder) builder = NULL;
