@@ -47,6 +47,7 @@ struct _DvmdAttempt
   gboolean with_tls;
   guint32 peer_rank;
   char *peer_instance;
+  char *arguments; /* (nullable) */
   GBytes *greeting;
   GBytes *said;
   GSource *source;
@@ -85,6 +86,7 @@ dvmd_attempt_free (DvmdAttempt *self)
   g_clear_pointer (&self->greeting, g_bytes_unref);
   g_clear_pointer (&self->said, g_bytes_unref);
   g_free (self->peer_instance);
+  g_free (self->arguments);
   g_free (self->peer);
   g_free (self);
 }
@@ -99,6 +101,12 @@ const char *
 dvmd_attempt_get_peer (DvmdAttempt *self)
 {
   return self->peer;
+}
+
+char *
+dvmd_attempt_steal_arguments (DvmdAttempt *self)
+{
+  return g_steal_pointer (&self->arguments);
 }
 
 static const char *
@@ -249,6 +257,9 @@ take_name (DvmdAttempt *self, const DvmdHello *answer, GError **error)
     return FALSE;
   if (dvmd_identity_get_rank (identity) != rank || (self->token->rank != DVMD_RANK_ANY && self->token->rank != rank))
     return fail_attempt (error, DVMD_TRANSPORT_ERROR_AUTHENTICATION, "it gives the name of another rank");
+  g_clear_pointer (&self->arguments, g_free);
+  if (answer->type == DVMD_HELLO_ACCEPT_JOIN)
+    self->arguments = dvmd_hello_dup_text (answer, DVMD_HELLO_ARGUMENTS);
   return TRUE;
 }
 

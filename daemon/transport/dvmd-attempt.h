@@ -30,5 +30,7 @@ void dvmd_attempt_free (DvmdAttempt *self);
 /* Somebody is there. */
 gboolean dvmd_attempt_is_connected (DvmdAttempt *self);
 const char *dvmd_attempt_get_peer (DvmdAttempt *self);
+/* (nullable) (transfer full): of one that has joined */
+char *dvmd_attempt_steal_arguments (DvmdAttempt *self);
 
 G_END_DECLS

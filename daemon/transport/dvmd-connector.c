@@ -31,6 +31,7 @@ typedef struct
   gboolean greeted;
   gboolean was_cut_off; /* somebody was there, and ended without a word: it is worth to come again */
   GError *error;        /* the most telling so far */
+  char *arguments;      /* (nullable) */
   guint deadline;
   guint timer;
   GSource *cancelled;
@@ -51,6 +52,7 @@ connecting_free (gpointer data)
   g_ptr_array_unref (self->targets);
   dvmd_token_clear (&self->token);
   g_clear_error (&self->error);
+  g_free (self->arguments);
   dvmd_identity_unref (self->options.identity);
   dvmd_clock_unref (self->options.wire.clock);
   g_free ((char *)self->options.instance);
@@ -97,6 +99,7 @@ weight (const GError *error)
     case DVMD_TRANSPORT_ERROR_AUTHENTICATION:
     case DVMD_TRANSPORT_ERROR_VERSION:
     case DVMD_TRANSPORT_ERROR_REFUSED:
+    case DVMD_TRANSPORT_ERROR_NOT_WANTED:
       return 3;
     case DVMD_TRANSPORT_ERROR_UNREACHABLE:
       return 0;
@@ -199,6 +202,7 @@ on_joined (gpointer user_data, DvmdAttempt *attempt, DvmdSocket *stream, guint32
   Connecting *self = g_task_get_task_data (task);
   DvmdWire *wire = dvmd_wire_new (stream, peer_rank, &self->options.wire);
 
+  self->arguments = dvmd_attempt_steal_arguments (attempt);
   g_ptr_array_remove (self->attempts, attempt);
   stop_attempts (task);
   g_task_return_pointer (task, wire, g_object_unref);
@@ -374,4 +378,12 @@ dvmd_connect_finish (GAsyncResult *result, GError **error)
   g_return_val_if_fail (g_async_result_is_tagged (result, dvmd_connect_async), NULL);
 
   return g_task_propagate_pointer (G_TASK (result), error);
+}
+
+char *
+dvmd_connect_dup_arguments (GAsyncResult *result)
+{
+  const char *arguments = ((Connecting *)g_task_get_task_data (G_TASK (result)))->arguments;
+
+  return g_strdup (arguments != NULL ? arguments : "");
 }

@@ -36,5 +36,7 @@ void dvmd_connect_async (const char *const *addresses, const DvmdConnectOptions 
  * VERSION, TIMEOUT, LOST, PROTOCOL. DVM_ERROR_BAD_PARAM: an address is none.
  */
 DvmdWire *dvmd_connect_finish (GAsyncResult *result, GError **error);
+/* (transfer full): what an agent that nobody has started is told besides, a line for each argument; "": nothing */
+char *dvmd_connect_dup_arguments (GAsyncResult *result);
 
 G_END_DECLS

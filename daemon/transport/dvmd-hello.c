@@ -31,10 +31,11 @@ static const FieldInfo field_infos[DVMD_HELLO_N_FIELDS] = {
   [DVMD_HELLO_NONCE] = { DVMD_HELLO_NONCE_SIZE, DVMD_HELLO_NONCE_SIZE, FALSE },
   [DVMD_HELLO_RANK] = { 4, 4, FALSE },
   [DVMD_HELLO_TOKEN] = { 8, 8, FALSE },
-  [DVMD_HELLO_NAME] = { 1, 255, TRUE },
+  [DVMD_HELLO_NAME] = { 1, DVMD_HELLO_MAX_NAME, TRUE },
   [DVMD_HELLO_PUBLIC_KEY] = { 32, 512, FALSE },
   [DVMD_HELLO_CERTIFICATE] = { 64, 2048, FALSE },
   [DVMD_HELLO_AUTHORITY] = { 64, 2048, FALSE },
+  [DVMD_HELLO_ARGUMENTS] = { 0, DVMD_HELLO_MAX_ARGUMENTS, TRUE },
   [DVMD_HELLO_LINK_KEY] = { 32, 32, FALSE },
   [DVMD_HELLO_CODE] = { 4, 4, FALSE },
   [DVMD_HELLO_SENTENCE] = { 1, 1024, TRUE },
@@ -50,7 +51,7 @@ static const guint32 type_fields[] = {
   [DVMD_HELLO_LINK] = BIT (DVMD_HELLO_VERSION) | BIT (DVMD_HELLO_INSTANCE) | BIT (DVMD_HELLO_NONCE)
                       | BIT (DVMD_HELLO_RANK) | BIT (DVMD_HELLO_NAME) | BIT (DVMD_HELLO_PROOF),
   [DVMD_HELLO_ACCEPT_JOIN] = BIT (DVMD_HELLO_RANK) | BIT (DVMD_HELLO_CERTIFICATE) | BIT (DVMD_HELLO_AUTHORITY)
-                             | BIT (DVMD_HELLO_PROOF),
+                             | BIT (DVMD_HELLO_ARGUMENTS) | BIT (DVMD_HELLO_PROOF),
   [DVMD_HELLO_ACCEPT_LINK] = BIT (DVMD_HELLO_PROOF),
   [DVMD_HELLO_REFUSE] = BIT (DVMD_HELLO_VERSION) | BIT (DVMD_HELLO_CODE) | BIT (DVMD_HELLO_SENTENCE),
   [DVMD_HELLO_READY] = BIT (DVMD_HELLO_LINK_KEY),
@@ -408,8 +409,9 @@ dvmd_hello_set_error_from_refusal (const DvmdHello *self, const char *peer, GErr
   g_autofree char *escaped = dvmd_transport_escape (sentence);
   guint64 code = dvmd_hello_get_number (self, DVMD_HELLO_CODE);
 
-  /* Of all that a stranger may say these two tell people where to look. */
-  if (code != DVMD_TRANSPORT_ERROR_AUTHENTICATION && code != DVMD_TRANSPORT_ERROR_VERSION)
+  /* Of all that a stranger may say these tell people where to look. */
+  if (code != DVMD_TRANSPORT_ERROR_AUTHENTICATION && code != DVMD_TRANSPORT_ERROR_VERSION
+      && code != DVMD_TRANSPORT_ERROR_NOT_WANTED)
     code = DVMD_TRANSPORT_ERROR_REFUSED;
   g_set_error (error, DVMD_TRANSPORT_ERROR, (int)code, "%s refuses: %s", peer, escaped);
 }

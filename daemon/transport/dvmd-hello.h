@@ -15,7 +15,7 @@ G_BEGIN_DECLS
  *   joiner     JOIN: who I am, my public key, the token's id; proof with the token
  *     or, of this machine, JOIN_LOCAL: the same, and a number that I have drawn in the place of the key
  *     or a member LINK: my rank; proof with the key of all members
- *   listener   ACCEPT_JOIN: rank, certificate, authority; proof with the token
+ *   listener   ACCEPT_JOIN: rank, certificate, authority, arguments; proof with the token
  *     or       ACCEPT_LOCAL: rank; proof with the token
  *     or       ACCEPT_LINK: proof with the key of all members
  *     or       REFUSE: why
@@ -27,12 +27,14 @@ G_BEGIN_DECLS
  * in the order of their tags; all numbers little-endian.
  */
 
-#define DVMD_HELLO_PROTOCOL    2
+#define DVMD_HELLO_PROTOCOL    3
 #define DVMD_HELLO_HEADER_SIZE 16
 /* Of a message with its header. */
-#define DVMD_HELLO_MAX_SIZE   8192
-#define DVMD_HELLO_NONCE_SIZE 32
-#define DVMD_HELLO_PROOF_SIZE 32
+#define DVMD_HELLO_MAX_SIZE      8192
+#define DVMD_HELLO_NONCE_SIZE    32
+#define DVMD_HELLO_MAX_NAME      255
+#define DVMD_HELLO_MAX_ARGUMENTS 3000
+#define DVMD_HELLO_PROOF_SIZE    32
 
 typedef enum
 {
@@ -59,6 +61,7 @@ typedef enum
   DVMD_HELLO_PUBLIC_KEY, /* DER, or a number */
   DVMD_HELLO_CERTIFICATE,
   DVMD_HELLO_AUTHORITY,
+  DVMD_HELLO_ARGUMENTS, /* of an agent that nobody has started, a line each */
   DVMD_HELLO_LINK_KEY,
   DVMD_HELLO_CODE, /* u32: DvmdTransportError */
   DVMD_HELLO_SENTENCE,

@@ -134,8 +134,11 @@ on_failed (gpointer user_data, DvmdUnauthenticated *unauthenticated, const GErro
   DvmdListener *self = user_data;
 
   g_queue_remove (&self->unauthenticated, unauthenticated);
-  if (dvmd_unauthenticated_is_silent (unauthenticated)
-      && g_error_matches (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_LOST))
+  /* An agent that waits comes again and again: who knows its node says so, once. */
+  if (g_error_matches (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_NOT_WANTED))
+    g_debug ("%s waits: %s", dvmd_unauthenticated_get_peer (unauthenticated), error->message);
+  else if (dvmd_unauthenticated_is_silent (unauthenticated)
+           && g_error_matches (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_LOST))
     {
       /* As one does who has tried several addresses, and uses another. */
       self->n_refused++;

@@ -18,6 +18,8 @@ typedef struct
 {
   GBytes *public_key; /* NULL: nobody has come */
   gboolean joined;
+  char *name;      /* (nullable): of a node that is expected */
+  char *arguments; /* (nullable) */
 } Seat;
 
 typedef struct
@@ -33,6 +35,8 @@ struct _DvmdTokens
 {
   DvmdClock *clock;
   GHashTable *launches; /* id -> Launch */
+  DvmdTokensKnock knock;
+  gpointer user_data;
 };
 
 /* ---- one token ---- */
@@ -129,6 +133,26 @@ dvmd_token_clear (DvmdToken *token)
   explicit_bzero (token->key, sizeof token->key);
 }
 
+void
+dvmd_token_set_standing (DvmdToken *token, const guint8 key[DVMD_TOKEN_KEY_SIZE])
+{
+  token->launch = DVMD_LAUNCH_STANDING;
+  token->is_secret = TRUE;
+  token->rank = DVMD_RANK_ANY;
+  memcpy (token->key, key, sizeof token->key);
+}
+
+gboolean
+dvmd_token_names_match (const char *node, const char *host, gboolean exactly)
+{
+  gsize length = strcspn (node, ".");
+  gboolean one_is_short = node[length] == '\0' || strchr (host, '.') == NULL;
+
+  if (g_ascii_strcasecmp (node, host) == 0)
+    return TRUE;
+  return !exactly && one_is_short && strcspn (host, ".") == length && g_ascii_strncasecmp (node, host, length) == 0;
+}
+
 /* ---- what the controller knows ---- */
 
 static void
@@ -137,6 +161,8 @@ seat_free (gpointer data)
   Seat *seat = data;
 
   g_clear_pointer (&seat->public_key, g_bytes_unref);
+  g_free (seat->name);
+  g_free (seat->arguments);
   g_free (seat);
 }
 
@@ -176,7 +202,8 @@ dvmd_tokens_add (DvmdTokens *self, const guint32 *ranks, guint n_ranks, gint64 l
 
   do
     dvmd_secret_draw (&launch->secret.launch, sizeof launch->secret.launch);
-  while (g_hash_table_contains (self->launches, &launch->secret.launch));
+  while (launch->secret.launch == DVMD_LAUNCH_STANDING
+         || g_hash_table_contains (self->launches, &launch->secret.launch));
   dvmd_secret_draw (launch->secret.key, sizeof launch->secret.key);
   launch->secret.is_secret = TRUE;
   launch->secret.rank = DVMD_RANK_ANY;
@@ -196,6 +223,114 @@ dvmd_tokens_remove (DvmdTokens *self, guint64 launch)
 {
   g_hash_table_remove (self->launches, &launch);
 }
+
+/* ---- the standing launch ---- */
+
+static Launch *
+find_standing (DvmdTokens *self)
+{
+  const guint64 id = DVMD_LAUNCH_STANDING;
+
+  return g_hash_table_lookup (self->launches, &id);
+}
+
+void
+dvmd_tokens_open (DvmdTokens *self, const DvmdToken *secret, DvmdTokensKnock knock, gpointer user_data)
+{
+  Launch *launch = g_new0 (Launch, 1);
+
+  g_return_if_fail (!dvmd_tokens_is_open (self) && secret->launch == DVMD_LAUNCH_STANDING && secret->is_secret);
+
+  launch->secret = *secret;
+  launch->end = G_MAXINT64;
+  launch->ranks = g_array_new (FALSE, FALSE, sizeof (guint32));
+  launch->seats = g_hash_table_new_full (NULL, NULL, NULL, seat_free);
+  self->knock = knock;
+  self->user_data = user_data;
+  g_hash_table_insert (self->launches, &launch->secret.launch, launch);
+}
+
+gboolean
+dvmd_tokens_is_open (DvmdTokens *self)
+{
+  return find_standing (self) != NULL;
+}
+
+void
+dvmd_tokens_expect (DvmdTokens *self, guint32 rank, const char *name, const char *arguments)
+{
+  Launch *launch = find_standing (self);
+  Seat *seat = g_new0 (Seat, 1);
+
+  seat->name = g_strdup (name);
+  seat->arguments = g_strdup (arguments);
+  if (g_hash_table_insert (launch->seats, GUINT_TO_POINTER (rank), seat))
+    launch->n_left++;
+}
+
+void
+dvmd_tokens_forget (DvmdTokens *self, guint32 rank)
+{
+  Launch *launch = find_standing (self);
+  Seat *seat = launch != NULL ? g_hash_table_lookup (launch->seats, GUINT_TO_POINTER (rank)) : NULL;
+
+  if (seat == NULL)
+    return;
+  if (!seat->joined)
+    launch->n_left--;
+  g_hash_table_remove (launch->seats, GUINT_TO_POINTER (rank));
+}
+
+const char *
+dvmd_tokens_get_arguments (DvmdTokens *self, guint64 launch_id, guint32 rank)
+{
+  Launch *launch = g_hash_table_lookup (self->launches, &launch_id);
+  Seat *seat = launch != NULL ? g_hash_table_lookup (launch->seats, GUINT_TO_POINTER (rank)) : NULL;
+
+  return seat != NULL && seat->arguments != NULL ? seat->arguments : "";
+}
+
+/* The node of exactly this name, or the only one that the name fits. (nullable) */
+static Seat *
+find_expected (Launch *launch, const char *name, guint32 *rank)
+{
+  Seat *found = NULL;
+  GHashTableIter iter;
+  gpointer key;
+  gpointer value;
+  guint n = 0;
+
+  for (guint exactly = 2; exactly-- > 0 && n == 0;)
+    {
+      g_hash_table_iter_init (&iter, launch->seats);
+      while (g_hash_table_iter_next (&iter, &key, &value))
+        if (!((Seat *)value)->joined && dvmd_token_names_match (((Seat *)value)->name, name, exactly > 0))
+          {
+            found = value;
+            *rank = GPOINTER_TO_UINT (key);
+            n++;
+          }
+    }
+  return n == 1 ? found : NULL;
+}
+
+/* An agent that was cut off comes with another key. */
+static gboolean
+take_expected (DvmdTokens *self, Launch *launch, guint32 *rank, const char *name, GBytes *public_key, GError **error)
+{
+  Seat *seat = find_expected (launch, name, rank);
+
+  if (seat == NULL)
+    {
+      self->knock (name, self->user_data, error);
+      return FALSE;
+    }
+  g_clear_pointer (&seat->public_key, g_bytes_unref);
+  seat->public_key = g_bytes_ref (public_key);
+  return TRUE;
+}
+
+/* ---- joining ---- */
 
 gboolean
 dvmd_tokens_find (DvmdTokens *self, guint64 launch_id, guint32 rank, DvmdToken *token)
@@ -235,7 +370,8 @@ refuse_token (GError **error, const char *reason)
 }
 
 gboolean
-dvmd_tokens_take (DvmdTokens *self, guint64 launch_id, guint32 *rank, GBytes *public_key, GError **error)
+dvmd_tokens_take (DvmdTokens *self, guint64 launch_id, guint32 *rank, const char *name, GBytes *public_key,
+                  GError **error)
 {
   Launch *launch = g_hash_table_lookup (self->launches, &launch_id);
   guint32 chosen = *rank;
@@ -243,6 +379,8 @@ dvmd_tokens_take (DvmdTokens *self, guint64 launch_id, guint32 *rank, GBytes *pu
 
   if (launch == NULL)
     return refuse_token (error, "The token belongs to no launch of this DVM");
+  if (launch_id == DVMD_LAUNCH_STANDING)
+    return take_expected (self, launch, rank, name, public_key, error);
   if (dvmd_clock_monotonic (self->clock) >= launch->end)
     return refuse_token (error, "The token came too late: the launch has had its time");
   if (chosen == DVMD_RANK_ANY)

@@ -22,6 +22,7 @@ typedef enum
   DVMD_TRANSPORT_ERROR_LOST,           /* the connection ended without a word */
   DVMD_TRANSPORT_ERROR_PROTOCOL,       /* what came makes no sense */
   DVMD_TRANSPORT_ERROR_RESOURCE,       /* a queue is full, or there are no descriptors left */
+  DVMD_TRANSPORT_ERROR_NOT_WANTED,     /* it has proved who it is, and there is no place for it now */
 } DvmdTransportError;
 
 GQuark dvmd_transport_error_quark (void);

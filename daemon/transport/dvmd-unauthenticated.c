@@ -207,9 +207,12 @@ accept_join (DvmdUnauthenticated *self, DvmdToken *token, const DvmdHello *hello
   g_autoptr (DvmdHello) answer = dvmd_hello_new (with_key ? DVMD_HELLO_ACCEPT_JOIN : DVMD_HELLO_ACCEPT_LOCAL);
   GBytes *public_key = dvmd_hello_get_bytes (hello, DVMD_HELLO_PUBLIC_KEY);
 
-  if (!dvmd_tokens_take (self->gate->tokens, self->launch, &self->rank, public_key, error)
+  if (!dvmd_tokens_take (self->gate->tokens, self->launch, &self->rank, self->name, public_key, error)
       || (with_key && !certify (self, public_key, answer, error)))
     return NULL;
+  if (with_key)
+    dvmd_hello_set_text (answer, DVMD_HELLO_ARGUMENTS,
+                         dvmd_tokens_get_arguments (self->gate->tokens, self->launch, self->rank));
   dvmd_hello_set_number (answer, DVMD_HELLO_RANK, 4, self->rank);
   dvmd_hello_prove (answer, token->key, self->greeting, received);
   return g_steal_pointer (&answer);
@@ -297,12 +300,12 @@ answer_hello (DvmdUnauthenticated *self, const DvmdHello *hello, GBytes *receive
     }
   if (!dvmd_hello_check_version (hello, self->gate->version, error))
     return FALSE;
+  name = dvmd_hello_dup_text (hello, DVMD_HELLO_NAME);
+  self->name = dvmd_transport_escape (name);
   answer = hello->type == DVMD_HELLO_LINK ? authenticate_member (self, hello, received, error)
                                           : authenticate_joiner (self, hello, received, error);
   if (answer == NULL)
     return FALSE;
-  name = dvmd_hello_dup_text (hello, DVMD_HELLO_NAME);
-  self->name = dvmd_transport_escape (name);
   self->has_accepted = TRUE;
   encoded = dvmd_hello_io_send (&self->io, answer);
   return TRUE;

@@ -649,6 +649,15 @@ dvmd_wire_new (DvmdSocket *stream, guint32 rank, const DvmdWireOptions *options)
   return self;
 }
 
+void
+dvmd_wire_set_heartbeat_timeout (DvmdWire *self, gint64 timeout)
+{
+  g_return_if_fail (self->state == STATE_NEW && timeout > 0);
+
+  self->options.heartbeat_timeout = timeout;
+  dvmd_socket_tune (self->stream, (guint)(timeout / 1000));
+}
+
 static void
 dvmd_wire_dispose (GObject *object)
 {

@@ -46,6 +46,8 @@ typedef struct
 DvmdWire *dvmd_wire_new (DvmdSocket *stream, guint32 rank, const DvmdWireOptions *options);
 /* Packets come on the thread's default context of this call. */
 void dvmd_wire_start (DvmdWire *self);
+/* Before the start: µs. */
+void dvmd_wire_set_heartbeat_timeout (DvmdWire *self, gint64 timeout);
 
 guint32 dvmd_wire_get_rank (DvmdWire *self);
 /* The address. */

@@ -193,7 +193,7 @@ take (DvmdTokens *tokens, guint64 launch, guint32 *rank, const char *key, const 
 {
   g_autoptr (GBytes) public_key = g_bytes_new (key, strlen (key));
   g_autoptr (GError) error = NULL;
-  gboolean taken = dvmd_tokens_take (tokens, launch, rank, public_key, &error);
+  gboolean taken = dvmd_tokens_take (tokens, launch, rank, "node", public_key, &error);
 
   g_assert_true (taken == (sentence == NULL));
   if (!taken)

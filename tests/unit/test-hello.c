@@ -117,8 +117,8 @@ test_refused (void)
   g_autoptr (GBytes) bytes = dvmd_hello_encode (greeting);
 
   check_refused (bytes, 0, 'D', DVMD_TRANSPORT_ERROR_PROTOCOL, "is no hello of dvm");
-  check_refused (bytes, 8, 3, DVMD_TRANSPORT_ERROR_VERSION,
-                 "is dvm 0.1.0 with protocol 3, and this is dvm " DVM_VERSION_STRING " with protocol 2");
+  check_refused (bytes, 8, 4, DVMD_TRANSPORT_ERROR_VERSION,
+                 "is dvm 0.1.0 with protocol 4, and this is dvm " DVM_VERSION_STRING " with protocol 3");
   check_refused (bytes, 10, G_BYTE_ORDER == G_LITTLE_ENDIAN ? 2 : 1, DVMD_TRANSPORT_ERROR_VERSION, "-endian machine");
   check_refused (bytes, 10, 9, DVMD_TRANSPORT_ERROR_PROTOCOL, "names no byte order");
   check_refused (bytes, 11, 77, DVMD_TRANSPORT_ERROR_PROTOCOL, "no hello of this type");
