@@ -36,7 +36,9 @@ struct _DvmdHeal
   guint timer;
   guint n_attempts; /* since it was up for long */
   gint64 up_since;  /* µs, monotonic; 0: it did not come back yet, or has been lost since */
-  gboolean wanted;  /* by somebody, whatever the settings say */
+  gint64 down_since;
+  guint n_returns; /* since it was up for long: attempts because an agent had come by itself */
+  gboolean wanted; /* by somebody, whatever the settings say */
   gboolean drained;
   char *drain_reason;
 };
@@ -164,13 +166,17 @@ on_due (gpointer user_data)
 /* ---- what becomes of a node ---- */
 
 static gint64
-get_pause (DvmdHeal *self)
+get_longer_pause (DvmdHeal *self, guint n)
 {
   gint64 longest = dvmd_core_get_settings (self->core)->heal_pause;
 
-  if (self->wanted)
-    return 0;
-  return self->n_attempts < 16 ? MIN (FIRST_PAUSE << self->n_attempts, longest) : longest;
+  return n < 16 ? MIN (FIRST_PAUSE << n, longest) : longest;
+}
+
+static gint64
+get_pause (DvmdHeal *self)
+{
+  return self->wanted ? 0 : get_longer_pause (self, self->n_attempts);
 }
 
 /* A drained node will come back drained; one that was up for long has its attempts counted anew. */
@@ -182,8 +188,9 @@ note_loss (DvmdHeal *self)
   if (self->up_since > 0
       && dvmd_clock_monotonic (dvmd_core_get_clock (self->core)) - self->up_since
              >= dvmd_core_get_settings (self->core)->heal_pause)
-    self->n_attempts = 0;
+    self->n_attempts = self->n_returns = 0;
   self->up_since = 0;
+  self->down_since = dvmd_clock_monotonic (dvmd_core_get_clock (self->core));
   if (!dvmd_node_is_member (node))
     return;
   self->drained = dvmd_node_is_drained (node);
@@ -287,6 +294,32 @@ dvmd_core_restart_node (DvmdCore *self, DvmdNode *node, GError **error)
   heal->up_since = 0;
   if (!dvmd_node_is_down (node))
     return TRUE;
+  stop_timer (heal);
+  node->healing = TRUE;
+  begin (heal);
+  return TRUE;
+}
+
+/* An agent that comes and cannot stay is not taken back again and again at once. */
+static gboolean
+has_rested (DvmdHeal *self)
+{
+  gint64 now = dvmd_clock_monotonic (dvmd_core_get_clock (self->core));
+
+  return self->n_returns == 0 || now - self->down_since >= get_longer_pause (self, self->n_returns);
+}
+
+gboolean
+dvmd_core_take_back_node (DvmdCore *self, DvmdNode *node)
+{
+  DvmdHeal *heal;
+
+  if (!dvmd_size_check (self, NULL) || !dvmd_core_get_settings (self)->heal || !dvmd_node_is_down (node))
+    return FALSE;
+  heal = get_heal (self, node);
+  if (heal->attempt != NULL || is_claimed (heal) || !has_rested (heal))
+    return FALSE;
+  heal->n_returns++;
   stop_timer (heal);
   node->healing = TRUE;
   begin (heal);

@@ -32,5 +32,10 @@ void dvmd_heal_forget (DvmdNode *node);
  * caller's to see to. FALSE: error says why not.
  */
 gboolean dvmd_core_restart_node (DvmdCore *self, DvmdNode *node, GError **error);
+/*
+ * An agent of the node, which nobody has started, waits to be let in. TRUE: the node is DOWN and is brought back now,
+ * also one that was given up or did not come at the start; FALSE: it is not wanted.
+ */
+gboolean dvmd_core_take_back_node (DvmdCore *self, DvmdNode *node);
 
 G_END_DECLS

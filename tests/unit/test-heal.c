@@ -162,6 +162,65 @@ test_limit (void)
   assert_node (&world, 3 + LIMIT, DVM_NODE_STATE_UP);
 }
 
+static gboolean
+knock (World *world, guint rank)
+{
+  gboolean taken = dvmd_core_take_back_node (world->core, node (world, rank));
+
+  run (world);
+  return taken;
+}
+
+/* An agent that has come by itself: at once, given up or not; one that cannot stay has pauses, too. */
+static void
+test_agent_waits (void)
+{
+  g_auto (World) world = { 0 };
+  guint rank = 2 + LIMIT;
+
+  init (&world, 2, FALSE);
+  g_assert_false (knock (&world, 1));
+  lose (&world, 1);
+  for (guint i = 0; i < LIMIT; i++)
+    {
+      pass (&world, PAUSE);
+      g_assert_false (knock (&world, 3 + i));
+      fail (&world, 3 + i);
+    }
+  assert_node (&world, rank, DVM_NODE_STATE_DOWN);
+  g_string_truncate (world.log, 0);
+  g_assert_true (knock (&world, rank));
+  assert_log (&world, "agents 1\n");
+  fail (&world, ++rank);
+  g_assert_false (knock (&world, rank));
+  pass (&world, 2 * G_USEC_PER_SEC - 1);
+  g_assert_false (knock (&world, rank));
+  pass (&world, 1);
+  g_assert_true (knock (&world, rank));
+  come (&world, ++rank);
+  assert_node (&world, rank, DVM_NODE_STATE_UP);
+  g_assert_false (knock (&world, rank));
+  /* It was up for long. */
+  pass (&world, PAUSE);
+  lose (&world, rank);
+  g_assert_true (knock (&world, rank));
+  come (&world, ++rank);
+  assert_node (&world, rank, DVM_NODE_STATE_UP);
+}
+
+/* Where nodes do not come back, they do not by this way either. */
+static void
+test_agent_waits_off (void)
+{
+  g_auto (World) world = { 0 };
+
+  world_init (&world, 1, 2, FALSE);
+  bring_up (&world);
+  lose (&world, 1);
+  g_assert_false (knock (&world, 1));
+  assert_node (&world, 1, DVM_NODE_STATE_DOWN);
+}
+
 /* One that dies again and again is given up; one that was up for long begins anew. */
 static void
 test_well_again (void)
@@ -501,6 +560,8 @@ main (int argc, char **argv)
   g_test_add_func ("/heal/comes-back", test_comes_back);
   g_test_add_func ("/heal/off", test_off);
   g_test_add_func ("/heal/limit", test_limit);
+  g_test_add_func ("/heal/agent-waits", test_agent_waits);
+  g_test_add_func ("/heal/agent-waits-off", test_agent_waits_off);
   g_test_add_func ("/heal/well-again", test_well_again);
   g_test_add_func ("/heal/last-node", test_last_node);
   g_test_add_func ("/heal/jobs-wait", test_jobs_wait);
