@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * dvm-agent: the daemon of one node. A launcher starts it, gives it a token and the DVM's id on standard input, and
- * keeps that open as long as the agent is to live. It puts itself below dvm-guard, so that nothing is left of it
+ * keeps that open as long as the agent is to live. With --bootstrap nobody starts it but the machine's own service
+ * manager: it finds its controller by its settings. It puts itself below dvm-guard, so that nothing is left of it
  * however it ends.
  */
 
@@ -20,6 +21,7 @@
 
 #include <dvm.h>
 
+#include "dvmd-agent-bootstrap.h"
 #include "dvmd-agent-program.h"
 #include "dvmd-agent.h"
 #include "dvmd-config.h"
@@ -33,7 +35,8 @@
 typedef struct
 {
   GMainLoop *loop;
-  DvmdAgentProgram *program;
+  DvmdAgentBootstrap *bootstrap; /* (nullable) */
+  DvmdAgentProgram *program;     /* (nullable): it waits for its controller */
   DvmdConfig *config;
   int status;
 
@@ -43,6 +46,7 @@ typedef struct
   char *runtime_dir;
   char *topology;
   char **settings;
+  gboolean bootstraps;
   gboolean logical;
   gboolean guarded;
   gboolean version;
@@ -60,7 +64,12 @@ on_ended (int status, gpointer user_data)
 static gboolean
 on_signal (gpointer user_data)
 {
-  dvmd_agent_program_leave (((Program *)user_data)->program, "a signal ends it");
+  Program *self = user_data;
+
+  if (self->program != NULL)
+    dvmd_agent_program_leave (self->program, "a signal ends it");
+  else
+    on_ended (EXIT_SUCCESS, self);
   return G_SOURCE_CONTINUE;
 }
 
@@ -116,10 +125,19 @@ check_options (Program *self, int argc, char **argv, GError **error)
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "dvm-agent takes no argument “%s”", argv[1]);
       return FALSE;
     }
-  if (self->controller != NULL)
+  if (self->bootstraps && (self->controller != NULL || self->runtime_dir != NULL || self->logical))
+    {
+      g_set_error (
+          error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+          "--bootstrap: such an agent finds its controller by dvm.conf, and is on a machine of its own: it takes "
+          "no --controller, --runtime-dir or --logical");
+      return FALSE;
+    }
+  if (self->bootstraps || self->controller != NULL)
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-               "--controller is missing: agents are started by dvmd, not by hand (see dvm-cli start)");
+               "--controller is missing: agents are started by dvmd, not by hand (see dvm-cli start), or with "
+               "--bootstrap");
   return FALSE;
 }
 
@@ -127,6 +145,8 @@ static gboolean
 read_settings (Program *self, GError **error)
 {
   self->config = dvmd_config_new ();
+  if (self->bootstraps && !dvmd_config_load (self->config, NULL, error))
+    return FALSE;
   for (gsize i = 0; self->settings != NULL && self->settings[i] != NULL; i++)
     {
       g_auto (GStrv) parts = g_strsplit (self->settings[i], "=", 2);
@@ -142,6 +162,18 @@ read_settings (Program *self, GError **error)
   return TRUE;
 }
 
+static void
+clear_options (Program *self)
+{
+  g_clear_pointer (&self->config, dvmd_config_unref);
+  g_clear_pointer (&self->controller, g_free);
+  g_clear_pointer (&self->node, g_free);
+  g_clear_pointer (&self->runtime_dir, g_free);
+  g_clear_pointer (&self->topology, g_free);
+  g_clear_pointer (&self->settings, g_strfreev);
+  self->bootstraps = FALSE;
+}
+
 static gboolean
 parse_arguments (Program *self, int *argc, char ***argv, GError **error)
 {
@@ -153,6 +185,8 @@ parse_arguments (Program *self, int *argc, char ***argv, GError **error)
       "FILE" },
     { "logical", 0, 0, G_OPTION_ARG_NONE, &self->logical, "The node is a part of its machine", NULL },
     { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &self->settings, "A setting of dvm.conf", "NAME=VALUE" },
+    { "bootstrap", 0, 0, G_OPTION_ARG_NONE, &self->bootstraps, "Find the controller by dvm.conf, and wait for it",
+      NULL },
     { "guarded", 0, 0, G_OPTION_ARG_NONE, &self->guarded, "dvm-guard has started it", NULL },
     { "version", 0, 0, G_OPTION_ARG_NONE, &self->version, "Print the version", NULL },
     G_OPTION_ENTRY_NULL,
@@ -189,6 +223,63 @@ join (Program *self, GError **error)
   return self->program != NULL;
 }
 
+/* ---- an agent that nobody has started ---- */
+
+/* From here on it is as one that was started with these arguments; its own settings were for finding the way. */
+static gboolean
+take_arguments (Program *self, char **arguments, GError **error)
+{
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
+  g_auto (GStrv) whole = NULL;
+  g_autofree char **argv = NULL;
+  int argc;
+
+  g_strv_builder_add (builder, "dvm-agent");
+  g_strv_builder_addv (builder, (const char **)arguments);
+  whole = g_strv_builder_end (builder);
+  argc = (int)g_strv_length (whole);
+  argv = g_memdup2 (whole, ((gsize)argc + 1) * sizeof (char *));
+  clear_options (self);
+  return parse_arguments (self, &argc, &argv, error);
+}
+
+static void
+on_let_in (char **arguments, gpointer user_data)
+{
+  Program *self = user_data;
+  g_autoptr (GError) error = NULL;
+  g_auto (GStrv) controller = NULL;
+  DvmdAgentProgramSettings settings = { 0 };
+
+  if (take_arguments (self, arguments, &error))
+    {
+      controller = g_strsplit (self->controller, ",", -1);
+      settings.controller = (const char *const *)controller;
+      settings.bootstrap = self->bootstrap;
+      settings.node = self->node;
+      settings.config = self->config;
+      self->program = dvmd_agent_program_new (&settings, on_ended, self, &error);
+    }
+  if (self->program != NULL)
+    {
+      dvmd_agent_program_start (self->program, self->bootstrap);
+      return;
+    }
+  fprintf (stderr, "dvm-agent: the controller lets this agent in, and it cannot begin: %s\n", error->message);
+  on_ended (EXIT_FAILURE, self);
+}
+
+static gboolean
+prepare_bootstrap (Program *self, GError **error)
+{
+  self->bootstrap = dvmd_agent_bootstrap_new (self->config, self->node != NULL ? self->node : g_get_host_name (),
+                                              on_let_in, self, error);
+  /* As wrong settings do on other ways: a service manager need not try again. */
+  if (self->bootstrap == NULL)
+    self->status = 2;
+  return self->bootstrap != NULL;
+}
+
 /* Becomes dvm-guard with this program below it. Returns only when that cannot be. */
 static void
 become_guarded (char **argv, GError **error)
@@ -212,12 +303,18 @@ become_guarded (char **argv, GError **error)
 static void
 run_agent (Program *self)
 {
-  g_unix_set_fd_nonblocking (STDIN_FILENO, TRUE, NULL);
-  g_unix_fd_add (STDIN_FILENO, G_IO_IN | G_IO_HUP | G_IO_ERR, on_input, self);
+  if (self->bootstrap == NULL)
+    {
+      g_unix_set_fd_nonblocking (STDIN_FILENO, TRUE, NULL);
+      g_unix_fd_add (STDIN_FILENO, G_IO_IN | G_IO_HUP | G_IO_ERR, on_input, self);
+    }
   g_unix_signal_add (SIGTERM, on_signal, self);
   g_unix_signal_add (SIGINT, on_signal, self);
   g_unix_signal_add (SIGHUP, on_signal, self);
-  dvmd_agent_program_start (self->program);
+  if (self->bootstrap != NULL)
+    dvmd_agent_bootstrap_start (self->bootstrap);
+  else
+    dvmd_agent_program_start (self->program, NULL);
   g_main_loop_run (self->loop);
 }
 
@@ -225,13 +322,9 @@ static void
 clear (Program *self)
 {
   g_clear_pointer (&self->program, dvmd_agent_program_free);
-  g_clear_pointer (&self->config, dvmd_config_unref);
+  g_clear_pointer (&self->bootstrap, dvmd_agent_bootstrap_free);
   g_clear_pointer (&self->loop, g_main_loop_unref);
-  g_free (self->controller);
-  g_free (self->node);
-  g_free (self->runtime_dir);
-  g_free (self->topology);
-  g_strfreev (self->settings);
+  clear_options (self);
 }
 
 int
@@ -258,7 +351,7 @@ main (int argc, char **argv)
   else
     {
       self.loop = g_main_loop_new (NULL, FALSE);
-      if (join (&self, &error))
+      if (self.bootstraps ? prepare_bootstrap (&self, &error) : join (&self, &error))
         run_agent (&self);
       /* The end of its uplink is its departure: there is nothing of it any more then. */
       if (self.program != NULL && dvmd_agent_program_has_departed (self.program))

@@ -17,6 +17,7 @@
 #include <dvm.h>
 #include <glib/gstdio.h>
 
+#include "dvmd-agent-bootstrap-private.h"
 #include "dvmd-agent.h"
 #include "dvmd-connector.h"
 #include "dvmd-launcher.h"
@@ -416,6 +417,23 @@ fail_there (DvmdAgentProgram *self, const GError *error)
 }
 
 static void
+begin (DvmdAgentProgram *self, DvmdWire *wire)
+{
+  g_autoptr (GError) error = NULL;
+
+  make_router (self);
+  if (listen (self, &error))
+    {
+      dvmd_router_take_wire (self->router, wire);
+      if (start_agent (self, &error))
+        return;
+    }
+  else
+    dvmd_router_take_wire (self->router, wire);
+  fail_there (self, error);
+}
+
+static void
 on_joined (GObject *source, GAsyncResult *result, gpointer user_data)
 {
   DvmdAgentProgram *self;
@@ -431,23 +449,22 @@ on_joined (GObject *source, GAsyncResult *result, gpointer user_data)
       fail (self, error);
       return;
     }
-  make_router (self);
-  if (listen (self, &error))
-    {
-      dvmd_router_take_wire (self->router, wire);
-      if (start_agent (self, &error))
-        return;
-    }
-  else
-    dvmd_router_take_wire (self->router, wire);
-  fail_there (self, error);
+  begin (self, wire);
 }
 
 void
-dvmd_agent_program_start (DvmdAgentProgram *self)
+dvmd_agent_program_start (DvmdAgentProgram *self, DvmdAgentBootstrap *bootstrap)
 {
   DvmdConnectOptions options = { 0 };
 
+  if (bootstrap != NULL)
+    {
+      g_autoptr (DvmdWire) wire = dvmd_agent_bootstrap_take_wire (bootstrap);
+
+      dvmd_wire_set_heartbeat_timeout (wire, dvmd_config_get_usec (self->config, "heartbeat-timeout"));
+      begin (self, wire);
+      return;
+    }
   options.identity = self->identity;
   options.token = &self->token;
   options.rank = self->token.rank;
@@ -496,6 +513,15 @@ make_directory (DvmdAgentProgram *self, const char *parent, GError **error)
   return TRUE;
 }
 
+/* The DVM and the rank are those of the certificate. */
+static void
+take_identity (DvmdAgentProgram *self, DvmdAgentBootstrap *bootstrap)
+{
+  self->identity = dvmd_agent_bootstrap_take_identity (bootstrap);
+  self->instance = g_strdup (dvmd_identity_get_instance (self->identity));
+  self->token.rank = dvmd_identity_get_rank (self->identity);
+}
+
 DvmdAgentProgram *
 dvmd_agent_program_new (const DvmdAgentProgramSettings *settings, DvmdAgentProgramEnded ended, gpointer user_data,
                         GError **error)
@@ -505,7 +531,7 @@ dvmd_agent_program_new (const DvmdAgentProgramSettings *settings, DvmdAgentProgr
 
   if (!dvmd_agent_prepare_environment (dvmd_config_get_string (settings->config, "pmix-gds"),
                                        dvmd_config_get_string (settings->config, "pmix-security"), error)
-      || !dvmd_token_parse (settings->token, &token, error))
+      || (settings->bootstrap == NULL && !dvmd_token_parse (settings->token, &token, error)))
     return NULL;
   self = g_new0 (DvmdAgentProgram, 1);
   self->controller = g_strdupv ((char **)settings->controller);
@@ -521,7 +547,9 @@ dvmd_agent_program_new (const DvmdAgentProgramSettings *settings, DvmdAgentProgr
   self->joining = g_cancellable_new ();
   self->lost_since = -1;
   self->departure = dvmd_leaving_new (&departure_funcs, self);
-  if (make_identity (self, error) && make_directory (self, settings->runtime_dir, error))
+  if (settings->bootstrap != NULL)
+    take_identity (self, settings->bootstrap);
+  if ((self->identity != NULL || make_identity (self, error)) && make_directory (self, settings->runtime_dir, error))
     return self;
   dvmd_agent_program_free (self);
   return NULL;

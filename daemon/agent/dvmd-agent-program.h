@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "dvmd-config.h"
+#include "dvmd-agent-bootstrap.h"
 
 G_BEGIN_DECLS
 
@@ -21,6 +21,7 @@ typedef struct
   const char *const *controller; /* addresses */
   const char *instance;          /* of the DVM, from the same line */
   const char *token;             /* from the line on standard input */
+  DvmdAgentBootstrap *bootstrap; /* (nullable): by which it has joined already, in place of these two */
   const char *node;              /* the node's name */
   const char *runtime_dir;       /* (nullable): of the controller, on its machine; its own is made below */
   const char *topology;          /* (nullable): file with the topology of this machine */
@@ -35,8 +36,8 @@ typedef void (*DvmdAgentProgramEnded) (int status, gpointer user_data);
 DvmdAgentProgram *dvmd_agent_program_new (const DvmdAgentProgramSettings *settings, DvmdAgentProgramEnded ended,
                                           gpointer user_data, GError **error);
 void dvmd_agent_program_free (DvmdAgentProgram *self);
-/* Comes to the controller. */
-void dvmd_agent_program_start (DvmdAgentProgram *self);
+/* Comes to the controller, or goes on with it: bootstrap (nullable) is that of the settings. */
+void dvmd_agent_program_start (DvmdAgentProgram *self, DvmdAgentBootstrap *bootstrap);
 /* It has ended because it was ordered to leave: its links stay open, and the process is to end with them (D1). */
 gboolean dvmd_agent_program_has_departed (DvmdAgentProgram *self);
 /* The process that started the agent has gone, or wants it to go: everything is ended. */

@@ -139,7 +139,15 @@ ask (Launch *self, DvmdLauncher *launcher)
     .node_inputs = (GBytes *const *)self->inputs->pdata,
     .logical = self->local,
   };
+  g_autoptr (GError) error = NULL;
 
+  if (DVMD_LAUNCHER_GET_CLASS (launcher)->awaits
+      && !dvmd_remote_await (self->remote, self->entries, (const char *const *)self->argv, &error))
+    {
+      fail_launch (self, DVMD_CAUSE_LAUNCH, error->message);
+      launch_free (self);
+      return;
+    }
   for (guint i = 0; i < self->entries->len; i++)
     {
       DvmdAgentEntry *entry = g_ptr_array_index (self->entries, i);
@@ -210,7 +218,18 @@ ask_next (Launch *self)
   launch_free (self);
 }
 
-/* Any launcher starts agents on this machine; elsewhere it is the one that the settings name. FALSE: there is none. */
+/* Any launcher starts agents on this machine; elsewhere it is the one that the settings name. */
+static gboolean
+is_wanted (Launch *launch, const DvmdPluginEntry *entry, const char *wanted_name)
+{
+  if (entry->plugin == NULL || entry->info->kind != DVMD_PLUGIN_LAUNCHER)
+    return FALSE;
+  if (DVMD_LAUNCHER_GET_CLASS (entry->plugin)->awaits)
+    return !launch->local && g_strcmp0 (entry->info->name, wanted_name) == 0;
+  return launch->local || wanted_name == NULL || g_str_equal (entry->info->name, wanted_name);
+}
+
+/* FALSE: there is none. */
 static gboolean
 find_launchers (DvmdRemote *self, Launch *launch)
 {
@@ -221,9 +240,8 @@ find_launchers (DvmdRemote *self, Launch *launch)
   for (guint i = 0; i < all->len; i++)
     {
       DvmdPluginEntry *entry = g_ptr_array_index (all, i);
-      gboolean wanted = launch->local || wanted_name == NULL || g_str_equal (entry->info->name, wanted_name);
 
-      if (entry->plugin != NULL && entry->info->kind == DVMD_PLUGIN_LAUNCHER && wanted)
+      if (is_wanted (launch, entry, wanted_name))
         g_ptr_array_add (launch->launchers, g_object_ref (entry->plugin));
     }
   return launch->launchers->len > 0;
@@ -369,8 +387,11 @@ on_report_limit (gpointer user_data)
   for (guint i = 0; i < late->len; i++)
     {
       DvmdAgentEntry *entry = g_ptr_array_index (late, i);
-      g_autofree char *reason = g_strdup_printf ("%s: timeout: its agent was started and has not reported within %g s",
-                                                 entry->name, (gdouble)report_limit (self) / G_USEC_PER_SEC);
+      gboolean awaited = entry->launcher != NULL && DVMD_LAUNCHER_GET_CLASS (entry->launcher)->awaits;
+      g_autofree char *reason = g_strdup_printf ("%s: timeout: its agent %s within %g s", entry->name,
+                                                 awaited ? "starts by itself, and has not come"
+                                                         : "was started and has not reported",
+                                                 (gdouble)report_limit (self) / G_USEC_PER_SEC);
 
       dvmd_remote_agent_failed (self, entry->rank, DVMD_CAUSE_TIMEOUT, reason);
     }
@@ -381,6 +402,7 @@ dvmd_remote_close_launches (DvmdRemote *self)
 {
   GHashTableIter iter;
   gpointer launch;
+  gpointer rank;
 
   dvmd_clock_remove_timer (dvmd_controller_get_parts (self->controller)->clock, self->report_timer);
   self->report_timer = 0;
@@ -388,6 +410,9 @@ dvmd_remote_close_launches (DvmdRemote *self)
   while (g_hash_table_iter_next (&iter, &launch, NULL))
     dvmd_tokens_remove (self->tokens, *(guint64 *)launch);
   g_hash_table_remove_all (self->launches);
+  g_hash_table_iter_init (&iter, self->agents);
+  while (g_hash_table_iter_next (&iter, &rank, NULL))
+    dvmd_tokens_forget (self->tokens, GPOINTER_TO_UINT (rank));
 }
 
 void
@@ -396,6 +421,7 @@ dvmd_remote_close_launch (DvmdRemote *self, DvmdAgentEntry *entry)
   guint64 launch = entry->launch;
   guint n_left = GPOINTER_TO_UINT (g_hash_table_lookup (self->launches, &launch));
 
+  dvmd_tokens_forget (self->tokens, entry->rank);
   entry->launch = 0;
   if (n_left > 1)
     g_hash_table_insert (self->launches, g_memdup2 (&launch, sizeof launch), GUINT_TO_POINTER (n_left - 1));

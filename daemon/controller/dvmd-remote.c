@@ -10,8 +10,9 @@
 
 #include "dvmd-remote.h"
 
-#include "dvmd-secret.h"
+#include "dvmd-bootstrap.h"
 #include "dvmd-controller-fences.h"
+#include "dvmd-secret.h"
 
 /* How long an agent that is to leave may take, where nobody has said anything else (µs). */
 #define SHRINK_GRACE (10 * G_TIME_SPAN_SECOND)
@@ -139,10 +140,23 @@ dvmd_remote_open (DvmdRemote *self, GError **error)
          && (!dvmd_config_get_bool (self->config, "elastic") || make_authority (self, error));
 }
 
+/* Agents that nobody starts know one port. */
+static gboolean
+choose_meeting_port (DvmdRemote *self, DvmdTcpOptions *tcp, GError **error)
+{
+  const char *place = dvmd_config_get_string (self->config, "bootstrap-controller");
+
+  if (!dvmd_bootstrap_parse_place (place, NULL, &tcp->first_port, error))
+    return FALSE;
+  tcp->last_port = tcp->first_port;
+  return TRUE;
+}
+
 gboolean
 dvmd_remote_open_tcp (DvmdRemote *self, GError **error)
 {
   const char *const *addresses = dvmd_listener_get_addresses (self->listener);
+  gboolean awaits = dvmd_remote_awaits (self);
   g_auto (DvmdTcpOptions) tcp = { 0 };
 
   for (gsize i = 0; addresses[i] != NULL; i++)
@@ -150,10 +164,16 @@ dvmd_remote_open_tcp (DvmdRemote *self, GError **error)
       return TRUE;
   if (is_without_tls (self))
     g_message ("security=none: everybody on the network can read and change what goes between the daemons");
-  return dvmd_tcp_options_parse (dvmd_config_get_string (self->config, "listen-address"),
-                                 dvmd_config_get_string (self->config, "listen-family"),
-                                 dvmd_config_get_string (self->config, "port-range"), &tcp, error)
-         && make_authority (self, error) && dvmd_listener_add_tcp (self->listener, &tcp, error);
+  if (!dvmd_tcp_options_parse (dvmd_config_get_string (self->config, "listen-address"),
+                               dvmd_config_get_string (self->config, "listen-family"),
+                               dvmd_config_get_string (self->config, "port-range"), &tcp, error)
+      || (awaits && !choose_meeting_port (self, &tcp, error)) || !make_authority (self, error))
+    return FALSE;
+  if (dvmd_listener_add_tcp (self->listener, &tcp, error))
+    return TRUE;
+  if (awaits)
+    g_prefix_error (error, "bootstrap-controller: ");
+  return FALSE;
 }
 
 /* ---- the table ---- */
@@ -193,6 +213,7 @@ remote_free (DvmdAgents *agents)
   while (g_hash_table_iter_next (&iter, &launcher, NULL))
     g_signal_handlers_disconnect_by_data (launcher, self);
   dvmd_remote_departures_free (self->departures);
+  dvmd_remote_await_free (self->await, dvmd_controller_get_parts (self->controller)->clock);
   dvmd_remote_stop_free (self->stop, dvmd_controller_get_parts (self->controller)->clock);
   dvmd_remote_close_wirings (self);
   if (self->router != NULL)

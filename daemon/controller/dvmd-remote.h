@@ -39,6 +39,7 @@ typedef struct
 typedef struct _DvmdRemote DvmdRemote;
 typedef struct _DvmdRemoteDepartures DvmdRemoteDepartures;
 typedef struct _DvmdRemoteStop DvmdRemoteStop;
+typedef struct _DvmdRemoteAwait DvmdRemoteAwait;
 
 struct _DvmdRemote
 {
@@ -63,7 +64,8 @@ struct _DvmdRemote
   guint64 repairs; /* of the tree */
   DvmdRemoteDepartures *departures;
   DvmdRemoteStop *stop;
-  guint n_terminations; /* that are under way */
+  DvmdRemoteAwait *await; /* (nullable): agents come by themselves */
+  guint n_terminations;   /* that are under way */
 };
 
 /* dvmd-remote.c */
@@ -82,6 +84,13 @@ void dvmd_remote_close_launch (DvmdRemote *self, DvmdAgentEntry *entry);
 void dvmd_remote_close_launches (DvmdRemote *self);
 /* (element-type DvmdAgentEntry) entries; (transfer container): for a launcher */
 DvmdPluginNode *dvmd_remote_describe_nodes (GPtrArray *entries);
+
+/* dvmd-remote-await.c: agents that nobody starts */
+/* TRUE: the launcher that the settings name waits for them. */
+gboolean dvmd_remote_awaits (DvmdRemote *self);
+/* From now on they may join as these. argv: of an agent */
+gboolean dvmd_remote_await (DvmdRemote *self, GPtrArray *entries, const char *const *argv, GError **error);
+void dvmd_remote_await_free (DvmdRemoteAwait *await, DvmdClock *clock);
 
 /* dvmd-remote-members.c: who is there */
 DvmdAgentEntry *dvmd_remote_find (DvmdRemote *self, guint32 rank);

@@ -87,6 +87,9 @@ G_DECLARE_DERIVABLE_TYPE (DvmdLauncher, dvmd_launcher, DVMD, LAUNCHER, DvmdPlugi
  * @terminate_finish: the answer, as for @launch_finish
  * @kill: (nullable): the agents of these nodes get no time any more; for those that are being ended, too, whose
  *   @terminate_async is over soon then
+ * @awaits: the agents of the nodes start by themselves and prove by the site's secret (the setting bootstrap-secret)
+ *   that they may join; @launch_async has the nodes started, or does nothing. Such a launcher is asked only where the
+ *   setting launcher has its name
  *
  * Since: 0.1
  */
@@ -101,8 +104,9 @@ struct _DvmdLauncherClass
                            GAsyncReadyCallback callback, gpointer user_data);
   DvmdPluginVerdict (*terminate_finish) (DvmdLauncher *self, GAsyncResult *result, GError **error);
   void (*kill) (DvmdLauncher *self, const DvmdPluginNode *nodes, guint32 n_nodes);
+  gboolean awaits;
 
-  gpointer reserved[3];
+  gpointer reserved[2];
 };
 
 /* Requests that the launcher does not implement are declined. */

@@ -360,7 +360,7 @@ def test_nodes_status_info():
                ("mapper", "rank-file", True, ""), ("mapper", "round-robin", True, ""), ("mapper", "seq", True, ""),
                ("allocator", "bus", True, ""), ("allocator", "flux", True, ""), ("allocator", "slurm", True, ""), ("allocator", "gridengine", True, ""),
                ("allocator", "lsf", True, ""), ("allocator", "pbs", True, ""), ("allocator", "hosts", True, ""),
-               ("launcher", "local", True, ""), ("launcher", "flux", True, ""), ("launcher", "slurm", True, ""), ("launcher", "gridengine", True, ""),
+               ("launcher", "bootstrap", True, ""), ("launcher", "local", True, ""), ("launcher", "flux", True, ""), ("launcher", "slurm", True, ""), ("launcher", "gridengine", True, ""),
                ("launcher", "lsf", True, ""), ("launcher", "pbs", True, ""), ("launcher", "ssh", True, ""), ("launcher", "pdsh", True, "")})
         equal(here.cli("plugins").stdout.split("\n")[0].split(), ["KIND", "NAME", "ACTIVE", "DESCRIPTION", "WORDS", "PATH"])
         nodes = here.json("nodes")

@@ -19,7 +19,7 @@ MESON = shutil.which('meson', path='/usr/bin') or 'meson'
 EXAMPLES = os.path.join(SOURCE, 'examples', 'plugins')
 BUILTIN = {('mapper', 'colocate'), ('mapper', 'object'), ('mapper', 'pe-list'), ('mapper', 'ppr'), ('mapper', 'rank-file'), ('mapper', 'round-robin'),
            ('mapper', 'seq'), ('allocator', 'bus'), ('allocator', 'flux'), ('allocator', 'slurm'), ('allocator', 'gridengine'), ('allocator', 'lsf'),
-           ('allocator', 'pbs'), ('allocator', 'hosts'), ('launcher', 'local'), ('launcher', 'flux'), ('launcher', 'slurm'),
+           ('allocator', 'pbs'), ('allocator', 'hosts'), ('launcher', 'local'), ('launcher', 'bootstrap'), ('launcher', 'flux'), ('launcher', 'slurm'),
            ('launcher', 'gridengine'), ('launcher', 'lsf'), ('launcher', 'pbs'), ('launcher', 'ssh'), ('launcher', 'pdsh')}
 KINDS = {('mapper', 'plane'), ('mapper', 'reverse'), ('allocator', 'command'), ('launcher', 'command')}
 
