@@ -2,6 +2,7 @@
 """What systemd and the message bus get of an installation: all in place, and right in the eyes of their own tools."""
 
 import configparser
+import itertools
 import json
 import os
 import re
@@ -66,6 +67,9 @@ class Services(dvmtest.Case):
         for kind, bus in zip(UNITS, ('services', 'system-services')):
             unit = read(self.path('lib', 'systemd', kind, 'dvm.service'))
             self.assertIn('Type=dbus\nBusName=org.dvm.Manager\n', unit)
+            agent = read(self.path('lib', 'systemd', kind, 'dvm-agent.service'))
+            self.assertIn(f'ExecStart={os.path.dirname(program)}/dvm-agent --bootstrap\nRestart=always\n', agent)
+            self.assertIn('RestartPreventExitStatus=2\n', agent)
             command = f'{program} --activated --bus={"session" if kind == "user" else "system"}'
             self.assertIn(f'ExecStart={command}\n', unit)
             service = configparser.ConfigParser(interpolation=None)
@@ -94,13 +98,12 @@ class Services(dvmtest.Case):
     def test_units(self):
         """systemd-analyze has nothing to say about them."""
         self.need('systemd-analyze')
-        program = self.dvmd.split('/dest', 1)[1]
-        for kind in UNITS:
+        programs, installed = (os.path.dirname(path) for path in (self.dvmd.split('/dest', 1)[1], self.dvmd))
+        for kind, name in itertools.product(UNITS, ('dvm.service', 'dvm-agent.service')):
             # It looks for the program where the unit says it is.
-            unit = read(self.path('lib', 'systemd', kind, 'dvm.service')).replace(program, self.dvmd).replace(
-                f'{os.path.dirname(program)}/dvm-cli', os.path.join(os.path.dirname(self.dvmd), 'dvm-cli'))
-            path = os.path.join(self.folder, kind, 'dvm.service')
-            os.mkdir(os.path.dirname(path))
+            unit = read(self.path('lib', 'systemd', kind, name)).replace(f'={programs}/', f'={installed}/')
+            path = os.path.join(self.folder, kind, name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, 'w') as f:
                 f.write(unit)
             env = dict(os.environ, XDG_RUNTIME_DIR=self.folder)
