@@ -256,6 +256,13 @@ reap (Guard *self, int *status)
   return found;
 }
 
+/* A scheduler signals all that it has started, the inner guard too, which gets the same order from the outer one. */
+static bool
+is_from_above (Guard *self, const siginfo_t *info)
+{
+  return self->child != self->agent || info->si_pid == self->parent;
+}
+
 /*
  * Until our child has ended, or the time that it gets when our parent was killed is over, or we are told to end it for
  * the second time: it may stand still. Then we are the one who answers for the agent.
@@ -269,7 +276,8 @@ watch_agent (Guard *self, int *status)
 
   while (!reap (self, status))
     {
-      int signum = sigtimedwait (&self->signals, NULL, deadline != 0 ? &second : NULL);
+      siginfo_t info = { 0 };
+      int signum = sigtimedwait (&self->signals, &info, deadline != 0 ? &second : NULL);
 
       if (self->parent != 0 && deadline == 0 && getppid () != self->parent)
         {
@@ -278,7 +286,7 @@ watch_agent (Guard *self, int *status)
         }
       if ((deadline != 0 && get_seconds () >= deadline) || is_order (signum))
         return false;
-      if (signum == SIGTERM && deadline == 0 && ++n_terms > 1)
+      if (signum == SIGTERM && deadline == 0 && is_from_above (self, &info) && ++n_terms > 1)
         return false;
       if (signum > 0 && signum != SIGCHLD)
         kill (self->child, signum);

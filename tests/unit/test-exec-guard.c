@@ -440,6 +440,25 @@ test_second_term (void)
   run_clear (&run);
 }
 
+/* A scheduler signals every process of its step: the inner guard has the order twice then, and it is one all the same.
+ */
+static void
+test_term_of_all (void)
+{
+  char word[3];
+  Run run = { 0 };
+
+  run_shell (&run,
+             "n=0; trap 'n=$((n + 1)); echo up; [ $n -lt 2 ] || exit 55' TERM; echo up; while :; do sleep 0.01; done",
+             G_SUBPROCESS_FLAGS_STDOUT_PIPE);
+  g_input_stream_read_all (g_subprocess_get_stdout_pipe (run.process), word, sizeof word, NULL, NULL, NULL);
+  kill (wait_for_child (run.outer), SIGTERM);
+  g_input_stream_read_all (g_subprocess_get_stdout_pipe (run.process), word, sizeof word, NULL, NULL, NULL);
+  kill (run.outer, SIGTERM);
+  assert_exit (&run, 55);
+  run_clear (&run);
+}
+
 typedef struct
 {
   const char *name;
@@ -648,6 +667,7 @@ main (int argc, char *argv[])
   g_test_add_func ("/exec/guard/quit", test_quit);
   g_test_add_func ("/exec/guard/daemons", test_daemons);
   g_test_add_func ("/exec/guard/second-term", test_second_term);
+  g_test_add_func ("/exec/guard/term-of-all", test_term_of_all);
   for (guint i = 0; i < G_N_ELEMENTS (killings); i++)
     {
       g_autofree char *path = g_strdup_printf ("/exec/guard/kill/%s", killings[i].name);
