@@ -78,6 +78,7 @@ count_connections (const char *dir)
 int
 main (int argc, char **argv)
 {
+  const int ignored[] = { SIGPIPE, SIGXFSZ, SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2 };
   g_autoptr (DvmdClock) clock = NULL;
   g_autoptr (DvmdPmixServer) server = NULL;
   g_autoptr (DvmdPmixStub) stub = NULL;
@@ -91,8 +92,9 @@ main (int argc, char **argv)
     }
   /* A stopped server cannot see that its agent has gone. */
   prctl (PR_SET_PDEATHSIG, SIGKILL);
-  signal (SIGPIPE, SIG_IGN);
-  signal (SIGXFSZ, SIG_IGN);
+  /* A scheduler tells all that it has started to end: its agent ends it, when the processes have. */
+  for (gsize i = 0; i < G_N_ELEMENTS (ignored); i++)
+    signal (ignored[i], SIG_IGN);
   fd = take_link ();
   if (argc > 1 || fd < 0)
     {
