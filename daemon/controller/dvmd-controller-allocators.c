@@ -288,6 +288,29 @@ control (DvmdController *self, Push *push, GVariant *request, gboolean terminate
                                          on_controlled, push);
 }
 
+/* Of the nodes that the DVM was started with. */
+static void
+limit (DvmdController *self, Push *push, GVariant *request)
+{
+  guint32 seconds = 0;
+  gboolean is_limited = g_variant_lookup (request, "seconds", "u", &seconds);
+
+  dvmd_core_limit_default_session (dvmd_controller_get_core (self), is_limited ? (gint64)seconds : -1);
+  end_push (push, NULL);
+}
+
+static void
+end_dvm (DvmdController *self, Push *push, GVariant *request)
+{
+  g_autofree char *reason = g_strdup_printf ("The allocator %s ends the DVM", push->allocator);
+  const char *given = reason;
+
+  g_variant_lookup (request, "reason", "&s", &given);
+  g_message ("%s", given);
+  dvmd_controller_shutdown (self, FALSE, given);
+  end_push (push, NULL);
+}
+
 static void
 on_push (DvmdAllocator *allocator, const char *directive, GVariant *request, gpointer user_data)
 {
@@ -303,6 +326,10 @@ on_push (DvmdAllocator *allocator, const char *directive, GVariant *request, gpo
     end_push (push, NULL);
   else if (strcmp (directive, "warn") == 0)
     warn (self, push, request);
+  else if (strcmp (directive, "time-left") == 0)
+    limit (self, push, request);
+  else if (strcmp (directive, "end") == 0)
+    end_dvm (self, push, request);
   else if (strcmp (directive, "terminate") == 0 || strcmp (directive, "control-session") == 0)
     control (self, push, request, directive[0] == 't');
   /* No requester is told of this change (E50); the one that asked before goes on being told of its own. */

@@ -28,6 +28,7 @@ typedef struct
   DvmdPlugins *plugins;
   DvmdHostProcesses *processes; /* (nullable): plugins cannot start commands */
   DvmdShape *shape;
+  gboolean end_is_asked; /* by dvmd_controller_shutdown(): the core may not know yet */
 } DvmdControllerParts;
 
 const DvmdControllerParts *dvmd_controller_get_parts (DvmdController *self);

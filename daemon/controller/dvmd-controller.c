@@ -216,6 +216,7 @@ dvmd_controller_shutdown (DvmdController *self, gboolean force, const char *reas
 {
   if (force && self->agents->funcs->force != NULL)
     self->agents->funcs->force (self->agents);
+  self->parts.end_is_asked = TRUE;
   dvmd_core_shutdown (self->core, force, reason);
 }
 

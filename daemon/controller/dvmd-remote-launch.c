@@ -87,6 +87,12 @@ on_node_failed (DvmdLauncher *launcher, guint rank, const GError *error, gpointe
     dvmd_remote_agent_failed (self, rank, find_cause (error), error->message);
 }
 
+static void
+on_ends (DvmdLauncher *launcher, const char *reason, gpointer user_data)
+{
+  dvmd_remote_note_ending (user_data, reason);
+}
+
 DvmdPluginNode *
 dvmd_remote_describe_nodes (GPtrArray *entries)
 {
@@ -158,7 +164,10 @@ ask (Launch *self, DvmdLauncher *launcher)
           dvmd_plugins_get_name (dvmd_controller_get_parts (self->controller)->plugins, launcher), NULL);
     }
   if (g_hash_table_add (self->remote->launchers, g_object_ref (launcher)))
-    g_signal_connect (launcher, "node-failed", G_CALLBACK (on_node_failed), self->remote);
+    {
+      g_signal_connect (launcher, "node-failed", G_CALLBACK (on_node_failed), self->remote);
+      g_signal_connect (launcher, "ends", G_CALLBACK (on_ends), self->remote);
+    }
   dvmd_launcher_launch_async (launcher, &request, NULL, on_launched, self);
 }
 

@@ -54,25 +54,29 @@ forget_agent (DvmdRemote *self, DvmdAgentEntry *entry)
   dvmd_remote_terminate (self, one, on_lost_ended);
 }
 
-void
-dvmd_remote_tell_lost (DvmdRemote *self)
+static void on_lost (gpointer user_data);
+
+static void
+set_lost_timer (DvmdRemote *self)
 {
-  g_autoptr (GHashTable) lost = self->lost;
-  g_autofree guint32 *ranks = g_new (guint32, g_hash_table_size (lost));
+  if (self->lost_timer == 0 && g_hash_table_size (self->lost) > 0)
+    self->lost_timer = dvmd_clock_add_timer (dvmd_controller_get_parts (self->controller)->clock, LOST_DELAY, on_lost,
+                                             self);
+}
+
+/* rank -> reason */
+static void
+tell (DvmdRemote *self, GHashTable *lost)
+{
+  g_autofree guint32 *ranks = g_new (guint32, g_hash_table_size (lost) + 1);
   GHashTableIter iter;
   gpointer rank;
   gpointer reason;
   guint n = 0;
 
-  dvmd_clock_remove_timer (dvmd_controller_get_parts (self->controller)->clock, self->lost_timer);
-  self->lost_timer = 0;
   if (g_hash_table_size (lost) == 0)
-    {
-      g_steal_pointer (&lost);
-      return;
-    }
+    return;
   self->repairs++;
-  self->lost = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   g_hash_table_iter_init (&iter, lost);
   while (g_hash_table_iter_next (&iter, &rank, NULL))
     ranks[n++] = GPOINTER_TO_UINT (rank);
@@ -87,12 +91,50 @@ dvmd_remote_tell_lost (DvmdRemote *self)
     }
 }
 
+void
+dvmd_remote_tell_lost (DvmdRemote *self)
+{
+  g_autoptr (GHashTable) lost = self->lost;
+
+  dvmd_clock_remove_timer (dvmd_controller_get_parts (self->controller)->clock, self->lost_timer);
+  self->lost_timer = 0;
+  self->lost = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  tell (self, lost);
+}
+
+void
+dvmd_remote_tell_lost_of (DvmdRemote *self, GHashTable *ranks)
+{
+  g_autoptr (GHashTable) lost = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  GHashTableIter iter;
+  gpointer rank;
+  gpointer reason;
+
+  g_hash_table_iter_init (&iter, self->lost);
+  while (g_hash_table_iter_next (&iter, &rank, &reason))
+    if (g_hash_table_contains (ranks, rank))
+      {
+        g_hash_table_iter_steal (&iter);
+        g_hash_table_insert (lost, rank, reason);
+      }
+  set_lost_timer (self);
+  tell (self, lost);
+  dvmd_remote_check_release (self);
+}
+
 static void
 on_lost (gpointer user_data)
 {
   DvmdRemote *self = user_data;
 
   self->lost_timer = 0;
+  if (dvmd_remote_awaits_end (self))
+    {
+      set_lost_timer (self);
+      return;
+    }
+  if (dvmd_remote_ask_why (self))
+    return;
   dvmd_remote_tell_lost (self);
   dvmd_remote_check_release (self);
 }
@@ -102,9 +144,7 @@ lose_member (DvmdRemote *self, DvmdAgentEntry *entry, const char *reason)
 {
   entry->step = AGENT_LOST;
   g_hash_table_insert (self->lost, GUINT_TO_POINTER (entry->rank), g_strdup (reason));
-  if (self->lost_timer == 0)
-    self->lost_timer = dvmd_clock_add_timer (dvmd_controller_get_parts (self->controller)->clock, LOST_DELAY, on_lost,
-                                             self);
+  set_lost_timer (self);
 }
 
 /* An agent that was ordered to leave meanwhile is not told as lost. TRUE: it was to be. */
@@ -157,6 +197,7 @@ dvmd_remote_leaving (DvmdAgents *agents, guint rank, const char *reason)
   entry->ends_work = entry->step == AGENT_MEMBER;
   named = g_strdup_printf ("%s: its agent leaves: %s", entry->name, reason);
   dvmd_remote_agent_failed (self, rank, entry->step < AGENT_REPORTED ? DVMD_CAUSE_LAUNCH : DVMD_CAUSE_LOST, named);
+  dvmd_remote_note_leaving (self);
 }
 
 gboolean

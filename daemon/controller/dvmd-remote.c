@@ -212,6 +212,7 @@ remote_free (DvmdAgents *agents)
   g_hash_table_iter_init (&iter, self->launchers);
   while (g_hash_table_iter_next (&iter, &launcher, NULL))
     g_signal_handlers_disconnect_by_data (launcher, self);
+  dvmd_remote_why_free (self->why, dvmd_controller_get_parts (self->controller)->clock);
   dvmd_remote_departures_free (self->departures);
   dvmd_remote_await_free (self->await, dvmd_controller_get_parts (self->controller)->clock);
   dvmd_remote_stop_free (self->stop, dvmd_controller_get_parts (self->controller)->clock);
@@ -270,5 +271,6 @@ dvmd_remote_new (DvmdController *controller, const DvmdControllerSettings *setti
   self->departures = dvmd_remote_departures_new (self, settings->size.shrink_grace > 0 ? settings->size.shrink_grace
                                                                                        : SHRINK_GRACE);
   self->stop = dvmd_remote_stop_new ();
+  self->why = dvmd_remote_why_new ();
   return &self->parent;
 }

@@ -40,6 +40,7 @@ typedef struct _DvmdRemote DvmdRemote;
 typedef struct _DvmdRemoteDepartures DvmdRemoteDepartures;
 typedef struct _DvmdRemoteStop DvmdRemoteStop;
 typedef struct _DvmdRemoteAwait DvmdRemoteAwait;
+typedef struct _DvmdRemoteWhy DvmdRemoteWhy;
 
 struct _DvmdRemote
 {
@@ -65,7 +66,8 @@ struct _DvmdRemote
   DvmdRemoteDepartures *departures;
   DvmdRemoteStop *stop;
   DvmdRemoteAwait *await; /* (nullable): agents come by themselves */
-  guint n_terminations;   /* that are under way */
+  DvmdRemoteWhy *why;
+  guint n_terminations; /* that are under way */
 };
 
 /* dvmd-remote.c */
@@ -119,10 +121,25 @@ void dvmd_remote_leaving (DvmdAgents *agents, guint rank, const char *reason);
 gboolean dvmd_remote_ends_work (DvmdAgents *agents, guint rank);
 /* Losses are collected for a moment and told together; this tells them now. */
 void dvmd_remote_tell_lost (DvmdRemote *self);
+/* Tells those of these ranks, a set, that are lost and untold; the others are collected further. */
+void dvmd_remote_tell_lost_of (DvmdRemote *self, GHashTable *ranks);
 /* TRUE: the agent was lost and that has not been told; it is not told any more. */
 gboolean dvmd_remote_is_untold (DvmdRemote *self, guint32 rank);
 /* Removes the directories that agents of this machine have left, now that no process of theirs runs. */
 void dvmd_remote_clear_directories (DvmdRemote *self, GPtrArray *entries);
+
+/* dvmd-remote-why.c: why they are */
+DvmdRemoteWhy *dvmd_remote_why_new (void);
+void dvmd_remote_why_free (DvmdRemoteWhy *why, DvmdClock *clock);
+/* Allocators are asked about those that are lost and untold. FALSE: there is nobody to ask; TRUE: they are told later.
+ */
+gboolean dvmd_remote_ask_why (DvmdRemote *self);
+/* Losses are not told yet. */
+gboolean dvmd_remote_awaits_end (DvmdRemote *self);
+/* A launcher says that all agents are being ended. */
+void dvmd_remote_note_ending (DvmdRemote *self, const char *reason);
+/* An agent leaves by itself. */
+void dvmd_remote_note_leaving (DvmdRemote *self);
 
 /* dvmd-remote-stop.c: the end of some, and of all */
 /* Ends these agents and all below them; done is called when that has happened, and never from within. */

@@ -173,6 +173,15 @@ dvmd_core_place_node (DvmdCore *self, guint rank, guint parent_rank, guint depth
 }
 
 void
+dvmd_core_withdraw_node (DvmdCore *self, guint rank)
+{
+  DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (self), rank);
+
+  if (node != NULL)
+    node->withdrawn = TRUE;
+}
+
+void
 dvmd_core_set_node_origin (DvmdCore *self, guint rank, const char *launcher, const char *allocator)
 {
   DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (self), rank);

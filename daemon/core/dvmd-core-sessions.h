@@ -42,6 +42,9 @@ gboolean dvmd_core_check_shrink (DvmdCore *self, const DvmdShrinkRequest *reques
 void dvmd_core_namespace_ended (DvmdCore *self, const char *nspace);
 /* The session's time is nearly over, by the scheduler's word or its own limit: its requester is told, no more (R67). */
 void dvmd_core_warn_session (DvmdCore *self, DvmdSession *session, guint seconds_left);
+/* The nodes that the DVM was started with are there for so long; -1: without a limit. The one who has given them keeps
+ * the time. */
+void dvmd_core_limit_default_session (DvmdCore *self, gint64 seconds);
 /* separate: the session ends neither with its parent nor with its owner (S21). */
 void dvmd_core_separate_session (DvmdCore *self, DvmdSession *session, gboolean separate);
 

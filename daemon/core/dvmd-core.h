@@ -86,6 +86,8 @@ void dvmd_core_allocation_failed (DvmdCore *self, const char *reason);
 void dvmd_core_agent_reported (DvmdCore *self, guint rank, const DvmdAgentReport *report);
 /* Where it is in the tree: the rank above it and the number of links to the controller; depth 0: nowhere. */
 void dvmd_core_place_node (DvmdCore *self, guint rank, guint parent_rank, guint depth);
+/* The node is not the DVM's any more: once its agent is lost it is not started again. */
+void dvmd_core_withdraw_node (DvmdCore *self, guint rank);
 /* Which plugins have started its agent and have found it; NULL: as it was. */
 void dvmd_core_set_node_origin (DvmdCore *self, guint rank, const char *launcher, const char *allocator);
 /* How deep the tree is, and how often it has been mended since the start. */

@@ -207,7 +207,7 @@ dvmd_heal_plan (DvmdCore *core, DvmdNode *node, const char *reason)
 
   node->healing = FALSE;
   if (!dvmd_core_was_ready (core) || dvmd_core_get_shutting_down (core)
-      || (!dvmd_core_get_settings (core)->heal && !wanted))
+      || ((!dvmd_core_get_settings (core)->heal || node->withdrawn) && !wanted))
     return g_strdup (reason);
   self = get_heal (core, node);
   note_loss (self);

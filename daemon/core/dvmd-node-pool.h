@@ -54,6 +54,7 @@ typedef struct
   DvmdCampaign *grow;     /* (nullable): that brings it, or rolls back; unowned */
   struct _DvmdHeal *heal; /* (nullable): it was lost once; the core's own */
   gboolean healing;       /* it is down, or on its way, and will be tried again */
+  gboolean withdrawn;     /* whoever has given it has taken it back: it will not */
   GPtrArray *shrinks;     /* (element-type DvmdCampaign) (nullable): that take it away and have not ended; unowned */
   GArray *sessions;       /* (element-type guint) (nullable): allocations that it is in */
   guint n_reserving;      /* of these: the default session has not got it, if there are any */

@@ -136,3 +136,19 @@ dvmd_core_warn_session (DvmdCore *self, DvmdSession *session, guint seconds_left
   if (dvmd_core_get_effects (self)->warn_session != NULL)
     dvmd_core_get_effects (self)->warn_session (dvmd_core_get_user_data (self), session, seconds_left);
 }
+
+/* Each answer of a scheduler is off by a second or so, which is no news. */
+void
+dvmd_core_limit_default_session (DvmdCore *self, gint64 seconds)
+{
+  DvmdSession *session = dvmd_core_get_session (self, 0);
+  gint64 old = dvm_session_get_expires_at (session->record);
+  gint64 end = seconds >= 0 ? dvmd_clock_now (dvmd_core_get_clock (self)) + MAX (seconds, 1) * G_USEC_PER_SEC : 0;
+
+  if (old > 0 && end > 0 && ABS (end - old) < 2 * G_USEC_PER_SEC)
+    return;
+  if (old == end)
+    return;
+  _dvm_session_set_expires_at (session->record, end);
+  dvmd_session_changed (session);
+}

@@ -69,6 +69,13 @@ real_decide_finish (DvmdAllocator *self, GAsyncResult *result, GVariant **answer
 }
 
 static void
+decline_explain_loss (DvmdAllocator *self, const char *const *names, GCancellable *cancellable,
+                      GAsyncReadyCallback callback, gpointer user_data)
+{
+  decline_allocate (self, NULL, cancellable, callback, user_data);
+}
+
+static void
 dvmd_allocator_class_init (DvmdAllocatorClass *klass)
 {
   klass->allocate_async = decline_allocate;
@@ -77,6 +84,8 @@ dvmd_allocator_class_init (DvmdAllocatorClass *klass)
   klass->give_back_finish = real_give_back_finish;
   klass->decide_async = decline_decide;
   klass->decide_finish = real_decide_finish;
+  klass->explain_loss_async = decline_explain_loss;
+  klass->explain_loss_finish = real_decide_finish;
   g_signal_new ("push", DVMD_TYPE_ALLOCATOR, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 2, G_TYPE_STRING,
                 G_TYPE_VARIANT);
 }
@@ -153,6 +162,32 @@ dvmd_allocator_decide_finish (DvmdAllocator *self, GAsyncResult *result, GVarian
 
   *answer = NULL;
   return DVMD_ALLOCATOR_GET_CLASS (self)->decide_finish (self, result, answer, error);
+}
+
+gboolean
+dvmd_allocator_explains_loss (DvmdAllocator *self)
+{
+  g_return_val_if_fail (DVMD_IS_ALLOCATOR (self), FALSE);
+
+  return DVMD_ALLOCATOR_GET_CLASS (self)->explain_loss_async != decline_explain_loss;
+}
+
+void
+dvmd_allocator_explain_loss_async (DvmdAllocator *self, const char *const *names, GCancellable *cancellable,
+                                   GAsyncReadyCallback callback, gpointer user_data)
+{
+  g_return_if_fail (DVMD_IS_ALLOCATOR (self));
+
+  DVMD_ALLOCATOR_GET_CLASS (self)->explain_loss_async (self, names, cancellable, callback, user_data);
+}
+
+DvmdPluginVerdict
+dvmd_allocator_explain_loss_finish (DvmdAllocator *self, GAsyncResult *result, GVariant **answer, GError **error)
+{
+  g_return_val_if_fail (DVMD_IS_ALLOCATOR (self), DVMD_PLUGIN_DECLINED);
+
+  *answer = NULL;
+  return DVMD_ALLOCATOR_GET_CLASS (self)->explain_loss_finish (self, result, answer, error);
 }
 
 void

@@ -146,6 +146,12 @@ G_DECLARE_DERIVABLE_TYPE (DvmdAllocator, dvmd_allocator, DVMD, ALLOCATOR, DvmdPl
  *   requester gets. Keys, all of which may be left out: hosts as ("NAME:SLOTS"): the nodes that come, instead of those
  *   asked for; alloc-id s and session u: what a new allocation is called; time u: in how many seconds the scheduler
  *   ends it
+ * @explain_loss_async: the agents of these nodes, which the allocator has brought, are lost: whether it knows why. What
+ *   comes of the loss waits for the answer, for two seconds at most
+ * @explain_loss_finish: the answer. Need not be given by those who answer with a GTask: an a{sv} (full, may float) for
+ *   done, %NULL without error for declined, an error for failed. Keys, all of which may be left out: reasons a{ss}: by
+ *   name a sentence on the node, without the name; withdrawn as: nodes that the DVM does not have any more, whose
+ * agents are not started again, and which leave it if it is elastic
  * @session_ended: (nullable): a session has ended, and its jobs before it: an a(uiis) of the number, state, exit code
  *   and reason of each
  *
@@ -166,8 +172,12 @@ struct _DvmdAllocatorClass
                         GAsyncReadyCallback callback, gpointer user_data);
   DvmdPluginVerdict (*decide_finish) (DvmdAllocator *self, GAsyncResult *result, GVariant **answer, GError **error);
   void (*session_ended) (DvmdAllocator *self, guint32 session, const char *alloc_id, GVariant *jobs);
+  void (*explain_loss_async) (DvmdAllocator *self, const char *const *names, GCancellable *cancellable,
+                              GAsyncReadyCallback callback, gpointer user_data);
+  DvmdPluginVerdict (*explain_loss_finish) (DvmdAllocator *self, GAsyncResult *result, GVariant **answer,
+                                            GError **error);
 
-  gpointer reserved[4];
+  gpointer reserved[2];
 };
 
 /* Requests that the allocator does not implement are declined. */
@@ -188,20 +198,30 @@ void dvmd_allocator_decide_async (DvmdAllocator *self, const DvmdDecisionRequest
 /* answer: (out) (nullable): a{sv}, NULL unless done */
 DvmdPluginVerdict dvmd_allocator_decide_finish (DvmdAllocator *self, GAsyncResult *result, GVariant **answer,
                                                 GError **error);
+/* Whether it implements explaining. */
+gboolean dvmd_allocator_explains_loss (DvmdAllocator *self);
+void dvmd_allocator_explain_loss_async (DvmdAllocator *self, const char *const *names, GCancellable *cancellable,
+                                        GAsyncReadyCallback callback, gpointer user_data);
+/* answer: (out) (nullable): a{sv}, NULL unless done */
+DvmdPluginVerdict dvmd_allocator_explain_loss_finish (DvmdAllocator *self, GAsyncResult *result, GVariant **answer,
+                                                      GError **error);
 
 void dvmd_allocator_session_ended (DvmdAllocator *self, guint32 session, const char *alloc_id, GVariant *jobs);
 
 /**
  * dvmd_allocator_push:
  * @self: an allocator
- * @directive: "new", "extend", "release", "reaquire" or "cancel"; "warn", "terminate" or "control-session"
+ * @directive: "new", "extend", "release", "reaquire" or "cancel"; "warn", "terminate" or "control-session";
+ *   "time-left" or "end"
  * @request: what is asked for; floating is sunk
  *
  * The scheduler wants something of itself: it tells the controller, by the signal "push" (the directive, the request).
  * The request is an a{sv} with the keys of Manager.Allocate. "warn" has alloc-id s or session u, and seconds u: the
  * requester of that allocation is told how long it will last. "terminate" has alloc-id s or session u: the session ends
  * with its jobs. "control-session" has session u beside the keys of Manager.ControlSession. A scheduler may do this
- * with every allocation. Nobody is told when it is done; what is refused is in the log.
+ * with every allocation. Two directives are about the nodes that the DVM was started with: "time-left" has seconds u,
+ * for which it has them from now on, and nothing where there is no limit; "end" has reason s: the DVM ends, and its
+ * jobs before it. Nobody is told when it is done; what is refused is in the log.
  *
  * Since: 0.1
  */

@@ -46,6 +46,7 @@ dvmd_launcher_class_init (DvmdLauncherClass *klass)
   klass->launch_finish = real_finish;
   klass->terminate_async = decline_terminate;
   klass->terminate_finish = real_finish;
+  g_signal_new ("ends", DVMD_TYPE_LAUNCHER, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_STRING);
   g_signal_new ("node-failed", DVMD_TYPE_LAUNCHER, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 2, G_TYPE_UINT,
                 G_TYPE_ERROR);
 }
@@ -105,4 +106,13 @@ dvmd_launcher_node_failed (DvmdLauncher *self, guint32 rank, const GError *reaso
   g_return_if_fail (reason != NULL);
 
   g_signal_emit_by_name (self, "node-failed", rank, reason);
+}
+
+void
+dvmd_launcher_ends (DvmdLauncher *self, const char *reason)
+{
+  g_return_if_fail (DVMD_IS_LAUNCHER (self));
+  g_return_if_fail (reason != NULL);
+
+  g_signal_emit_by_name (self, "ends", reason);
 }

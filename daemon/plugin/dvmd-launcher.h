@@ -130,4 +130,17 @@ void dvmd_launcher_kill (DvmdLauncher *self, const DvmdPluginNode *nodes, guint3
  */
 void dvmd_launcher_node_failed (DvmdLauncher *self, guint32 rank, const GError *reason);
 
+/**
+ * dvmd_launcher_ends:
+ * @self: a launcher
+ * @reason: a sentence
+ *
+ * The one through whom agents were started is ending them: a scheduler ends its job, or wants the DVM to end before it
+ * does so. When agents leave by themselves within seconds of this, they are not lost one by one: the DVM ends, and this
+ * is the reason of its jobs. Tells the controller, by the signal "ends" (string).
+ *
+ * Since: 0.1
+ */
+void dvmd_launcher_ends (DvmdLauncher *self, const char *reason);
+
 G_END_DECLS

@@ -128,9 +128,9 @@ test_squeue (void)
 {
   const char *const task[] = { "SLURM_JOB_ID=7", "SLURM_ARRAY_JOB_ID=7", "SLURM_ARRAY_TASK_ID=3", NULL };
   const char *const no_task[] = { "SLURM_JOB_ID=7", "SLURM_ARRAY_JOB_ID=5", "SLURM_ARRAY_TASK_ID=", NULL };
-  g_auto (GStrv) plain = slurm_make_squeue_argv (variables);
-  g_auto (GStrv) of_task = slurm_make_squeue_argv (task);
-  g_auto (GStrv) of_none = slurm_make_squeue_argv (no_task);
+  g_auto (GStrv) plain = slurm_make_squeue_argv (variables, "%N", FALSE);
+  g_auto (GStrv) of_task = slurm_make_squeue_argv (task, "%N", FALSE);
+  g_auto (GStrv) of_none = slurm_make_squeue_argv (no_task, "%N", FALSE);
   g_autofree char *command = g_strjoinv (" ", plain);
 
   g_assert_cmpstr (command, ==, "squeue --noheader --format=%N --jobs=7");
@@ -272,6 +272,23 @@ test_task_ends (void)
     }
 }
 
+/* The first node of a step says so of itself: that it is down is no end of the others. */
+static void
+test_step_end (void)
+{
+  const char *const others[] = {
+    "0: slurmstepd-n1: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-11-28T00:33:28 DUE TO NODE FAILURE, SEE SLURMCTLD "
+    "LOG FOR DETAILS ***",
+    "0: slurmstepd-n1: error: *** STEP 7.0 ON n1 CANCELLED AT", "srun: error: n1: task 0: Killed", ""
+  };
+  g_autofree char *limit = slurm_parse_step_end (
+      "0: slurmstepd-n1: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-11-28T00:33:28 DUE TO TIME LIMIT ***");
+
+  g_assert_cmpstr (limit, ==, "STEP 7.0 ON n1 CANCELLED AT 2026-11-28T00:33:28 DUE TO TIME LIMIT");
+  for (guint i = 0; i < G_N_ELEMENTS (others); i++)
+    g_assert_null (slurm_parse_step_end (others[i]));
+}
+
 static void
 test_last_words (void)
 {
@@ -312,6 +329,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slurm-words/strange-node", test_strange_node);
   g_test_add_func ("/slurm-words/labels", test_labels);
   g_test_add_func ("/slurm-words/task-ends", test_task_ends);
+  g_test_add_func ("/slurm-words/step-end", test_step_end);
   g_test_add_func ("/slurm-words/last-words", test_last_words);
   return g_test_run ();
 }

@@ -108,6 +108,13 @@ slurm_size_new (DvmdPluginHost *host, const SlurmJob *job)
   return self;
 }
 
+SlurmSize *
+slurm_size_ref (SlurmSize *self)
+{
+  self->ref_count++;
+  return self;
+}
+
 /* Each change has a reference. */
 void
 slurm_size_unref (SlurmSize *self)
@@ -120,6 +127,16 @@ slurm_size_unref (SlurmSize *self)
   g_ptr_array_unref (self->held);
   g_hash_table_unref (self->used);
   g_free (self);
+}
+
+void
+slurm_size_learn (SlurmSize *self, const char *const *names)
+{
+  if (self->is_busy)
+    return;
+  g_ptr_array_set_size (self->held, 0);
+  for (; *names != NULL; names++)
+    g_ptr_array_add (self->held, g_strdup (*names));
 }
 
 gboolean
@@ -261,7 +278,7 @@ static void
 ask_size (Change *change, SlurmRan ran)
 {
   g_auto (GStrv) environ = g_get_environ ();
-  g_auto (GStrv) argv = slurm_make_squeue_argv ((const char *const *)environ);
+  g_auto (GStrv) argv = slurm_make_squeue_argv ((const char *const *)environ, "%N", FALSE);
 
   slurm_run (change->size->host, (const char *const *)argv, ran, change);
 }

@@ -18,7 +18,11 @@ typedef struct _SlurmSize SlurmSize;
 
 /* At the start the DVM has all nodes of the job. */
 SlurmSize *slurm_size_new (DvmdPluginHost *host, const SlurmJob *job);
+SlurmSize *slurm_size_ref (SlurmSize *self);
 void slurm_size_unref (SlurmSize *self);
+
+/* Slurm has said that the job has these. It is not heard while a change is under way, which asks itself. */
+void slurm_size_learn (SlurmSize *self, const char *const *names);
 
 /* Whether all of these are nodes of the job that the DVM does not have. */
 gboolean slurm_size_are_spare (SlurmSize *self, const char *const *names);

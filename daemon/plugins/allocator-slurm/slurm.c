@@ -9,7 +9,9 @@
 
 #include "environment-allocator.h"
 #include "slurm-job.h"
+#include "slurm-loss.h"
 #include "slurm-size.h"
+#include "slurm-watch.h"
 
 #define DVMD_TYPE_SLURM_ALLOCATOR (dvmd_slurm_allocator_get_type ())
 G_DECLARE_FINAL_TYPE (DvmdSlurmAllocator, dvmd_slurm_allocator, DVMD, SLURM_ALLOCATOR, DvmdEnvironmentAllocator)
@@ -18,8 +20,9 @@ struct _DvmdSlurmAllocator
 {
   DvmdEnvironmentAllocator parent_instance;
 
-  SlurmJob *job;   /* (nullable): the DVM was started in it */
-  SlurmSize *size; /* (nullable): likewise */
+  SlurmJob *job;     /* (nullable): the DVM was started in it */
+  SlurmSize *size;   /* (nullable): likewise */
+  SlurmWatch *watch; /* (nullable): likewise */
 };
 
 G_DEFINE_FINAL_TYPE (DvmdSlurmAllocator, dvmd_slurm_allocator, DVMD_TYPE_ENVIRONMENT_ALLOCATOR)
@@ -28,6 +31,14 @@ static const char *
 get_id (DvmdSlurmAllocator *self)
 {
   return dvmd_allocation_get_id (self->job->allocation);
+}
+
+static void
+forget_job (DvmdSlurmAllocator *self)
+{
+  g_clear_pointer (&self->watch, slurm_watch_release);
+  g_clear_pointer (&self->size, slurm_size_unref);
+  g_clear_pointer (&self->job, slurm_job_free);
 }
 
 /* ---- the start ---- */
@@ -41,10 +52,10 @@ dvmd_slurm_allocator_read (DvmdEnvironmentAllocator *allocator, const char *cons
 
   if (job == NULL)
     return NULL;
-  g_clear_pointer (&self->size, slurm_size_unref);
-  g_clear_pointer (&self->job, slurm_job_free);
+  forget_job (self);
   self->job = job;
   self->size = slurm_size_new (dvmd_plugin_get_host (self), job);
+  self->watch = slurm_watch_new (DVMD_ALLOCATOR (self), get_id (self), self->size);
   dvmd_allocation_get_nodes (job->allocation, &n_nodes);
   dvmd_plugin_host_log (dvmd_plugin_get_host (self), G_LOG_LEVEL_INFO, "job %s of Slurm has %u node%s", get_id (self),
                         n_nodes, n_nodes == 1 ? "" : "s");
@@ -140,15 +151,30 @@ dvmd_slurm_allocator_give_back_async (DvmdAllocator *allocator, const char *allo
     slurm_size_release (self->size, names, g_steal_pointer (&task));
 }
 
+/* ---- nodes that are lost ---- */
+
+static void
+dvmd_slurm_allocator_explain_loss_async (DvmdAllocator *allocator, const char *const *names, GCancellable *cancellable,
+                                         GAsyncReadyCallback callback, gpointer user_data)
+{
+  DvmdSlurmAllocator *self = DVMD_SLURM_ALLOCATOR (allocator);
+  GTask *task = g_task_new (self, cancellable, callback, user_data);
+
+  if (self->watch != NULL)
+    {
+      slurm_explain_loss (self->watch, get_id (self), names, task);
+      return;
+    }
+  g_task_return_pointer (task, NULL, NULL);
+  g_object_unref (task);
+}
+
 /* ---- the class ---- */
 
 static void
 dvmd_slurm_allocator_finalize (GObject *object)
 {
-  DvmdSlurmAllocator *self = DVMD_SLURM_ALLOCATOR (object);
-
-  g_clear_pointer (&self->size, slurm_size_unref);
-  g_clear_pointer (&self->job, slurm_job_free);
+  forget_job (DVMD_SLURM_ALLOCATOR (object));
   G_OBJECT_CLASS (dvmd_slurm_allocator_parent_class)->finalize (object);
 }
 
@@ -158,6 +184,7 @@ dvmd_slurm_allocator_class_init (DvmdSlurmAllocatorClass *klass)
   G_OBJECT_CLASS (klass)->finalize = dvmd_slurm_allocator_finalize;
   DVMD_ENVIRONMENT_ALLOCATOR_CLASS (klass)->read = dvmd_slurm_allocator_read;
   DVMD_ALLOCATOR_CLASS (klass)->allocate_async = dvmd_slurm_allocator_allocate_async;
+  DVMD_ALLOCATOR_CLASS (klass)->explain_loss_async = dvmd_slurm_allocator_explain_loss_async;
   DVMD_ALLOCATOR_CLASS (klass)->give_back_async = dvmd_slurm_allocator_give_back_async;
 }
 

@@ -335,6 +335,17 @@ read_srun_line (SlurmStep *step, const char *line)
     }
 }
 
+/* The step, and not only one of its nodes, as far as agents leave then. */
+static void
+check_step_end (SlurmStep *step, const char *line)
+{
+  g_autofree char *words = slurm_parse_step_end (line);
+  g_autofree char *reason = words != NULL ? g_strdup_printf ("Slurm ends the agents of the DVM: %s", words) : NULL;
+
+  if (reason != NULL && !step->closed)
+    dvmd_launcher_ends (step->launcher, reason);
+}
+
 static void
 on_line (guint process, gboolean is_message, const char *line, gpointer user_data)
 {
@@ -343,6 +354,8 @@ on_line (guint process, gboolean is_message, const char *line, gpointer user_dat
   guint task = 0;
   SlurmAgent *agent = NULL;
 
+  if (is_message)
+    check_step_end (step, line);
   if (slurm_parse_label (line, &task, &text))
     agent = g_hash_table_lookup (step->tasks, GUINT_TO_POINTER (task));
   if (agent != NULL)

@@ -16,9 +16,12 @@
 /*
  * On the node. The variables of the step go, for they are not those of the jobs of the DVM; the arguments before "--"
  * are those of the allocation. A directory may be there on the machine of the DVM alone. Lines that others are to read
- * are skipped: read takes no byte too many.
+ * are skipped: read takes no byte too many. Slurm signals all that there is of a step: USR1 is for jobs alone,
+ * and this shell stays as long as its agent, for with it Slurm kills the rest.
  */
 static const char script[] =
+    "trap '' USR1 USR2\n"
+    "trap : TERM HUP INT\n"
     "node=$SLURMD_NODENAME\n"
     "for name in $(env | sed -n 's/^\\(SLURM_[A-Za-z0-9_]*\\)=.*/\\1/p; s/^\\(SRUN_[A-Za-z0-9_]*\\)=.*/\\1/p'); do\n"
     "  case $name in SLURM_CONF | SLURM_CONF_SERVER | SLURM_JWT | SLURM_CLUSTERS) ;; *) unset \"$name\" ;; esac\n"
@@ -171,6 +174,19 @@ slurm_parse_task_end (const char *line, char **words)
   list = g_strndup (hosts, end > hosts ? (gsize)(end - hosts) : 0);
   *words = g_strdup (rest + 2);
   return dvmd_host_list_expand (list, "", NULL);
+}
+
+/* "slurmstepd-n1: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-11-28T00:33:28 DUE TO TIME LIMIT ***" */
+char *
+slurm_parse_step_end (const char *line)
+{
+  const char *begin = strstr (line, "error: *** STEP ");
+  const char *end = begin != NULL ? strstr (begin + strlen ("error: *** "), " ***") : NULL;
+
+  if (end == NULL || strstr (begin, " CANCELLED AT ") == NULL || strstr (begin, "NODE FAILURE") != NULL)
+    return NULL;
+  begin += strlen ("error: *** ");
+  return g_strndup (begin, (gsize)(end - begin));
 }
 
 char *

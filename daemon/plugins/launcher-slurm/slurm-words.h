@@ -53,6 +53,10 @@ gboolean slurm_parse_label (const char *line, guint *task, const char **text);
  * something else. words: (transfer full): how */
 char **slurm_parse_task_end (const char *line, char **words);
 
+/* (transfer full) (nullable): the words of a line by which Slurm says that it ends a step as a whole, on purpose; NULL:
+ * it is none. The first node of the step says so, also when it is the only one that is ended, by SIGKILL. */
+char *slurm_parse_step_end (const char *line);
+
 /* (transfer full): why srun has ended, by the messages that it has left: the first error, without the words before it;
  * else the last line; "" if it has said nothing */
 char *slurm_find_words (const char *messages);

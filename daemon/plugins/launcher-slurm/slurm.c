@@ -181,7 +181,7 @@ ask_for_nodes (DvmdSlurmLauncher *self, SlurmStart *start)
   GCancellable *cancellable = g_task_get_cancellable (start->call->task);
   g_auto (GStrv) environ = g_get_environ ();
   g_auto (GStrv) own = slurm_make_environ ((const char *const *)environ);
-  g_auto (GStrv) argv = slurm_make_squeue_argv ((const char *const *)environ);
+  g_auto (GStrv) argv = slurm_make_squeue_argv ((const char *const *)environ, "%N", FALSE);
   const DvmdPluginCommand command = { .argv = (const char *const *)argv, .environ = (const char *const *)own };
 
   g_ptr_array_add (self->asking, start);

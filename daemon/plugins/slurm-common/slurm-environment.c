@@ -48,7 +48,7 @@ slurm_make_environ (const char *const *environ)
 
 /* squeue takes the number of one task of an array for the whole array. */
 char **
-slurm_make_squeue_argv (const char *const *environ)
+slurm_make_squeue_argv (const char *const *environ, const char *format, gboolean ended)
 {
   const char *array = dvmd_environment_get (environ, "SLURM_ARRAY_JOB_ID");
   const char *task = dvmd_environment_get (environ, "SLURM_ARRAY_TASK_ID");
@@ -56,7 +56,9 @@ slurm_make_squeue_argv (const char *const *environ)
 
   g_ptr_array_add (argv, g_strdup ("squeue"));
   g_ptr_array_add (argv, g_strdup ("--noheader"));
-  g_ptr_array_add (argv, g_strdup ("--format=%N"));
+  if (ended)
+    g_ptr_array_add (argv, g_strdup ("--states=all"));
+  g_ptr_array_add (argv, g_strconcat ("--format=", format, NULL));
   g_ptr_array_add (argv, array != NULL && task != NULL ? g_strdup_printf ("--jobs=%s_%s", array, task)
                                                        : g_strdup_printf ("--jobs=%s", slurm_find_job (environ)));
   g_ptr_array_add (argv, NULL);

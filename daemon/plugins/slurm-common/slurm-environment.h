@@ -17,7 +17,7 @@ gboolean slurm_is_own_variable (const char *variable);
 /* (transfer full): the environment of a command of Slurm: without options, and without the job that it is in */
 char **slurm_make_environ (const char *const *environ);
 
-/* (transfer full): the command that says which nodes that job has */
-char **slurm_make_squeue_argv (const char *const *environ);
+/* (transfer full): the command that shows that job in this format; ended: also when it has ended */
+char **slurm_make_squeue_argv (const char *const *environ, const char *format, gboolean ended);
 
 G_END_DECLS

@@ -1,0 +1,99 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The answer of squeue about a job. Its states are those of squeue(1), under "job state codes".
+ */
+
+#include "config.h"
+
+#include "slurm-view.h"
+
+#include <string.h>
+
+#include "host-list.h"
+
+/* In all other states the nodes are those of others, or of a later run of the job. */
+static const char *const holding[] = {
+  "RUNNING", "SUSPENDED", "CONFIGURING", "STOPPED", "SIGNALING", "RESIZING", NULL
+};
+
+void
+slurm_view_free (SlurmView *self)
+{
+  g_free (self->state);
+  g_strfreev (self->nodes);
+  g_free (self);
+}
+
+/* "[DAYS-][HOURS:]MINUTES:SECONDS", or a word. */
+static gint64
+read_left (const char *text)
+{
+  const char *dash = strchr (text, '-');
+  g_auto (GStrv) parts = g_strsplit (dash != NULL ? dash + 1 : text, ":", 4);
+  g_autofree char *days = dash != NULL ? g_strndup (text, (gsize)(dash - text)) : g_strdup ("0");
+  guint64 seconds = 0;
+  guint64 number;
+
+  if (g_strv_length (parts) < 2 || g_strv_length (parts) > 3)
+    return -1;
+  for (guint i = 0; parts[i] != NULL; i++)
+    {
+      if (!g_ascii_string_to_unsigned (parts[i], 10, 0, 10000, &number, NULL))
+        return -1;
+      seconds = seconds * 60 + number;
+    }
+  return g_ascii_string_to_unsigned (days, 10, 0, 100000, &number, NULL) ? (gint64)(seconds + number * 86400) : -1;
+}
+
+/* One line is added to what others have said. */
+static gboolean
+add_line (SlurmView *self, GStrvBuilder *nodes, const char *line, GError **error)
+{
+  g_auto (GStrv) fields = g_strsplit (line, "|", 3);
+  g_auto (GStrv) names = NULL;
+  gint64 left;
+
+  if (g_strv_length (fields) < 3)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "squeue has said “%.200s”, which is no job", line);
+      return FALSE;
+    }
+  left = read_left (fields[1]);
+  if (self->state == NULL || g_strv_contains (holding, fields[0]))
+    {
+      g_free (self->state);
+      self->state = g_strdup (fields[0]);
+    }
+  self->is_over = self->is_over && !g_strv_contains (holding, fields[0]);
+  if (left >= 0)
+    self->left = self->left >= 0 ? MIN (self->left, left) : left;
+  if (fields[2][0] == '\0')
+    return TRUE;
+  names = dvmd_host_list_expand (fields[2], "squeue", error);
+  if (names != NULL)
+    g_strv_builder_addv (nodes, (const char **)names);
+  return names != NULL;
+}
+
+SlurmView *
+slurm_view_parse (const char *text, GError **error)
+{
+  g_autofree char *stripped = g_strstrip (g_utf8_make_valid (text, -1));
+  g_auto (GStrv) lines = g_strsplit (stripped, "\n", -1);
+  g_autoptr (GStrvBuilder) nodes = g_strv_builder_new ();
+  g_autoptr (SlurmView) self = g_new0 (SlurmView, 1);
+
+  self->is_over = TRUE;
+  self->left = -1;
+  for (guint i = 0; lines[i] != NULL; i++)
+    if (!add_line (self, nodes, lines[i], error))
+      return NULL;
+  if (self->state == NULL)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "squeue has said nothing");
+      return NULL;
+    }
+  self->nodes = g_strv_builder_end (nodes);
+  return g_steal_pointer (&self);
+}
