@@ -92,6 +92,18 @@ dvm_cli_describe_command (DvmJob *job)
   return command != NULL ? g_strjoinv (" ", (char **)command) : g_strdup ("");
 }
 
+static char *
+describe_awaited_jobs (DvmJob *job)
+{
+  const char *const *jobs = dvm_job_get_awaited_jobs (job);
+  g_autofree char *ids = dvm_cli_join_ids (jobs);
+
+  if (ids[0] == '\0')
+    return g_strdup (_ ("waiting for jobs of its name"));
+  return g_strdup_printf (
+      g_dngettext (GETTEXT_PACKAGE, "waiting for job %s", "waiting for jobs %s", g_strv_length ((char **)jobs)), ids);
+}
+
 /* (nullable): that it waits, and for what */
 static char *
 describe_wait (DvmJob *job)
@@ -112,6 +124,12 @@ describe_wait (DvmJob *job)
     return g_strdup (_ ("waiting for devices"));
   if (g_strcmp0 (held_at, "session") == 0)
     return g_strdup (_ ("waiting for its session"));
+  if (g_strcmp0 (held_at, "limit") == 0)
+    return g_strdup (_ ("waiting for other jobs to end"));
+  if (g_strcmp0 (held_at, "jobs") == 0)
+    return describe_awaited_jobs (job);
+  if (g_strcmp0 (held_at, "hold") == 0)
+    return g_strdup (_ ("waiting for its release"));
   if (dvm_job_get_state (job) == DVM_JOB_STATE_READY_FOR_DEBUG)
     return g_strdup (_ ("waiting for a debugger"));
   return held_at[0] != '\0' ? g_strdup_printf (_ ("waiting for %s"), held_at) : NULL;

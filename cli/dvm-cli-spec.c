@@ -78,6 +78,15 @@ const DvmCliOption dvm_cli_add_options[] = {
   { "add-hostfile", 0, "-add-hostfile", DVM_CLI_ARG_STRING, N_ ("FILE"), NULL,
     N_ ("add the nodes that a file names to the DVM first") },
   { "child-separate", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("go on when the job ends that has spawned this one") },
+  { "priority", 0, NULL, DVM_CLI_ARG_STRING, N_ ("N"), NULL,
+    N_ ("go before jobs that wait with a lower one: -1000 to 1000 (default: 0)") },
+  { "after", 0, NULL, DVM_CLI_ARG_STRING, N_ ("JOB,..."), NULL, N_ ("wait until these jobs have started, or ended") },
+  { "after-ok", 0, NULL, DVM_CLI_ARG_STRING, N_ ("JOB,..."), NULL, N_ ("wait until these jobs have ended well") },
+  { "after-any", 0, NULL, DVM_CLI_ARG_STRING, N_ ("JOB,..."), NULL, N_ ("wait until these jobs have ended") },
+  { "singleton", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("wait until earlier jobs of the same name have ended") },
+  { "hold", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("wait until dvm-cli job release") },
+  { "wait-for-slots", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL,
+    N_ ("wait also for slots that an elastic DVM does not have yet") },
   { NULL },
 };
 
@@ -589,6 +598,45 @@ apply_options (DvmJobSpec *spec, DvmCliArgs *args, GError **error)
   return apply_policies (spec, args, error);
 }
 
+static void
+apply_jobs (DvmJobSpec *spec, DvmCliArgs *args, const char *option,
+            void (*set) (DvmJobSpec *spec, const char *const *jobs))
+{
+  g_autofree const char **lists = dvm_cli_args_get_all (args, option);
+  g_autofree char *joined = g_strjoinv (",", (char **)lists);
+  g_auto (GStrv) jobs = g_strsplit (joined, ",", -1);
+
+  if (lists[0] != NULL)
+    set (spec, (const char *const *)jobs);
+}
+
+/* The reasons for which the job is to wait before it runs. */
+static gboolean
+apply_waiting (DvmJobSpec *spec, DvmCliArgs *args, GError **error)
+{
+  const char *priority = dvm_cli_args_get (args, "priority");
+  gint64 number = 0;
+
+  if (priority != NULL && !g_ascii_string_to_signed (priority, 10, -1000, 1000, &number, NULL))
+    {
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option --priority takes a number from -1000 to 1000, not '%s'"),
+                   priority);
+      return FALSE;
+    }
+  if (priority != NULL)
+    dvm_job_spec_set_priority (spec, (int)number);
+  if (dvm_cli_args_has (args, "hold"))
+    dvm_job_spec_set_hold (spec, TRUE);
+  if (dvm_cli_args_has (args, "singleton"))
+    dvm_job_spec_set_singleton (spec, TRUE);
+  if (dvm_cli_args_has (args, "wait-for-slots"))
+    dvm_job_spec_set_wait_for_slots (spec, TRUE);
+  apply_jobs (spec, args, "after", dvm_job_spec_set_after);
+  apply_jobs (spec, args, "after-ok", dvm_job_spec_set_after_ok);
+  apply_jobs (spec, args, "after-any", dvm_job_spec_set_after_any);
+  return TRUE;
+}
+
 /* The daemon reads the file, as that of --hostfile. */
 static gboolean
 apply_additions (DvmJobSpec *spec, DvmCliArgs *args, GError **error)
@@ -659,8 +707,9 @@ dvm_cli_spec_new (DvmCli *cli, const char *stdin_target, GError **error)
     return NULL;
   if (stdin_target != NULL)
     dvm_job_spec_set_stdin_target (spec, stdin_target);
-  return apply_options (spec, cli->args, error) && apply_additions (spec, cli->args, error)
-                 && dvm_cli_spec_set_sessions (spec, cli->args, error) && validate (spec, cli, error)
+  return apply_options (spec, cli->args, error) && apply_waiting (spec, cli->args, error)
+                 && apply_additions (spec, cli->args, error) && dvm_cli_spec_set_sessions (spec, cli->args, error)
+                 && validate (spec, cli, error)
              ? g_steal_pointer (&spec)
              : NULL;
 }
@@ -710,8 +759,9 @@ dvm_cli_spec_new_from_file (DvmCli *cli, const char *path, GError **error)
     return NULL;
   for (guint i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
     complete_app (dvm_job_spec_get_app (spec, i), directory);
-  return apply_options (spec, cli->args, error) && apply_additions (spec, cli->args, error)
-                 && dvm_cli_spec_set_sessions (spec, cli->args, error) && validate (spec, cli, error)
+  return apply_options (spec, cli->args, error) && apply_waiting (spec, cli->args, error)
+                 && apply_additions (spec, cli->args, error) && dvm_cli_spec_set_sessions (spec, cli->args, error)
+                 && validate (spec, cli, error)
              ? g_steal_pointer (&spec)
              : NULL;
 }

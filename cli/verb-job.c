@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * dvm-cli job: one job looked at: as a whole, by its processes and their stacks, by its way through the states; or let
- * go on from where it waits for a debugger.
+ * go on from where it waits for a debugger, held before it runs, and released.
  */
 
 #include "config.h"
@@ -30,17 +30,29 @@ static const DvmCliOption options[] = {
 };
 
 static const DvmCliColumn show_columns[] = {
-  { NULL, N_ ("Job"), DVM_CLI_KIND_TEXT },           { NULL, N_ ("Id"), DVM_CLI_KIND_NUMBER },
-  { NULL, N_ ("Name"), DVM_CLI_KIND_TEXT },          { NULL, N_ ("Label"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("State"), DVM_CLI_KIND_STATE },        { NULL, N_ ("Reason"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Command"), DVM_CLI_KIND_TEXT },       { NULL, N_ ("Processes"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Session"), DVM_CLI_KIND_TEXT },       { NULL, N_ ("Parent"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Children"), DVM_CLI_KIND_TEXT },      { NULL, N_ ("Nodes"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Placed anew"), DVM_CLI_KIND_NUMBER }, { NULL, N_ ("Restarts"), DVM_CLI_KIND_NUMBER },
-  { NULL, N_ ("Exit"), DVM_CLI_KIND_TEXT },          { NULL, N_ ("Failed rank"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Submitter"), DVM_CLI_KIND_TEXT },     { NULL, N_ ("Created"), DVM_CLI_KIND_TIME },
-  { NULL, N_ ("Started"), DVM_CLI_KIND_TIME },       { NULL, N_ ("Ended"), DVM_CLI_KIND_TIME },
-  { NULL, N_ ("Elapsed"), DVM_CLI_KIND_TEXT },       { NULL, NULL, 0 },
+  { NULL, N_ ("Job"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Id"), DVM_CLI_KIND_NUMBER },
+  { NULL, N_ ("Name"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Label"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("State"), DVM_CLI_KIND_STATE },
+  { NULL, N_ ("Priority"), DVM_CLI_KIND_NUMBER },
+  { NULL, N_ ("Reason"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Command"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Processes"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Session"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Parent"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Children"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Nodes"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Placed anew"), DVM_CLI_KIND_NUMBER },
+  { NULL, N_ ("Restarts"), DVM_CLI_KIND_NUMBER },
+  { NULL, N_ ("Exit"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Failed rank"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Submitter"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Created"), DVM_CLI_KIND_TIME },
+  { NULL, N_ ("Started"), DVM_CLI_KIND_TIME },
+  { NULL, N_ ("Ended"), DVM_CLI_KIND_TIME },
+  { NULL, N_ ("Elapsed"), DVM_CLI_KIND_TEXT },
+  { NULL, NULL, 0 },
 };
 
 static const DvmCliColumn proc_columns[] = {
@@ -114,6 +126,7 @@ show_job (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
     dvm_cli_text (dvm_job_get_name (job)),
     dvm_cli_text (dvm_job_get_label (job)),
     dvm_cli_take_text (dvm_cli_describe_state (job)),
+    g_variant_new_int32 (dvm_job_get_priority (job)),
     dvm_cli_take_text (dvm_job_dup_translated_reason (job)),
     dvm_cli_take_text (dvm_cli_describe_command (job)),
     dvm_cli_take_text (describe_processes (job)),
@@ -326,6 +339,18 @@ continue_job (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
   return dvm_client_continue_job (client, job, NULL, error);
 }
 
+static gboolean
+hold (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
+{
+  return dvm_client_hold_job (client, job, NULL, error);
+}
+
+static gboolean
+release (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
+{
+  return dvm_client_release_job (client, job, NULL, error);
+}
+
 typedef gboolean (*View) (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error);
 
 static gboolean
@@ -340,8 +365,9 @@ timing (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
 static View
 find_view (const char *name, GError **error)
 {
-  static const char *const names[] = { "show", "procs", "map", "trace", "timing", "stacks", "continue", NULL };
-  static const View views[] = { show_job, procs, map, trace, timing, stacks, continue_job };
+  static const char *const names[] = { "show",   "procs",    "map",  "trace",   "timing",
+                                       "stacks", "continue", "hold", "release", NULL };
+  static const View views[] = { show_job, procs, map, trace, timing, stacks, continue_job, hold, release };
   const char *near = dvm_cli_suggest (name, names);
 
   for (gsize i = 0; names[i] != NULL; i++)
@@ -351,7 +377,8 @@ find_view (const char *name, GError **error)
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("unknown view '%s' of a job; did you mean '%s'?"), name, near);
   else
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
-                 _ ("unknown view '%s' of a job: there are show, procs, map, trace, timing, stacks and continue"),
+                 _ ("unknown view '%s' of a job: there are show, procs, map, trace, timing, stacks, continue, hold and "
+                    "release"),
                  name);
   return NULL;
 }
@@ -417,7 +444,8 @@ job_verb (DvmCli *cli, GError **error)
 const DvmCliVerb dvm_cli_verb_job = {
   .name = "job",
   .synopsis = "show [OPTION...] JOB\nprocs [OPTION...] JOB\nmap [OPTION...] JOB\ntrace [OPTION...] JOB\ntiming "
-              "[OPTION...] JOB...\nstacks [OPTION...] JOB\ncontinue [OPTION...] JOB",
+              "[OPTION...] JOB...\nstacks [OPTION...] JOB\ncontinue [OPTION...] JOB\nhold [OPTION...] JOB\nrelease "
+              "[OPTION...] JOB",
   .summary = N_ (
       "look at a job: as a whole, its processes, its way through the states, its times, its stacks; let it go on"),
   .options = { options, dvm_cli_picture_options },

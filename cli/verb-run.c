@@ -417,6 +417,27 @@ list_drained (Run *run)
   return names->len > 0 ? g_string_free (g_steal_pointer (&names), FALSE) : NULL;
 }
 
+/* FALSE: it is something else that the job waits for. */
+static gboolean
+note_order (Run *run, const char *held_at, const char *name)
+{
+  g_autofree char *jobs = dvm_cli_join_ids (dvm_job_get_awaited_jobs (run->job));
+
+  if (strcmp (held_at, "limit") == 0)
+    dvm_cli_note (run->cli,
+                  _ ("job %s waits: as many jobs run as the setting queue-max-running allows; interrupt to give up"),
+                  name);
+  else if (strcmp (held_at, "hold") == 0)
+    dvm_cli_note (run->cli, _ ("job %s waits until 'dvm-cli job release %s'; interrupt to give up"), name, name);
+  else if (strcmp (held_at, "jobs") == 0 && jobs[0] != '\0')
+    dvm_cli_note (run->cli, _ ("job %s waits for other jobs (%s); interrupt to give up"), name, jobs);
+  else if (strcmp (held_at, "jobs") == 0)
+    dvm_cli_note (run->cli, _ ("job %s waits until earlier jobs of its name have ended; interrupt to give up"), name);
+  else
+    return FALSE;
+  return TRUE;
+}
+
 /* A job that does not start gets a note for the user that says why. */
 static void
 on_refreshed (GObject *source, GAsyncResult *result, gpointer user_data)
@@ -432,6 +453,8 @@ on_refreshed (GObject *source, GAsyncResult *result, gpointer user_data)
   held_at = dvm_job_get_held_at (run->job);
   campaigns = dvm_cli_join_ids (dvm_job_get_waits_for (run->job));
   name = dvm_cli_job_name (run->job);
+  if (note_order (run, held_at, name))
+    return;
   drained = g_strcmp0 (held_at, "slots") == 0 ? list_drained (run) : NULL;
   if (drained != NULL)
     dvm_cli_note (run->cli,

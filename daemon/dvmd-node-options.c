@@ -162,6 +162,8 @@ dvmd_node_options_fill (DvmdConfig *config, gboolean alone, DvmdControllerSettin
   settings->shape.hosts = get_text (config, "hosts");
   settings->shape.launcher = get_text (config, "launcher");
   settings->shape.allow_missing = dvmd_config_get_bool (config, "allow-missing");
+  settings->queue.backfill = dvmd_config_get_bool (config, "queue");
+  settings->queue.max_running = dvmd_config_get_uint (config, "queue-max-running");
   settings->size.elastic = dvmd_config_get_bool (config, "elastic");
   settings->size.park_limit = dvmd_config_get_usec (config, "park-limit");
   settings->size.heal = dvmd_config_get_bool (config, "heal");

@@ -300,6 +300,141 @@ dvm_client_continue_job (DvmClient *self, DvmJob *job, GCancellable *cancellable
 }
 
 /**
+ * dvm_client_hold_job_async:
+ * @self: a client that is connected
+ * @job: a job of its DVM
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @callback: (scope async): called when it is done
+ * @user_data: for @callback
+ *
+ * Lets a job that has no nodes yet wait until it is released, with dvm_client_release_job().
+ *
+ * Since: 0.1
+ */
+void
+dvm_client_hold_job_async (DvmClient *self, DvmJob *job, GCancellable *cancellable, GAsyncReadyCallback callback,
+                           gpointer user_data)
+{
+  g_return_if_fail (DVM_IS_CLIENT (self));
+  g_return_if_fail (DVM_IS_JOB (job));
+
+  _dvm_client_call_object (self, job, "Hold", g_variant_new ("(a{sv})", NULL),
+                           _dvm_client_new_task (self, dvm_client_hold_job_async, cancellable, callback, user_data));
+}
+
+/**
+ * dvm_client_hold_job_finish:
+ * @self: a client
+ * @result: what the callback got
+ * @error: return location for an error
+ *
+ * Ends dvm_client_hold_job_async().
+ *
+ * Returns: %TRUE if the job waits
+ * Since: 0.1
+ */
+gboolean
+dvm_client_hold_job_finish (DvmClient *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (g_task_is_valid (result, self), FALSE);
+
+  return g_task_propagate_boolean (G_TASK (result), error);
+}
+
+/**
+ * dvm_client_hold_job:
+ * @self: a client that is connected
+ * @job: a job of its DVM
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @error: return location for an error
+ *
+ * Lets a job that has no nodes yet wait until it is released, with dvm_client_release_job().
+ *
+ * Returns: %TRUE if the job waits; on error %DVM_ERROR_NOT_SUPPORTED for a job that has its nodes, or runs,
+ *   %DVM_ERROR_NOT_FOUND for one that has ended
+ * Since: 0.1
+ */
+gboolean
+dvm_client_hold_job (DvmClient *self, DvmJob *job, GCancellable *cancellable, GError **error)
+{
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
+
+  g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
+  g_return_val_if_fail (DVM_IS_JOB (job), FALSE);
+
+  dvm_client_hold_job_async (self, job, cancellable, _dvm_sync_done, &sync);
+  return dvm_client_hold_job_finish (self, _dvm_sync_wait (&sync), error);
+}
+
+/**
+ * dvm_client_release_job_async:
+ * @self: a client that is connected
+ * @job: a job of its DVM
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @callback: (scope async): called when it is done
+ * @user_data: for @callback
+ *
+ * Lets a job go on that is held, with dvm_client_hold_job() or by its own description. One that is not is left as
+ * it is.
+ *
+ * Since: 0.1
+ */
+void
+dvm_client_release_job_async (DvmClient *self, DvmJob *job, GCancellable *cancellable, GAsyncReadyCallback callback,
+                              gpointer user_data)
+{
+  g_return_if_fail (DVM_IS_CLIENT (self));
+  g_return_if_fail (DVM_IS_JOB (job));
+
+  _dvm_client_call_object (self, job, "Release", g_variant_new ("(a{sv})", NULL),
+                           _dvm_client_new_task (self, dvm_client_release_job_async, cancellable, callback, user_data));
+}
+
+/**
+ * dvm_client_release_job_finish:
+ * @self: a client
+ * @result: what the callback got
+ * @error: return location for an error
+ *
+ * Ends dvm_client_release_job_async().
+ *
+ * Returns: %TRUE if the job is not held any more
+ * Since: 0.1
+ */
+gboolean
+dvm_client_release_job_finish (DvmClient *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (g_task_is_valid (result, self), FALSE);
+
+  return g_task_propagate_boolean (G_TASK (result), error);
+}
+
+/**
+ * dvm_client_release_job:
+ * @self: a client that is connected
+ * @job: a job of its DVM
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @error: return location for an error
+ *
+ * Lets a job go on that is held, with dvm_client_hold_job() or by its own description. One that is not is left as
+ * it is.
+ *
+ * Returns: %TRUE if the job is not held any more; on error %DVM_ERROR_NOT_FOUND for a job that has ended
+ * Since: 0.1
+ */
+gboolean
+dvm_client_release_job (DvmClient *self, DvmJob *job, GCancellable *cancellable, GError **error)
+{
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
+
+  g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
+  g_return_val_if_fail (DVM_IS_JOB (job), FALSE);
+
+  dvm_client_release_job_async (self, job, cancellable, _dvm_sync_done, &sync);
+  return dvm_client_release_job_finish (self, _dvm_sync_wait (&sync), error);
+}
+
+/**
  * dvm_client_resize_job_async:
  * @self: a client that is connected
  * @job: a job of its DVM that has a pseudo terminal

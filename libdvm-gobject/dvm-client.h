@@ -111,6 +111,16 @@ void dvm_client_continue_job_async (DvmClient *self, DvmJob *job, GCancellable *
 gboolean dvm_client_continue_job_finish (DvmClient *self, GAsyncResult *result, GError **error);
 gboolean dvm_client_continue_job (DvmClient *self, DvmJob *job, GCancellable *cancellable, GError **error);
 
+void dvm_client_hold_job_async (DvmClient *self, DvmJob *job, GCancellable *cancellable, GAsyncReadyCallback callback,
+                                gpointer user_data);
+gboolean dvm_client_hold_job_finish (DvmClient *self, GAsyncResult *result, GError **error);
+gboolean dvm_client_hold_job (DvmClient *self, DvmJob *job, GCancellable *cancellable, GError **error);
+
+void dvm_client_release_job_async (DvmClient *self, DvmJob *job, GCancellable *cancellable,
+                                   GAsyncReadyCallback callback, gpointer user_data);
+gboolean dvm_client_release_job_finish (DvmClient *self, GAsyncResult *result, GError **error);
+gboolean dvm_client_release_job (DvmClient *self, DvmJob *job, GCancellable *cancellable, GError **error);
+
 void dvm_client_resize_job_async (DvmClient *self, DvmJob *job, guint rows, guint columns, GCancellable *cancellable,
                                   GAsyncReadyCallback callback, gpointer user_data);
 gboolean dvm_client_resize_job_finish (DvmClient *self, GAsyncResult *result, GError **error);

@@ -218,6 +218,42 @@ dvm_job_get_waits_for (DvmJob *self)
 }
 
 /**
+ * dvm_job_get_priority:
+ * @self: a DvmJob
+ *
+ * How urgent the job is among those that wait: of two that wait for the same nodes the one with the higher number goes
+ * first.
+ *
+ * Returns: a number from -1000 to 1000, 0 is usual
+ * Since: 0.1
+ */
+int
+dvm_job_get_priority (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), 0);
+
+  return self->priority;
+}
+
+/**
+ * dvm_job_get_awaited_jobs:
+ * @self: a DvmJob
+ *
+ * The object paths of the jobs that the job waits for, as its description says. It does while [property@Job:held-at] is
+ * "jobs".
+ *
+ * Returns: (transfer none) (array zero-terminated=1): the object paths
+ * Since: 0.1
+ */
+const char *const *
+dvm_job_get_awaited_jobs (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), NULL);
+
+  return _dvm_record_get_strv (self->awaited_jobs);
+}
+
+/**
  * dvm_job_get_output_error:
  * @self: a DvmJob
  *

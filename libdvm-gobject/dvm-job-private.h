@@ -21,6 +21,8 @@ struct _DvmJob
   char *held_at;
   gboolean paused;
   char **waits_for;
+  int priority;
+  char **awaited_jobs;
   guint num_procs;
   guint num_launched;
   guint num_registered;

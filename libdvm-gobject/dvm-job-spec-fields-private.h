@@ -37,6 +37,13 @@ struct _DvmJobSpec
   guint timeout;
   gboolean recoverable;
   guint max_restarts;
+  int priority;
+  gboolean hold;
+  char **after;
+  char **after_ok;
+  char **after_any;
+  gboolean singleton;
+  gboolean wait_for_slots;
   gboolean pty;
   guint pty_rows;
   guint pty_columns;

@@ -133,21 +133,25 @@ set_wrong_type (JsonNode *node, const char *place, const char *expected, GError 
 static GVariant *
 number_to_variant (JsonNode *node, const char *type, const char *place, GError **error)
 {
-  gint64 most = type[0] == 'y' ? G_MAXUINT8 : G_MAXUINT32;
+  gint64 most = type[0] == 'y' ? G_MAXUINT8 : type[0] == 'i' ? G_MAXINT32 : G_MAXUINT32;
+  gint64 least = type[0] == 'i' ? G_MININT32 : 0;
   gint64 value;
 
   if (!JSON_NODE_HOLDS_VALUE (node) || json_node_get_value_type (node) != G_TYPE_INT64)
     return set_wrong_type (node, place, _ ("a whole number"), error);
   value = json_node_get_int (node);
-  if (value < 0 || value > most)
+  if (value < least || value > most)
     {
+      g_autofree char *least_text = g_strdup_printf ("%" G_GINT64_FORMAT, least);
       g_autofree char *most_text = g_strdup_printf ("%" G_GINT64_FORMAT, most);
       g_autofree char *value_text = g_strdup_printf ("%" G_GINT64_FORMAT, value);
 
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s: must be a whole number from 0 to %s, not %s"), place,
-                   most_text, value_text);
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s: must be a whole number from %s to %s, not %s"), place,
+                   least_text, most_text, value_text);
       return NULL;
     }
+  if (type[0] == 'i')
+    return g_variant_new_int32 (value);
   return type[0] == 'y' ? g_variant_new_byte (value) : g_variant_new_uint32 (value);
 }
 

@@ -13,6 +13,9 @@ G_BEGIN_DECLS
 /* The longest "NAME=value" or argument that the kernel takes at exec. */
 #define DVM_LONGEST_STRING 131071
 
+/* The most urgent job that waits; the least urgent one has the same below 0. */
+#define DVM_PRIORITY_MOST 1000
+
 /* No session was given; on the bus the number means all of them, and no job is in all. */
 #define DVM_SESSION_NONE G_MAXUINT32
 

@@ -183,6 +183,51 @@ check_when_full (DvmJobSpec *self, gint8 oversubscribe, const char *place, GErro
   return FALSE;
 }
 
+/* Numbers or namespaces, each once: whether there are such jobs the DVM knows. */
+static gboolean
+check_jobs (const char *const *jobs, const char *key, const char *place, GError **error)
+{
+  for (gsize i = 0; jobs[i] != NULL; i++)
+    {
+      g_autofree char *shown = _dvm_words_show (jobs[i]);
+
+      if (!g_utf8_validate (jobs[i], -1, NULL) || jobs[i][0] == '\0')
+        g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                     _ ("%s%s: “%s” is no job; a job is a number or a namespace"), place, key, shown);
+      else if (g_strv_contains (jobs + i + 1, jobs[i]))
+        g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s%s: “%s” is named twice"), place, key, shown);
+      else
+        continue;
+      return FALSE;
+    }
+  return TRUE;
+}
+
+/* A job that is not to wait, or that takes slots that others have, contradicts itself where it says what it waits for.
+ */
+static gboolean
+check_waiting (DvmJobSpec *self, const char *place, GError **error)
+{
+  const char *when_full = dvm_job_spec_get_when_full (self);
+  int priority = dvm_job_spec_get_priority (self);
+
+  if (priority < -DVM_PRIORITY_MOST || priority > DVM_PRIORITY_MOST)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%spriority: it is a number from %d to %d, not %d"), place,
+                   -DVM_PRIORITY_MOST, DVM_PRIORITY_MOST, priority);
+      return FALSE;
+    }
+  if (dvm_job_spec_get_wait_for_slots (self) && _dvm_job_spec_get_when_full_policy (self) != DVM_WHEN_FULL_WAIT)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%swait-for-slots: “%s” contradicts it"), place,
+                   when_full != NULL ? when_full : "map-by");
+      return FALSE;
+    }
+  return check_jobs (dvm_job_spec_get_after (self), "after", place, error)
+         && check_jobs (dvm_job_spec_get_after_ok (self), "after-ok", place, error)
+         && check_jobs (dvm_job_spec_get_after_any (self), "after-any", place, error);
+}
+
 gboolean
 _dvm_job_spec_check_policies (DvmJobSpec *self, const char *place, GError **error)
 {
@@ -201,7 +246,7 @@ check_words (DvmJobSpec *self, const char *place, GError **error)
   gboolean plain;
 
   return _dvm_personality_parse (dvm_job_spec_get_personality (self), place, &plain, error)
-         && _dvm_job_spec_check_policies (self, place, error)
+         && _dvm_job_spec_check_policies (self, place, error) && check_waiting (self, place, error)
          && _dvm_output_parse (dvm_job_spec_get_output (self), place, &output, error)
          && _dvm_stdin_target_parse (dvm_job_spec_get_stdin_target (self), place, &target, error)
          && _dvm_runtime_options_parse (dvm_job_spec_get_runtime_options (self), place, &options, error)

@@ -174,6 +174,8 @@ option_to_variant (DvmJobSpec *self, const DvmSpecKey *key)
           return NULL;
         return g_variant_new_strv ((const char *const *)list, -1);
       }
+    case 'i':
+      return g_value_get_int (&value) != 0 ? g_variant_new_int32 (g_value_get_int (&value)) : NULL;
     case 'u':
       return is_given (self, key, &value) ? g_variant_new_uint32 (g_value_get_uint (&value)) : NULL;
     default:
@@ -613,6 +615,8 @@ read_options (DvmJobSpec *self, GHashTable *options, const char *place, GError *
         }
       else if (key->type[0] == 'u')
         g_object_set (self, key->property, g_variant_get_uint32 (value), NULL);
+      else if (key->type[0] == 'i')
+        g_object_set (self, key->property, g_variant_get_int32 (value), NULL);
       else
         g_object_set (self, key->property, g_variant_get_boolean (value), NULL);
     }

@@ -212,6 +212,63 @@ static const DvmRecordField fields[] = {
    */
   { "max-restarts", "max-restarts", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmJobSpec, max_restarts) },
   /**
+   * DvmJobSpec:priority:
+   *
+   * How urgent the job is among those that wait, from -1000 to 1000; 0 is usual. Of equal ones the first that came
+   * goes first.
+   *
+   * Since: 0.1
+   */
+  { "priority", "priority", DVM_RECORD_FIELD_INT, G_STRUCT_OFFSET (DvmJobSpec, priority) },
+  /**
+   * DvmJobSpec:hold:
+   *
+   * Whether the job waits until it is released.
+   *
+   * Since: 0.1
+   */
+  { "hold", "hold", DVM_RECORD_FIELD_BOOLEAN, G_STRUCT_OFFSET (DvmJobSpec, hold) },
+  /**
+   * DvmJobSpec:after:
+   *
+   * Jobs, by number or namespace, that must have started, or ended, before this one goes on.
+   *
+   * Since: 0.1
+   */
+  { "after", "after", DVM_RECORD_FIELD_STRV, G_STRUCT_OFFSET (DvmJobSpec, after) },
+  /**
+   * DvmJobSpec:after-ok:
+   *
+   * Jobs that must have ended well. When one of them has failed, this one never runs.
+   *
+   * Since: 0.1
+   */
+  { "after-ok", "after-ok", DVM_RECORD_FIELD_STRV, G_STRUCT_OFFSET (DvmJobSpec, after_ok) },
+  /**
+   * DvmJobSpec:after-any:
+   *
+   * Jobs that must have ended, in whatever way.
+   *
+   * Since: 0.1
+   */
+  { "after-any", "after-any", DVM_RECORD_FIELD_STRV, G_STRUCT_OFFSET (DvmJobSpec, after_any) },
+  /**
+   * DvmJobSpec:singleton:
+   *
+   * Whether the job waits until the jobs of its name that came before it have ended.
+   *
+   * Since: 0.1
+   */
+  { "singleton", "singleton", DVM_RECORD_FIELD_BOOLEAN, G_STRUCT_OFFSET (DvmJobSpec, singleton) },
+  /**
+   * DvmJobSpec:wait-for-slots:
+   *
+   * Whether the job waits, in a DVM that can grow, also for slots that the DVM does not have yet.
+   *
+   * Since: 0.1
+   */
+  { "wait-for-slots", "wait-for-slots", DVM_RECORD_FIELD_BOOLEAN, G_STRUCT_OFFSET (DvmJobSpec, wait_for_slots) },
+  /**
    * DvmJobSpec:pty:
    *
    * Whether the processes get a pseudo terminal.

@@ -79,7 +79,8 @@ void dvm_job_spec_add_app (DvmJobSpec *self, DvmAppSpec *app);
  *   runtime-options s, timeout u (seconds, 0 none), recoverable b, max-restarts u, pty b,
  *   pty-rows u, pty-columns u (65535 at most, 0: what the system gives), add-hosts as, add-hostfile s,
  *   target as (allocation ids, "" the default session), session u (G_MAXUINT: none), alloc-id s, alloc-req-id s,
- *   child-separate b
+ *   child-separate b, priority i (-1000 to 1000), hold b, after as, after-ok as, after-any as (numbers or namespaces of
+ *   jobs), singleton b, wait-for-slots b
  */
 const char *dvm_job_spec_get_name (DvmJobSpec *self);
 const char *dvm_job_spec_get_label (DvmJobSpec *self);
@@ -106,6 +107,13 @@ guint dvm_job_spec_get_session (DvmJobSpec *self);
 const char *dvm_job_spec_get_alloc_id (DvmJobSpec *self);
 const char *dvm_job_spec_get_alloc_req_id (DvmJobSpec *self);
 gboolean dvm_job_spec_get_child_separate (DvmJobSpec *self);
+int dvm_job_spec_get_priority (DvmJobSpec *self);
+gboolean dvm_job_spec_get_hold (DvmJobSpec *self);
+const char *const *dvm_job_spec_get_after (DvmJobSpec *self);
+const char *const *dvm_job_spec_get_after_ok (DvmJobSpec *self);
+const char *const *dvm_job_spec_get_after_any (DvmJobSpec *self);
+gboolean dvm_job_spec_get_singleton (DvmJobSpec *self);
+gboolean dvm_job_spec_get_wait_for_slots (DvmJobSpec *self);
 
 void dvm_job_spec_set_name (DvmJobSpec *self, const char *name);
 void dvm_job_spec_set_label (DvmJobSpec *self, const char *label);
@@ -132,6 +140,13 @@ void dvm_job_spec_set_session (DvmJobSpec *self, guint session);
 void dvm_job_spec_set_alloc_id (DvmJobSpec *self, const char *alloc_id);
 void dvm_job_spec_set_alloc_req_id (DvmJobSpec *self, const char *request_id);
 void dvm_job_spec_set_child_separate (DvmJobSpec *self, gboolean separate);
+void dvm_job_spec_set_priority (DvmJobSpec *self, int priority);
+void dvm_job_spec_set_hold (DvmJobSpec *self, gboolean hold);
+void dvm_job_spec_set_after (DvmJobSpec *self, const char *const *jobs);
+void dvm_job_spec_set_after_ok (DvmJobSpec *self, const char *const *jobs);
+void dvm_job_spec_set_after_any (DvmJobSpec *self, const char *const *jobs);
+void dvm_job_spec_set_singleton (DvmJobSpec *self, gboolean singleton);
+void dvm_job_spec_set_wait_for_slots (DvmJobSpec *self, gboolean wait);
 
 gboolean dvm_job_spec_validate (DvmJobSpec *self, GError **error);
 

@@ -114,8 +114,8 @@ static const DvmRecordField fields[] = {
   /**
    * DvmJob:held-at:
    *
-   * The thing that the job waits for: "" (nothing), "slots", "cpus", "devices", "map", "launch" or "session" (it is
-   * paused).
+   * The thing that the job waits for: "" (nothing), "slots", "cpus", "devices", "limit" (as many jobs run as may),
+   * "jobs", "hold" (until it is released), "map", "launch" or "session" (it is paused).
    *
    * Since: 0.1
    */
@@ -137,6 +137,22 @@ static const DvmRecordField fields[] = {
    * Since: 0.1
    */
   { "WaitsFor", "waits-for", DVM_RECORD_FIELD_PATHS, G_STRUCT_OFFSET (DvmJob, waits_for) },
+  /**
+   * DvmJob:priority:
+   *
+   * How urgent the job is among those that wait, from -1000 to 1000.
+   *
+   * Since: 0.1
+   */
+  { "Priority", "priority", DVM_RECORD_FIELD_INT, G_STRUCT_OFFSET (DvmJob, priority) },
+  /**
+   * DvmJob:awaited-jobs:
+   *
+   * The object paths of the jobs that the job waits for, as its description says.
+   *
+   * Since: 0.1
+   */
+  { "AwaitedJobs", "awaited-jobs", DVM_RECORD_FIELD_PATHS, G_STRUCT_OFFSET (DvmJob, awaited_jobs) },
   /**
    * DvmJob:num-procs:
    *
@@ -479,6 +495,18 @@ void
 _dvm_job_set_waits_for (DvmJob *self, const char *const *waits_for)
 {
   _dvm_record_set_strv (self, &codec, &self->waits_for, waits_for);
+}
+
+void
+_dvm_job_set_priority (DvmJob *self, int priority)
+{
+  _dvm_record_set_int (self, &codec, &self->priority, priority);
+}
+
+void
+_dvm_job_set_awaited_jobs (DvmJob *self, const char *const *object_paths)
+{
+  _dvm_record_set_strv (self, &codec, &self->awaited_jobs, object_paths);
 }
 
 void

@@ -28,6 +28,8 @@ const char *dvm_job_get_reason (DvmJob *self);
 const char *dvm_job_get_held_at (DvmJob *self);
 gboolean dvm_job_get_paused (DvmJob *self);
 const char *const *dvm_job_get_waits_for (DvmJob *self);
+int dvm_job_get_priority (DvmJob *self);
+const char *const *dvm_job_get_awaited_jobs (DvmJob *self);
 guint dvm_job_get_num_procs (DvmJob *self);
 guint dvm_job_get_num_launched (DvmJob *self);
 guint dvm_job_get_num_registered (DvmJob *self);

@@ -101,6 +101,14 @@ static const Sentence sentences[DVM_REASON_N_CODES] = {
                                           "PMIx_Init or speaks PMI-1: if the ranks are of an MPI job, each was one of "
                                           "its own. MPI libraries that use PMIx, such as Open MPI, or PMI-1, such as "
                                           "MPICH, are served; PMI-2 is not") },
+  [DVM_REASON_DEPENDENCY_FAILED] = { "dependency-failed", "ss",
+                                     N_ ("The job was never launched: it was to run after %s had ended well, and that "
+                                         "has failed: %s") },
+  [DVM_REASON_MOST_RUN] = { "most-run", "u",
+                            NP_ ("%s job runs already, as many as queue-max-running allows, and this one was not to "
+                                 "wait",
+                                 "%s jobs run already, as many as queue-max-running allows, and this one was not to "
+                                 "wait") },
 };
 
 /* "%s" is the next argument, "%2$s" the second: the library's printf() would need a list of arguments. */

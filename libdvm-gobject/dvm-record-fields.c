@@ -128,6 +128,9 @@ _dvm_record_field_set_value (gpointer record, const DvmRecordCodec *codec, const
     case DVM_RECORD_FIELD_UINT:
       _dvm_record_set_uint (record, codec, place, g_value_get_uint (value));
       break;
+    case DVM_RECORD_FIELD_INT:
+      _dvm_record_set_int (record, codec, place, g_value_get_int (value));
+      break;
     case DVM_RECORD_FIELD_BOOLEAN:
       _dvm_record_set_boolean (record, codec, place, g_value_get_boolean (value));
       break;

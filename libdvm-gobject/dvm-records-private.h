@@ -28,6 +28,8 @@ void _dvm_job_remove_child (DvmJob *self, const char *object_path);
 void _dvm_job_set_held_at (DvmJob *self, const char *held_at);
 void _dvm_job_set_paused (DvmJob *self, gboolean paused);
 void _dvm_job_set_waits_for (DvmJob *self, const char *const *waits_for);
+void _dvm_job_set_priority (DvmJob *self, int priority);
+void _dvm_job_set_awaited_jobs (DvmJob *self, const char *const *object_paths);
 void _dvm_job_set_remapped (DvmJob *self, guint remapped);
 void _dvm_job_set_restarts (DvmJob *self, guint restarts);
 /* Of what the reason is made, before the state with that reason is set; NULL: a sentence alone. */

@@ -113,6 +113,11 @@ static const DvmdSetting settings[] = {
     "ports that daemons listen at for each other, as in 5000-5100; 0: any that is free" },
   { "private", DVMD_CONFIG_BOOL, "false", NULL, 0, 0, DVMD_CONFIG_AT_START,
     "whether what users give with jobs, and what quotes it, is hidden from other users of a message bus" },
+  { "queue", DVMD_CONFIG_BOOL, "false", NULL, 0, 0, DVMD_CONFIG_AT_START,
+    "whether jobs with a time limit go before larger ones that wait, if they end in time (backfill), and jobs that are "
+    "too large wait for nodes to be added to an elastic DVM" },
+  { "queue-max-running", DVMD_CONFIG_UINT, "0", NULL, 0, 1000000, DVMD_CONFIG_AT_START,
+    "how many jobs may run at the same time, without those that jobs have spawned; 0: any number" },
   { "radix", DVMD_CONFIG_UINT, "32", NULL, 2, 1024, DVMD_CONFIG_AT_START,
     "how many daemons hang on one in the tree of daemons" },
   { "rank-by", DVMD_CONFIG_STRING, "", NULL, 0, 0, DVMD_CONFIG_AT_ONCE,

@@ -15,6 +15,7 @@
 #include "dvmd-bus-methods.h"
 #include "dvmd-bus-options.h"
 #include "dvmd-bus-wait.h"
+#include "dvmd-core-session-control.h"
 
 #include <string.h>
 
@@ -68,6 +69,28 @@ continue_job (DvmdBusCall *call)
 
   if (dvmd_bus_options_parse (dict, NULL, 0, &error))
     dvmd_controller_continue_job (call->controller, call->object, &error);
+  dvmd_bus_return_result (call, error);
+}
+
+static void
+hold_job (DvmdBusCall *call)
+{
+  g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 0);
+  GError *error = NULL;
+
+  if (dvmd_bus_options_parse (dict, NULL, 0, &error))
+    dvmd_core_hold_job (call->core, call->object, &error);
+  dvmd_bus_return_result (call, error);
+}
+
+static void
+release_job (DvmdBusCall *call)
+{
+  g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 0);
+  GError *error = NULL;
+
+  if (dvmd_bus_options_parse (dict, NULL, 0, &error))
+    dvmd_core_release_job (call->core, call->object, &error);
   dvmd_bus_return_result (call, error);
 }
 
@@ -147,9 +170,11 @@ static const DvmdBusMethod job_methods[] = {
   { "CollectStacks", DVMD_BUS_CHANGES_JOB, dvmd_bus_collect_stacks },
   { "Continue", DVMD_BUS_CHANGES_JOB, continue_job },
   { "GetTrace", DVMD_BUS_READS, get_trace },
+  { "Hold", DVMD_BUS_CHANGES_JOB, hold_job },
   { "ListDevices", DVMD_BUS_READS, dvmd_bus_list_devices },
   { "ListProcs", DVMD_BUS_READS, dvmd_bus_list_procs },
   { "Map", DVMD_BUS_READS, dvmd_bus_map_job },
+  { "Release", DVMD_BUS_CHANGES_JOB, release_job },
   { "Resize", DVMD_BUS_CHANGES_JOB, resize_job },
   { "Signal", DVMD_BUS_CHANGES_JOB, signal_job },
   { "Wait", DVMD_BUS_TRACKED, wait_job },

@@ -155,6 +155,8 @@ dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *conte
   core_settings.move_pause = settings->size.move_pause;
   core_settings.park_limit = round_up (settings->size.park_limit);
   core_settings.grow_timeout = round_up (settings->size.grow_timeout);
+  core_settings.queue = settings->queue.backfill;
+  core_settings.queue_max_running = settings->queue.max_running;
   core_settings.uid = geteuid ();
   self->core = dvmd_core_new (&core_settings, self->parts.clock, self->queue, &controller_effects, self);
   self->services = dvmd_services_new (self, settings);

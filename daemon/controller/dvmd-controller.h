@@ -75,6 +75,13 @@ typedef struct
   gint64 allocator_timeout; /* µs that an allocator may take to answer */
 } DvmdSizeSettings;
 
+/* How jobs wait for each other. */
+typedef struct
+{
+  gboolean backfill; /* the setting queue */
+  guint max_running; /* 0: any number */
+} DvmdQueueSettings;
+
 /* These settings say how much of the output of jobs is kept. */
 typedef struct
 {
@@ -110,6 +117,7 @@ typedef struct
   gpointer embed_data;       /* (nullable): lives as long as the controller */
   DvmdShapeSettings shape;
   DvmdSizeSettings size;
+  DvmdQueueSettings queue;
   DvmdOutputSettings output;
   DvmdDefaults defaults;
 } DvmdControllerSettings;

@@ -18,6 +18,8 @@
 #include "dvmd-job-parts.h"
 #include "dvmd-job-reason.h"
 #include "dvmd-job-sessions.h"
+#include "dvmd-queue.h"
+#include "dvmd-reservations.h"
 
 typedef enum
 {
@@ -47,6 +49,8 @@ typedef struct
   Slots slots;
   const char *awaited; /* (nullable): what it waits for, or would; NULL: slots */
   DvmdTurn turn;
+  GSequenceIter *place; /* in the queue, while it is there */
+  gboolean may_fit;     /* not on the nodes that there are: it waits for others, and holds up nobody */
   Moment moment;
   guint timer; /* of its moment */
 } Claims;
@@ -71,9 +75,13 @@ struct _DvmdAdmission
 {
   DvmdNodePool *nodes;
   void (*look) (DvmdJob *job);
-  GPtrArray *moving; /* DvmdJob: some of their ranks look for a node */
-  GQueue waiting;    /* DvmdJob, in the order of their coming */
-  gboolean closed;   /* no waiting job goes on now */
+  GPtrArray *moving;   /* DvmdJob: some of their ranks look for a node */
+  GSequence *waiting;  /* DvmdJob, in the order of their turns */
+  GHashTable *running; /* DvmdJob: those that have slots, if the policy needs to know them */
+  DvmdQueuePolicy policy;
+  guint n_limited;         /* of running, those that max_running is for */
+  guint n_waiting_limited; /* likewise of waiting */
+  gboolean closed;         /* no waiting job goes on now */
   DvmdAdmissionMap map;
   DvmdAdmissionCount count;
   DvmdAdmissionRelease release;
@@ -88,7 +96,8 @@ dvmd_admission_new (DvmdNodePool *nodes, DvmdAdmissionMap map, DvmdAdmissionCoun
   DvmdAdmission *self = g_new0 (DvmdAdmission, 1);
 
   self->nodes = nodes;
-  g_queue_init (&self->waiting);
+  self->waiting = g_sequence_new (g_object_unref);
+  self->running = g_hash_table_new_full (NULL, NULL, g_object_unref, NULL);
   self->moving = g_ptr_array_new_with_free_func (g_object_unref);
   self->map = map;
   self->count = count;
@@ -114,9 +123,11 @@ end_moment (DvmdJob *job)
 void
 dvmd_admission_free (DvmdAdmission *self)
 {
-  for (GList *l = self->waiting.head; l != NULL; l = l->next)
-    end_moment (l->data);
-  g_queue_clear_full (&self->waiting, g_object_unref);
+  for (GSequenceIter *i = g_sequence_get_begin_iter (self->waiting); !g_sequence_iter_is_end (i);
+       i = g_sequence_iter_next (i))
+    end_moment (g_sequence_get (i));
+  g_sequence_free (self->waiting);
+  g_hash_table_unref (self->running);
   g_ptr_array_unref (self->moving);
   g_free (self);
 }
@@ -124,7 +135,35 @@ dvmd_admission_free (DvmdAdmission *self)
 guint
 dvmd_admission_get_n_waiting (DvmdAdmission *self)
 {
-  return self->waiting.length;
+  return (guint)g_sequence_get_length (self->waiting);
+}
+
+void
+dvmd_admission_set_policy (DvmdAdmission *self, const DvmdQueuePolicy *policy)
+{
+  self->policy = *policy;
+}
+
+/* The limit is not for a job that another one may wait for. */
+static gboolean
+is_limited (DvmdJob *job)
+{
+  return dvmd_job_get_parent_id (job) == 0;
+}
+
+static gboolean
+is_at_limit (DvmdAdmission *self)
+{
+  return self->policy.max_running > 0 && self->n_limited >= self->policy.max_running;
+}
+
+static void
+count_running (DvmdAdmission *self, DvmdJob *job, gboolean runs)
+{
+  if (!self->policy.queues && self->policy.max_running == 0)
+    return;
+  if (runs ? g_hash_table_add (self->running, g_object_ref (job)) : g_hash_table_remove (self->running, job))
+    self->n_limited += is_limited (job) ? (runs ? 1 : -1) : 0;
 }
 
 /* An application without a number of processes gets the slots that are left. Two of them would share the slots of a
@@ -245,61 +284,84 @@ need_not_fit (DvmdJob *job, DvmdCandidates *candidates)
   return dvmd_job_get_parent_id (job) != 0 && !candidates->given && may_not_wait (job);
 }
 
+/* The DVM may grow by nodes on which it fits. One that does not exist (Map) waits for nothing. */
+static gboolean
+waits_for_growth (DvmdAdmission *self, DvmdJob *job)
+{
+  DvmJobSpec *spec = dvmd_job_get_spec (job);
+  gboolean wants = dvm_job_spec_get_wait_for_slots (spec)
+                   || (self->policy.queues && dvm_job_spec_get_when_full (spec) == NULL
+                       && dvmd_job_get_parent_id (job) == 0 && !may_not_wait (job) && !may_oversubscribe (job));
+
+  claims_of (job)->may_fit = self->policy.grows && wants && dvmd_job_get_id (job) != 0;
+  return claims_of (job)->may_fit;
+}
+
 /* A job that needs a drained node does not hold up jobs that do not: the node may be drained for days. */
 static gboolean
 waits_for_resume (DvmdJob *job, DvmdCandidates *candidates)
 {
-  return candidates->n_drained > 0 && claims_of (job)->need > candidates->total;
+  return claims_of (job)->may_fit || (candidates->n_drained > 0 && claims_of (job)->need > candidates->total);
 }
 
-/* The nodes of both are in the order of their ranks. */
-static gboolean
-have_common_node (DvmdCandidates *self, DvmdCandidates *other)
+static DvmdQueuePlace
+get_place (DvmdJob *job)
 {
-  guint i = 0;
-  guint k = 0;
-
-  while (i < self->nodes->len && k < other->nodes->len)
-    {
-      guint mine = DVMD_CANDIDATE (self, i)->node->rank;
-      guint theirs = DVMD_CANDIDATE (other, k)->node->rank;
-
-      if (mine == theirs)
-        return TRUE;
-      if (mine < theirs)
-        i++;
-      else
-        k++;
-    }
-  return FALSE;
+  return (DvmdQueuePlace){ .anew = claims_of (job)->turn == DVMD_TURN_FIRST,
+                           .priority = dvm_job_get_priority (dvmd_job_get_record (job)),
+                           .id = dvmd_job_get_id (job) };
 }
 
-/* Jobs that lost their nodes to a campaign go before all others (D4). */
+static int
+compare_places (gconstpointer a, gconstpointer b, gpointer user_data)
+{
+  DvmdQueuePlace left = get_place ((DvmdJob *)a);
+  DvmdQueuePlace right = get_place ((DvmdJob *)b);
+
+  return dvmd_queue_compare (&left, &right);
+}
+
 static gboolean
 goes_before (DvmdJob *job, DvmdJob *other)
 {
-  gboolean is_first = claims_of (job)->turn == DVMD_TURN_FIRST;
+  return compare_places (job, other, NULL) < 0;
+}
 
-  if (is_first != (claims_of (other)->turn == DVMD_TURN_FIRST))
-    return is_first;
-  return dvmd_job_get_id (job) < dvmd_job_get_id (other);
+/* A job that comes now, and could go on, stands behind those that came before it, or are more urgent. */
+static gboolean
+stands_behind (DvmdJob *job, DvmdJob *other)
+{
+  gboolean is_urgent = dvm_job_get_priority (dvmd_job_get_record (job))
+                       > dvm_job_get_priority (dvmd_job_get_record (other));
+
+  return (claims_of (job)->turn == DVMD_TURN_LAST && !is_urgent) || !goes_before (job, other);
+}
+
+static DvmdReservations *
+make_reservations (DvmdAdmission *self, DvmdJob *job)
+{
+  return dvmd_reservations_new (self->policy.queues ? self->running : NULL,
+                                dvmd_clock_now (dvmd_core_get_clock (dvmd_job_get_core (job))));
 }
 
 static gboolean
 overlaps_waiting (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates)
 {
-  for (GList *l = self->waiting.head; l != NULL; l = l->next)
+  g_autoptr (DvmdReservations) reservations = NULL;
+
+  for (GSequenceIter *i = g_sequence_get_begin_iter (self->waiting); !g_sequence_iter_is_end (i);
+       i = g_sequence_iter_next (i))
     {
       g_auto (DvmdCandidates) other = { 0 };
+      DvmdJob *ahead = g_sequence_get (i);
 
-      /* The job did not come later than that one, it was held up. */
-      if (claims_of (job)->turn != DVMD_TURN_LAST && goes_before (job, l->data))
+      if (!stands_behind (job, ahead) || !dvmd_candidates_find (&other, self->nodes, ahead, NULL)
+          || waits_for_resume (ahead, &other) || !dvmd_candidates_overlap (candidates, &other))
         continue;
-      if (!dvmd_candidates_find (&other, self->nodes, l->data, NULL))
-        continue;
-      if (waits_for_resume (l->data, &other))
-        continue;
-      if (have_common_node (candidates, &other))
+      if (reservations == NULL)
+        reservations = make_reservations (self, job);
+      dvmd_reservations_add (reservations, &other, claims_of (ahead)->need);
+      if (dvmd_reservations_stop (reservations, job, candidates))
         return TRUE;
     }
   return FALSE;
@@ -316,11 +378,12 @@ set_reason (DvmdJob *job, GError **error, DvmReason *reason)
 
 /* The size of a job is bounded beyond the slots too: a number that was mistyped cannot eat the daemon's memory. */
 static gboolean
-check_most (DvmdJob *job, DvmdCandidates *candidates, GError **error)
+check_most (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GError **error)
 {
   guint64 most = MIN (candidates->most_ever, DVMD_MAP_MAX_PROCS);
 
-  if (claims_of (job)->need <= most || candidates->n_drained > 0)
+  if (claims_of (job)->need <= most || candidates->n_drained > 0
+      || (candidates->given && claims_of (job)->need <= DVMD_MAP_MAX_PROCS && waits_for_growth (self, job)))
     return TRUE;
   set_reason (
       job, error,
@@ -401,7 +464,7 @@ judge_too_many (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, G
     return judge_drained (job, candidates, error);
   if (!candidates->given)
     return judge_not_given (self, job, candidates, error);
-  return refuse_size (job, candidates, error);
+  return waits_for_growth (self, job) ? DVMD_ADMIT_WAIT : refuse_size (job, candidates, error);
 }
 
 /* Others may have no slots that the job would get, and cpus all the same. */
@@ -459,6 +522,8 @@ judge_shape (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, cons
     return judge_drained (job, candidates, error);
   if (!candidates->given)
     return judge_not_given (self, job, candidates, error);
+  if (waits_for_growth (self, job))
+    return DVMD_ADMIT_WAIT;
   g_set_error_literal (error, DVM_ERROR, DVM_ERROR_MAP_FAILED, why->message);
   return DVMD_ADMIT_NEVER;
 }
@@ -514,7 +579,8 @@ find_no_nodes (DvmdAdmission *self, DvmdJob *job)
 static DvmdAdmit
 judge_beside (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GError **error)
 {
-  gboolean fits = check_most (job, candidates, error) && make_plan (self, job, candidates, DVMD_PLACES_FREE, error);
+  gboolean fits = check_most (self, job, candidates, error)
+                  && make_plan (self, job, candidates, DVMD_PLACES_FREE, error);
 
   return fits ? DVMD_ADMIT : DVMD_ADMIT_NEVER;
 }
@@ -526,6 +592,8 @@ judge_nodes (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GErr
     return DVMD_ADMIT_WAIT;
   if (candidates->nodes->len == 0 && candidates->n_drained > 0)
     return resolve_np (self, job, candidates, error) ? judge_drained (job, candidates, error) : DVMD_ADMIT_NEVER;
+  if (candidates->nodes->len == 0 && waits_for_growth (self, job))
+    return DVMD_ADMIT_WAIT;
   if (candidates->nodes->len == 0)
     {
       set_reason (job, error, _dvm_reason_new (find_no_nodes (self, job)));
@@ -535,7 +603,7 @@ judge_nodes (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GErr
     return DVMD_ADMIT_NEVER;
   if (candidates->beside != NULL)
     return judge_beside (self, job, candidates, error);
-  return check_most (job, candidates, error) ? judge_slots (self, job, candidates, error) : DVMD_ADMIT_NEVER;
+  return check_most (self, job, candidates, error) ? judge_slots (self, job, candidates, error) : DVMD_ADMIT_NEVER;
 }
 
 static void
@@ -556,6 +624,7 @@ judge (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GError **e
   DvmdAdmit verdict;
 
   claims_of (job)->awaited = NULL;
+  claims_of (job)->may_fit = FALSE;
   verdict = judge_nodes (self, job, candidates, error);
   if (verdict == DVMD_ADMIT_WAIT && is_impatient (job, candidates))
     {
@@ -592,22 +661,27 @@ claim_plan (DvmdAdmission *self, DvmdJob *job)
       dvmd_admission_add_claim (self, job, dvmd_node_pool_get (self->nodes, share->node),
                                 takes_slots ? share->count : 0);
     }
+  count_running (self, job, TRUE);
   self->claimed (job, claims->planned, NULL, self->user_data);
 }
 
 /* A job that is judged a second time stands where its number says, ahead of those that came after it. */
 static void
-enqueue (DvmdAdmission *self, DvmdJob *job, gboolean came_before)
+enqueue (DvmdAdmission *self, DvmdJob *job)
 {
-  GList *before = self->waiting.tail;
-
-  while (came_before && before != NULL && goes_before (job, before->data))
-    before = before->prev;
   claims_of (job)->slots = SLOTS_AWAITED;
-  if (before == NULL)
-    g_queue_push_head (&self->waiting, g_object_ref (job));
-  else
-    g_queue_insert_after (&self->waiting, before, g_object_ref (job));
+  claims_of (job)->place = g_sequence_insert_sorted (self->waiting, g_object_ref (job), compare_places, NULL);
+  self->n_waiting_limited += is_limited (job);
+}
+
+/* The queue has let go of the job: what it had of it is the caller's. */
+static void
+dequeue (DvmdAdmission *self, DvmdJob *job)
+{
+  end_moment (job);
+  claims_of (job)->slots = SLOTS_NONE;
+  self->n_waiting_limited -= is_limited (job);
+  g_sequence_remove (g_steal_pointer (&claims_of (job)->place));
 }
 
 static void release_waiting (DvmdAdmission *self, gboolean all);
@@ -633,15 +707,35 @@ begin_moment (DvmdJob *job)
   claims->timer = dvmd_clock_add_timer (dvmd_core_get_clock (dvmd_job_get_core (job)), MOMENT, on_moment_over, job);
 }
 
+/* A job that could go on, and waits all the same: for its turn, or because as many run as may. */
+static DvmdAdmit
+judge_turn (DvmdAdmission *self, DvmdJob *job, DvmdCandidates *candidates, GError **error)
+{
+  gboolean is_late = candidates->beside == NULL && is_at_limit (self) && is_limited (job);
+
+  if (!is_late
+      && (claims_of (job)->turn == DVMD_TURN_FIRST || may_oversubscribe (job) || need_not_fit (job, candidates)
+          || candidates->beside != NULL || !overlaps_waiting (self, job, candidates)))
+    return DVMD_ADMIT;
+  drop_plan (job);
+  claims_of (job)->awaited = is_late ? "limit" : NULL;
+  if (!is_impatient (job, candidates))
+    return DVMD_ADMIT_WAIT;
+  set_reason (job, error,
+              is_late ? _dvm_reason_new (DVM_REASON_MOST_RUN, self->policy.max_running)
+                      : _dvm_reason_new (DVM_REASON_OTHERS_WAIT));
+  return DVMD_ADMIT_NEVER;
+}
+
 DvmdAdmit
 dvmd_admission_judge (DvmdAdmission *self, DvmdJob *job, GError **error)
 {
   g_auto (DvmdCandidates) candidates = { 0 };
   Claims *claims = claims_of (job);
-  gboolean came_before = claims->slots == SLOTS_BROKEN || claims->turn == DVMD_TURN_FIRST;
+  gboolean came_before = claims->slots == SLOTS_BROKEN;
   DvmdAdmit verdict;
 
-  if (claims->slots == SLOTS_BROKEN)
+  if (came_before)
     dvmd_admission_give_back (self, job);
   /* The job got its slots when it left the queue. */
   if (claims->slots == SLOTS_CLAIMED)
@@ -649,22 +743,13 @@ dvmd_admission_judge (DvmdAdmission *self, DvmdJob *job, GError **error)
   if (!dvmd_candidates_find (&candidates, self->nodes, job, error))
     return DVMD_ADMIT_NEVER;
   verdict = judge (self, job, &candidates, error);
-  if (verdict == DVMD_ADMIT && !came_before && !may_oversubscribe (job) && !need_not_fit (job, &candidates)
-      && candidates.beside == NULL && overlaps_waiting (self, job, &candidates))
-    {
-      verdict = DVMD_ADMIT_WAIT;
-      drop_plan (job);
-      if (is_impatient (job, &candidates))
-        {
-          set_reason (job, error, _dvm_reason_new (DVM_REASON_OTHERS_WAIT));
-          return DVMD_ADMIT_NEVER;
-        }
-    }
+  if (verdict == DVMD_ADMIT && !came_before)
+    verdict = judge_turn (self, job, &candidates, error);
   if (verdict == DVMD_ADMIT)
     claim_plan (self, job);
   else if (verdict == DVMD_ADMIT_WAIT)
     {
-      enqueue (self, job, came_before || claims->turn != DVMD_TURN_LAST);
+      enqueue (self, job);
       begin_moment (job);
     }
   return verdict;
@@ -674,82 +759,78 @@ void
 dvmd_admission_wait (DvmdAdmission *self, DvmdJob *job)
 {
   if (!dvmd_admission_is_waiting (job))
-    enqueue (self, job, TRUE);
+    enqueue (self, job);
 }
 
 void
 dvmd_admission_remove (DvmdAdmission *self, DvmdJob *job)
 {
-  if (!dvmd_admission_is_waiting (job))
-    return;
-  end_moment (job);
-  claims_of (job)->slots = SLOTS_NONE;
-  if (g_queue_remove (&self->waiting, job))
-    g_object_unref (job);
+  if (dvmd_admission_is_waiting (job))
+    dequeue (self, job);
 }
 
-static void
-block (GHashTable *blocked, DvmdCandidates *candidates)
+/* A job that waits is looked at in its turn. */
+static DvmdAdmit
+judge_waiting (DvmdAdmission *self, DvmdJob *job, DvmdReservations *reservations)
 {
-  for (guint i = 0; i < candidates->nodes->len; i++)
-    g_hash_table_add (blocked, DVMD_CANDIDATE (candidates, i)->node);
+  g_auto (DvmdCandidates) candidates = { 0 };
+  g_autoptr (GError) error = NULL;
+  DvmdAdmit verdict = DVMD_ADMIT_NEVER;
+  gboolean is_late = is_at_limit (self) && is_limited (job);
+
+  if (dvmd_candidates_find (&candidates, self->nodes, job, &error))
+    verdict = judge (self, job, &candidates, &error);
+  if (verdict == DVMD_ADMIT && (is_late || dvmd_reservations_stop (reservations, job, &candidates)))
+    {
+      verdict = DVMD_ADMIT_WAIT;
+      drop_plan (job);
+      claims_of (job)->awaited = is_late ? "limit" : NULL;
+    }
+  if (verdict != DVMD_ADMIT_WAIT)
+    return verdict;
+  _dvm_job_set_held_at (dvmd_job_get_record (job), dvmd_admission_get_awaited (job));
+  /* One that waits for others to end, whatever slots are free, keeps these for nobody. */
+  if (!is_late && !waits_for_resume (job, &candidates))
+    dvmd_reservations_add (reservations, &candidates, claims_of (job)->need);
+  return verdict;
 }
 
+/* No job behind this place can go on. */
 static gboolean
-is_blocked (GHashTable *blocked, DvmdCandidates *candidates)
+is_over (DvmdAdmission *self, DvmdReservations *reservations)
 {
-  for (guint i = 0; i < candidates->nodes->len; i++)
-    if (g_hash_table_contains (blocked, DVMD_CANDIDATE (candidates, i)->node))
-      return TRUE;
-  return FALSE;
+  if (is_at_limit (self) && self->n_waiting_limited == dvmd_admission_get_n_waiting (self))
+    return TRUE;
+  return dvmd_node_pool_count_up (self->nodes) > 0
+         && dvmd_reservations_are_full (reservations, dvmd_node_pool_count_usable (self->nodes));
 }
 
 /* all: jobs that stand behind others, so that no slot can come free for them, are judged too. */
 static void
 release_waiting (DvmdAdmission *self, gboolean all)
 {
-  /* Nodes for which a job further ahead waits. */
-  g_autoptr (GHashTable) blocked = NULL;
-  GList *next;
+  g_autoptr (DvmdReservations) reservations = NULL;
+  GSequenceIter *next;
 
-  if (self->waiting.length == 0 || self->closed)
+  if (g_sequence_is_empty (self->waiting) || self->closed)
     return;
-  blocked = g_hash_table_new (NULL, NULL);
-  for (GList *l = self->waiting.head; l != NULL; l = next)
+  next = g_sequence_get_begin_iter (self->waiting);
+  reservations = make_reservations (self, g_sequence_get (next));
+  while (!g_sequence_iter_is_end (next) && (all || !is_over (self, reservations)))
     {
-      DvmdJob *job = l->data;
-      g_auto (DvmdCandidates) candidates = { 0 };
-      g_autoptr (GError) error = NULL;
-      DvmdAdmit verdict = DVMD_ADMIT_NEVER;
+      g_autoptr (DvmdJob) job = g_object_ref (g_sequence_get (next));
+      DvmdAdmit verdict = judge_waiting (self, job, reservations);
 
-      next = l->next;
-      if (!all && g_hash_table_size (blocked) >= dvmd_node_pool_count_usable (self->nodes)
-          && dvmd_node_pool_count_up (self->nodes) > 0)
-        break;
-      if (dvmd_candidates_find (&candidates, self->nodes, job, &error))
-        verdict = judge (self, job, &candidates, &error);
-      if (verdict == DVMD_ADMIT && is_blocked (blocked, &candidates))
-        {
-          verdict = DVMD_ADMIT_WAIT;
-          drop_plan (job);
-        }
+      next = g_sequence_iter_next (next);
       if (verdict == DVMD_ADMIT_WAIT)
-        {
-          _dvm_job_set_held_at (dvmd_job_get_record (job), dvmd_admission_get_awaited (job));
-          if (!waits_for_resume (job, &candidates))
-            block (blocked, &candidates);
-          continue;
-        }
-      end_moment (job);
-      claims_of (job)->slots = SLOTS_NONE;
+        continue;
+      dequeue (self, job);
       if (verdict == DVMD_ADMIT)
         claim_plan (self, job);
       /* A job that can never fit any more goes on too: the gate says why, or finds that it may wait, where it stood. */
       else
         dvmd_admission_raise_turn (job, DVMD_TURN_KEPT);
-      g_queue_delete_link (&self->waiting, l);
       self->release (job, self->user_data);
-      g_object_unref (job);
     }
 }
 
@@ -800,23 +881,6 @@ dvmd_admission_nodes_changed (DvmdAdmission *self)
   release_waiting (self, TRUE);
 }
 
-/* Counts the candidates as if no other job used them. */
-static void
-free_all (DvmdCandidates *self)
-{
-  for (guint i = 0; i < self->nodes->len; i++)
-    {
-      DvmdCandidate *candidate = DVMD_CANDIDATE (self, i);
-
-      candidate->free = candidate->limit;
-      candidate->most = candidate->most_ever;
-    }
-  self->n_free = self->total;
-  self->most = self->most_ever;
-  self->n_missing = 0;
-  self->alone = TRUE;
-}
-
 DvmdMap *
 dvmd_admission_try (DvmdAdmission *self, DvmdJob *job, const char **awaited, GError **error)
 {
@@ -829,7 +893,7 @@ dvmd_admission_try (DvmdAdmission *self, DvmdJob *job, const char **awaited, GEr
   *awaited = verdict == DVMD_ADMIT_WAIT ? dvmd_admission_get_awaited (job) : NULL;
   if (*awaited != NULL)
     {
-      free_all (&candidates);
+      dvmd_candidates_free_all (&candidates);
       verdict = judge (self, job, &candidates, error);
     }
   return verdict == DVMD_ADMIT ? g_steal_pointer (&claims_of (job)->planned) : NULL;
@@ -853,6 +917,7 @@ dvmd_admission_give_back (DvmdAdmission *self, DvmdJob *job)
     }
   g_clear_pointer (&claims->claims, g_array_unref);
   claims->slots = SLOTS_NONE;
+  count_running (self, job, FALSE);
   self->claimed (job, NULL, NULL, self->user_data);
 }
 

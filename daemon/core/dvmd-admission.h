@@ -9,11 +9,20 @@
 G_BEGIN_DECLS
 
 /*
- * Admission decides which jobs go on to MAP, which wait for slots, and in which order: first come first served among
- * jobs whose candidate nodes overlap (design/DBUS.md "Slots and waiting").
+ * Admission decides which jobs go on to MAP, which wait for slots, and in which order: by priority, and then first come
+ * first served, among jobs whose candidate nodes overlap (design/DBUS.md "Slots and waiting"). dvmd-queue.h has the
+ * rules.
  */
 
 typedef struct _DvmdAdmission DvmdAdmission;
+
+/* The settings of jobs that wait. */
+typedef struct
+{
+  gboolean queues;   /* the setting queue: backfill, and jobs wait for nodes by which the DVM may grow */
+  gboolean grows;    /* it may, at all */
+  guint max_running; /* jobs at the same time, without those that jobs have spawned; 0: any number */
+} DvmdQueuePolicy;
 
 typedef enum
 {
@@ -51,6 +60,8 @@ typedef void (*DvmdAdmissionClaimed) (DvmdJob *job, DvmdMap *map, DvmdNode *node
 DvmdAdmission *dvmd_admission_new (DvmdNodePool *nodes, DvmdAdmissionMap map, DvmdAdmissionCount count,
                                    DvmdAdmissionRelease release, DvmdAdmissionClaimed claimed, gpointer user_data);
 void dvmd_admission_free (DvmdAdmission *self);
+/* Before there are jobs. */
+void dvmd_admission_set_policy (DvmdAdmission *self, const DvmdQueuePolicy *policy);
 
 /*
  * Judges a job at the map gate. ADMIT: it is planned where its processes go, and their slots are claimed. WAIT: it
@@ -69,7 +80,8 @@ void dvmd_admission_release (DvmdAdmission *self);
 void dvmd_admission_nodes_changed (DvmdAdmission *self);
 guint dvmd_admission_get_n_waiting (DvmdAdmission *self);
 
-/* A job that waits lacks this: "slots", or, where it has enough of these, "cpus" or "devices" that others have. */
+/* A job that waits lacks this: "slots", or, where it has enough of these, "cpus" or "devices" that others have, or
+ * "limit", while as many run as may. */
 const char *dvmd_admission_get_awaited (DvmdJob *job);
 /*
  * The map of a job that does not exist; nothing is claimed. awaited (out) (nullable): what it would have to wait for,

@@ -682,3 +682,41 @@ dvmd_places_free (DvmdPlaces *self)
   g_clear_pointer (&self->beside, g_array_unref);
   g_free (self);
 }
+
+gboolean
+dvmd_candidates_overlap (DvmdCandidates *self, DvmdCandidates *other)
+{
+  /* The nodes of both are in the order of their ranks. */
+  guint i = 0;
+  guint k = 0;
+
+  while (i < self->nodes->len && k < other->nodes->len)
+    {
+      guint mine = DVMD_CANDIDATE (self, i)->node->rank;
+      guint theirs = DVMD_CANDIDATE (other, k)->node->rank;
+
+      if (mine == theirs)
+        return TRUE;
+      if (mine < theirs)
+        i++;
+      else
+        k++;
+    }
+  return FALSE;
+}
+
+void
+dvmd_candidates_free_all (DvmdCandidates *self)
+{
+  for (guint i = 0; i < self->nodes->len; i++)
+    {
+      DvmdCandidate *candidate = DVMD_CANDIDATE (self, i);
+
+      candidate->free = candidate->limit;
+      candidate->most = candidate->most_ever;
+    }
+  self->n_free = self->total;
+  self->most = self->most_ever;
+  self->n_missing = 0;
+  self->alone = TRUE;
+}

@@ -54,6 +54,10 @@ void dvmd_candidates_clear (DvmdCandidates *self);
 /* Whether a node that is not one of the DVM yet would be among them. rank: 0 if it has none */
 gboolean dvmd_candidates_would_have (DvmdNodePool *pool, DvmdJob *job, const char *name, guint rank);
 
+gboolean dvmd_candidates_overlap (DvmdCandidates *self, DvmdCandidates *other);
+/* Counts them as if no other job used them. */
+void dvmd_candidates_free_all (DvmdCandidates *self);
+
 /* How much of its nodes one application may use. */
 guint64 dvmd_candidates_count_free (DvmdCandidates *self, guint app);
 /*

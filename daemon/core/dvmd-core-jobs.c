@@ -19,6 +19,7 @@
 #include "dvmd-core-news.h"
 #include "dvmd-core-parts.h"
 #include "dvmd-core-sessions.h"
+#include "dvmd-dependencies.h"
 #include "dvmd-gates.h"
 #include "dvmd-job-family.h"
 #include "dvmd-job-machine.h"
@@ -83,7 +84,7 @@ dvmd_core_reserve (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *reques
   g_autoptr (GArray) sessions = NULL;
 
   if (!dvmd_vm_check_open (self, error) || !dvm_job_spec_validate (spec, error) || !check_placement (self, spec, error)
-      || !check_beside (self, spec, requester, error))
+      || !check_beside (self, spec, requester, error) || !dvmd_dependencies_check (self, spec, error))
     return 0;
   sessions = dvmd_job_sessions_choose (self, spec, requester, error);
   if (sessions == NULL)
@@ -105,7 +106,8 @@ dvmd_core_submit_reserved (DvmdCore *self, guint id, DvmJobSpec *spec, const Dvm
   g_autoptr (GArray) sessions = NULL;
   DvmdJob *job;
 
-  if (!dvmd_vm_check_open (self, error) || !dvmd_job_family_check (self, requester, spec, error))
+  if (!dvmd_vm_check_open (self, error) || !dvmd_job_family_check (self, requester, spec, error)
+      || !dvmd_dependencies_check (self, spec, error))
     return NULL;
   /* Its sessions may have ended since its number was reserved. */
   sessions = dvmd_job_sessions_choose (self, spec, requester, error);
@@ -122,6 +124,7 @@ dvmd_core_submit_reserved (DvmdCore *self, guint id, DvmJobSpec *spec, const Dvm
   dvmd_core_get_counters (self)->jobs_submitted++;
   dvmd_core_tell_job (job, DVMD_NEWS_ADDED);
   dvmd_core_post (job, DVMD_JOB_CREATED);
+  dvmd_dependencies_begin (job);
   dvmd_core_changed (self);
   return job;
 }
@@ -209,6 +212,7 @@ dvmd_core_end_job (DvmdJob *job)
   dvmd_core_get_counters (self)->jobs_ended++;
   log_end (job);
   dvmd_job_family_ended (job);
+  dvmd_dependencies_ended (job);
   dvmd_core_tell_job (job, DVMD_NEWS_ENDED);
   dvmd_job_release_spec (job);
   dvmd_job_sessions_leave (job);

@@ -31,6 +31,7 @@ struct _DvmdCore
   DvmdCampaignRegistry *campaigns;
   DvmdSessionRegistry *sessions;
   DvmdSessionOwners *owners;
+  DvmdDependencies *dependencies;
   DvmdVm *vm;
   DvmdMembership *membership;
   DvmdStrangerLog *strangers;

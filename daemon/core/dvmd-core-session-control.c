@@ -185,3 +185,28 @@ dvmd_core_separate_job (DvmdCore *self, DvmdJob *job, GError **error)
   dvmd_job_family_separate (job);
   return TRUE;
 }
+
+gboolean
+dvmd_core_hold_job (DvmdCore *self, DvmdJob *job, GError **error)
+{
+  if (!check_live (job, error))
+    return FALSE;
+  if (dvmd_job_get_map (job) == NULL)
+    {
+      dvmd_job_hold (job, DVMD_HOLD_USER);
+      return TRUE;
+    }
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+               "Job %s has its nodes already: only a job that waits for them can be held",
+               dvm_job_get_nspace (dvmd_job_get_record (job)));
+  return FALSE;
+}
+
+gboolean
+dvmd_core_release_job (DvmdCore *self, DvmdJob *job, GError **error)
+{
+  if (!check_live (job, error))
+    return FALSE;
+  dvmd_job_unhold (job, DVMD_HOLD_USER);
+  return TRUE;
+}

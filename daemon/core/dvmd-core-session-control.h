@@ -50,4 +50,9 @@ gboolean dvmd_core_resume_job (DvmdCore *self, DvmdJob *job, GError **error);
 /* The job does not end with the one that has spawned it. */
 gboolean dvmd_core_separate_job (DvmdCore *self, DvmdJob *job, GError **error);
 
+/* The job waits until it is released. FALSE: it has its nodes already, or has ended. */
+gboolean dvmd_core_hold_job (DvmdCore *self, DvmdJob *job, GError **error);
+/* FALSE: it has ended */
+gboolean dvmd_core_release_job (DvmdCore *self, DvmdJob *job, GError **error);
+
 G_END_DECLS

@@ -12,6 +12,7 @@
 #include "dvmd-campaign-registry.h"
 #include "dvmd-core-news.h"
 #include "dvmd-core-private.h"
+#include "dvmd-dependencies.h"
 #include "dvmd-gates.h"
 #include "dvmd-heal.h"
 #include "dvmd-job-family.h"
@@ -52,6 +53,7 @@ take_apart (DvmdCore *self)
   for (GList *l = dvmd_core_get_live_campaigns (self); l != NULL; l = l->next)
     dvmd_campaign_forget_jobs (l->data);
   g_clear_pointer (&self->gates, dvmd_gates_free);
+  g_clear_pointer (&self->dependencies, dvmd_dependencies_free);
   g_clear_pointer (&self->jobs, dvmd_job_registry_free);
   g_clear_pointer (&self->vm, dvmd_vm_free);
   g_clear_pointer (&self->campaigns, dvmd_campaign_registry_free);
@@ -128,6 +130,7 @@ dvmd_core_new (const DvmdCoreSettings *settings, DvmdClock *clock, DvmdEventQueu
   self->sessions = dvmd_session_registry_new ();
   self->owners = dvmd_session_owners_new ();
   self->gates = dvmd_gates_new ();
+  self->dependencies = dvmd_dependencies_new ();
   self->membership = dvmd_membership_new ();
   self->strangers = dvmd_stranger_log_new ();
   self->clock = dvmd_clock_ref (clock);
@@ -136,6 +139,9 @@ dvmd_core_new (const DvmdCoreSettings *settings, DvmdClock *clock, DvmdEventQueu
   self->user_data = user_data;
   self->nodes = dvmd_node_pool_new ();
   self->admission = dvmd_admission_new (self->nodes, on_map_for, on_count_for, on_slots_for, on_claimed, self);
+  dvmd_admission_set_policy (self->admission, &(DvmdQueuePolicy){ .queues = settings->queue,
+                                                                  .grows = settings->elastic,
+                                                                  .max_running = settings->queue_max_running });
   dvmd_node_pool_set_changed_func (self->nodes, on_node_changed, self);
   dvmd_node_pool_add (self->nodes, settings->host, 0, 0);
   self->vm = dvmd_vm_new (self, settings->nspace);

@@ -349,6 +349,12 @@ dvmd_core_get_membership (DvmdCore *self)
   return self->membership;
 }
 
+DvmdDependencies *
+dvmd_core_get_dependencies (DvmdCore *self)
+{
+  return self->dependencies;
+}
+
 DvmdStrangerLog *
 dvmd_core_get_strangers (DvmdCore *self)
 {

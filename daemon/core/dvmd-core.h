@@ -39,7 +39,9 @@ typedef struct
   gint64 move_pause;      /* µs until what ran on a node that was lost has ended there, whatever it was lost by */
   guint park_limit;       /* s that a job is parked before later campaigns wait for it */
   guint grow_timeout;     /* s that the agents of a grow have to report */
-  guint uid;              /* whose DVM it is */
+  gboolean queue;         /* backfill, and jobs wait for nodes to come: dvmd-admission.h */
+  guint queue_max_running;
+  guint uid; /* whose DVM it is */
 } DvmdCoreSettings;
 
 typedef struct

@@ -27,6 +27,9 @@ typedef struct
   gboolean waits;   /* before its map or before its launch, until nothing holds it any more */
 } Holding;
 
+/* Ranks that run are stopped for these alone. */
+#define PAUSES ((guint)(DVMD_HOLD_PAUSE | DVMD_HOLD_PREEMPT | DVMD_HOLD_ITSELF))
+
 static Holding *
 holding_of (DvmdJob *job)
 {
@@ -48,7 +51,7 @@ static void
 set_holds (DvmdJob *job, guint holds)
 {
   holding_of (job)->holds = holds;
-  _dvm_job_set_paused (dvmd_job_get_record (job), holds != 0);
+  _dvm_job_set_paused (dvmd_job_get_record (job), (holds & PAUSES) != 0);
 }
 
 /* All ranks have been tried, and none waits for a debugger: the signal to continue would let such a rank go. */
@@ -77,6 +80,16 @@ dvmd_job_hold_moved (DvmdJob *job)
     send_signal (job, DVMD_SIGNAL_STOP);
 }
 
+/* The reason that lasts longest is shown. */
+static void
+show_reason (DvmdJob *job)
+{
+  guint holds = holding_of (job)->holds;
+  const char *reason = (holds & PAUSES) != 0 ? "session" : (holds & DVMD_HOLD_USER) != 0 ? "hold" : "jobs";
+
+  _dvm_job_set_held_at (dvmd_job_get_record (job), reason);
+}
+
 static void
 wait (DvmdJob *job)
 {
@@ -84,7 +97,7 @@ wait (DvmdJob *job)
 
   holding_of (job)->waits = TRUE;
   dvmd_job_registry_count (dvmd_core_get_job_registry (core), DVMD_JOBS_PAUSED, 1);
-  _dvm_job_set_held_at (dvmd_job_get_record (job), "session");
+  show_reason (job);
   dvmd_core_changed (core);
 }
 
@@ -97,6 +110,15 @@ stop_waiting (DvmdJob *job)
   dvmd_job_registry_count (dvmd_core_get_job_registry (core), DVMD_JOBS_PAUSED, -1);
   _dvm_job_set_held_at (dvmd_job_get_record (job), "");
   dvmd_core_changed (core);
+}
+
+gboolean
+dvmd_job_hold_early (DvmdJob *job)
+{
+  if ((holding_of (job)->holds & ~PAUSES) == 0)
+    return FALSE;
+  wait (job);
+  return TRUE;
 }
 
 gboolean
@@ -129,6 +151,8 @@ dvmd_job_hold (DvmdJob *job, DvmdHold why)
     return;
   set_holds (job, holding_of (job)->holds | why);
   dvmd_job_hold_ranks (job);
+  if (holding_of (job)->waits)
+    show_reason (job);
   /* The held job would not take slots: no job behind it may have to wait for them. */
   if (dvmd_admission_is_waiting (job))
     {
@@ -145,6 +169,8 @@ dvmd_job_unhold (DvmdJob *job, DvmdHold why)
   Holding *self = holding_of (job);
 
   set_holds (job, self->holds & ~(guint)why);
+  if (self->holds != 0 && self->waits)
+    show_reason (job);
   if (self->holds != 0)
     return;
   if (self->stopped)

@@ -18,6 +18,10 @@ typedef enum
   DVMD_HOLD_PAUSE = 1 << 0,   /* their session is paused */
   DVMD_HOLD_PREEMPT = 1 << 1, /* they are preempted */
   DVMD_HOLD_ITSELF = 1 << 2,  /* the job alone is paused */
+  /* Those of jobs that have no nodes yet alone: */
+  DVMD_HOLD_USER = 1 << 3,      /* until a user releases it */
+  DVMD_HOLD_JOBS = 1 << 4,      /* other jobs have not come so far as it says */
+  DVMD_HOLD_NAMESAKES = 1 << 5, /* jobs of its name have not ended */
 } DvmdHold;
 
 void dvmd_job_hold (DvmdJob *job, DvmdHold why);
@@ -27,6 +31,8 @@ void dvmd_job_unhold (DvmdJob *job, DvmdHold why);
 void dvmd_job_hold_ranks (DvmdJob *job);
 /* Ranks have come to another node: they stop there, if the others are stopped. */
 void dvmd_job_hold_moved (DvmdJob *job);
+/* The job comes, before it brings nodes along: TRUE: it waits for other jobs, or to be released. */
+gboolean dvmd_job_hold_early (DvmdJob *job);
 /* The job comes to its map, to its launch: TRUE: it waits there. */
 gboolean dvmd_job_hold_map (DvmdJob *job);
 gboolean dvmd_job_hold_launch (DvmdJob *job);

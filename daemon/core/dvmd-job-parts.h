@@ -31,6 +31,7 @@ typedef enum
   DVMD_JOB_PART_BESIDE,    /* dvmd-colocation.c */
   DVMD_JOB_PART_STACKS,    /* dvmd-job-stacks.c */
   DVMD_JOB_PART_MOVES,     /* dvmd-job-moves.c */
+  DVMD_JOB_PART_DEPENDS,   /* dvmd-dependencies.c */
   DVMD_JOB_N_PARTS
 } DvmdJobPart;
 

@@ -16,6 +16,7 @@
 #include "dvmd-core-news.h"
 #include "dvmd-core-nodes.h"
 #include "dvmd-core-parts.h"
+#include "dvmd-dependencies.h"
 #include "dvmd-gates.h"
 #include "dvmd-grow-job.h"
 #include "dvmd-grow.h"
@@ -60,7 +61,7 @@ dvmd_job_step_allocate (gpointer object, const DvmdEvent *event)
       dvmd_gate_queue (job);
       _dvm_job_set_held_at (job->record, dvmd_admission_get_awaited (job));
     }
-  else if (event->event != DVMD_JOB_HELD)
+  else if (event->event != DVMD_JOB_HELD && !dvmd_job_hold_early (job))
     dvmd_core_post (job, DVMD_JOB_ALLOCATED);
 }
 
@@ -294,6 +295,7 @@ dvmd_job_step_started (gpointer object, const DvmdEvent *event)
     job->timer = dvmd_clock_add_timer (dvmd_core_get_clock (core), (gint64)timeout * G_USEC_PER_SEC, on_time_limit,
                                        job);
   dvmd_core_get_effects (core)->tell_started (dvmd_core_get_user_data (core), job);
+  dvmd_dependencies_started (job);
   dvmd_core_changed (core);
 }
 

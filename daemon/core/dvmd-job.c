@@ -113,6 +113,7 @@ describe (DvmdJob *self)
   if (name == NULL)
     name = base = g_path_get_basename (argv[0]);
   _dvm_job_set_description (self->record, name, dvm_job_spec_get_label (self->spec), (const char *const *)argv);
+  _dvm_job_set_priority (self->record, dvm_job_spec_get_priority (self->spec));
 }
 
 static void

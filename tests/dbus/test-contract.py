@@ -242,6 +242,7 @@ class Buses(Case):
         for attempt in ([*manager, f'{NAME}.Submit', "['true']", '{}'], [*manager, f'{NAME}.Shutdown', '{}'],
                         [*manager, f'{NAME}.CancelJobs', "{'all': <true>}"], [*at_job, 'org.dvm.Job.Cancel', '{}'],
                         [*at_job, 'org.dvm.Job.Signal', '9', '{}'], [*at_job, 'org.dvm.Job.Continue', '{}'],
+                        [*at_job, 'org.dvm.Job.Hold', '{}'], [*at_job, 'org.dvm.Job.Release', '{}'],
                         [*at_job, 'org.dvm.Job.CollectStacks', '', '{}'],
                         [*at_job, 'org.dvm.Job.Attach', '{}'], [*at_job, 'org.dvm.Job.Resize', '1', '1', '{}'],
                         [*manager, f'{NAME}.Grow', "{'hosts': <['n9']>}"], [*manager, f'{NAME}.Shrink', "{'hosts': <['n9']>}"],

@@ -90,7 +90,7 @@ class Draw(random.Random):
             value = split(kind[2:-1])[1]
             names = ['np', 'hosts', 'alloc-id', 'req-id', 'share', 'drain-timeout', 'ids', 'ranks', 'label', 'all', 'limit', 'columns', 'timeout', 'argv', 'stdin-fd', 'env', 'colour',
                      'target', 'session', 'inheritance', 'time', 'warn-timeout', 'child-separate', 'of-req-id', 'nspace', 'apps',
-                     'instantiate', 'extend', 'pause', 'resume', 'preempt', 'restore', 'signal', 'terminate', 'separate']
+                     'instantiate', 'extend', 'pause', 'resume', 'preempt', 'restore', 'signal', 'terminate', 'separate', 'priority', 'after', 'after-ok', 'singleton']
             return {self.choice(names) if self.random() < 0.9 else self.text()[:300]: self.value(value)
                     for _ in range(self.randint(0, 4))}
         if kind[0] == 'a':

@@ -17,11 +17,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#define BAD_PARAM    "org.dvm.Error.BadParam"
-#define NOT_FOUND    "org.dvm.Error.NotFound"
-#define PARSE_FAILED "org.dvm.Error.ParseFailed"
-#define INVALID_ARGS "org.freedesktop.DBus.Error.InvalidArgs"
-#define SESSION_PATH "/org/dvm/sessions/0"
+#define BAD_PARAM     "org.dvm.Error.BadParam"
+#define NOT_SUPPORTED "org.dvm.Error.NotSupported"
+#define NOT_FOUND     "org.dvm.Error.NotFound"
+#define PARSE_FAILED  "org.dvm.Error.ParseFailed"
+#define INVALID_ARGS  "org.freedesktop.DBus.Error.InvalidArgs"
+#define SESSION_PATH  "/org/dvm/sessions/0"
 
 typedef struct
 {
@@ -652,6 +653,24 @@ test_signal (Fixture *f, gconstpointer data)
   refused (f, job, JOB, "Signal", "(9, {'rank': <'0'>})", BAD_PARAM, "rank");
 }
 
+/* A job that waits is held and released; one that runs has its nodes. */
+static void
+test_hold (Fixture *f, gconstpointer data)
+{
+  g_autofree char *job = bus_client_submit (f->client, "hold", "{'np': <uint32 1>, 'hold': <true>}");
+  g_autoptr (GVariant) held = NULL;
+  g_autoptr (GVariant) released = NULL;
+  g_autoptr (GVariant) again = NULL;
+
+  refused (f, job, JOB, "Hold", "({'ranks': <'0'>},)", BAD_PARAM, "ranks");
+  refused (f, job, JOB, "Release", "({'ranks': <'0'>},)", BAD_PARAM, "ranks");
+  held = bus_client_check (f->client, job, JOB, "Hold", parse ("(@a{sv} {},)"));
+  released = bus_client_check (f->client, job, JOB, "Release", parse ("(@a{sv} {},)"));
+  wait_for_state (f, job, DVM_JOB_STATE_RUNNING);
+  refused (f, job, JOB, "Hold", "(@a{sv} {},)", NOT_SUPPORTED, "has its nodes");
+  again = bus_client_check (f->client, job, JOB, "Release", parse ("(@a{sv} {},)"));
+}
+
 static int
 get_fd (GVariant *reply, GUnixFDList *fds, const char *stream)
 {
@@ -917,6 +936,7 @@ main (int argc, char **argv)
     { "/bus/find", test_find },
     { "/bus/cancel", test_cancel },
     { "/bus/signal", test_signal },
+    { "/bus/hold", test_hold },
     { "/bus/attach", test_attach },
     { "/bus/trace", test_trace },
     { "/bus/cancel-filters", test_cancel_filters },

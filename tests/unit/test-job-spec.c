@@ -66,6 +66,9 @@ make_large (void)
   const char *const hosts[] = { "node1", "node2:4", NULL };
   const char *const added[] = { "node8", "node9:2", NULL };
   const char *const target[] = { "a7", "", NULL };
+  const char *const after[] = { "1", "dvm@2", NULL };
+  const char *const after_ok[] = { "3", NULL };
+  const char *const after_any[] = { "/org/dvm/jobs/4", NULL };
   const char *const bytes[] = { "/bin/\xe4", "", "x", NULL };
   g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (ring);
   g_autoptr (DvmAppSpec) second = dvm_app_spec_new (bytes);
@@ -80,6 +83,8 @@ make_large (void)
                 "error-nonzero-status=no,recov", "timeout", 60, "recoverable", TRUE, "max-restarts", 4, "pty", TRUE,
                 "add-hosts", added, "add-hostfile", "/tmp/more", "target", target, "session", 0, "alloc-id", "a1",
                 "alloc-req-id", "mine", "child-separate", TRUE, NULL);
+  g_object_set (spec, "priority", -1000, "hold", TRUE, "after", after, "after-ok", after_ok, "after-any", after_any,
+                "singleton", TRUE, NULL);
   return g_steal_pointer (&spec);
 }
 
@@ -110,6 +115,12 @@ test_round_trip (void)
   g_assert_cmpstr (dvm_job_spec_get_alloc_req_id (copy), ==, "mine");
   g_assert_true (dvm_job_spec_get_child_separate (copy));
   g_assert_cmpuint (dvm_job_spec_get_max_restarts (copy), ==, 4);
+  g_assert_cmpint (dvm_job_spec_get_priority (copy), ==, -1000);
+  g_assert_true (dvm_job_spec_get_hold (copy));
+  g_assert_true (dvm_job_spec_get_singleton (copy));
+  g_assert_cmpstr (dvm_job_spec_get_after (copy)[1], ==, "dvm@2");
+  g_assert_cmpstr (dvm_job_spec_get_after_ok (copy)[0], ==, "3");
+  g_assert_cmpstr (dvm_job_spec_get_after_any (copy)[0], ==, "/org/dvm/jobs/4");
   app = dvm_job_spec_get_app (copy, 0);
   g_assert_cmpuint (g_strv_length ((char **)dvm_app_spec_get_env (app)), ==, 4);
   g_assert_true (g_strv_contains (dvm_app_spec_get_env (app), "A=2"));
@@ -283,6 +294,21 @@ static const Refusal refusals[] = {
     DVM_ERROR_BAD_PARAM,
     { "report-state-on-timeout", "timeout" } },
   { "[{'argv': <['a']>}]", "{'autorestart': <true>}", DVM_ERROR_NOT_SUPPORTED, { "autorestart" } },
+  { "[{'argv': <['a']>}]", "{'priority': <1001>}", DVM_ERROR_BAD_PARAM, { "priority", "-1000 to 1000" } },
+  { "[{'argv': <['a']>}]", "{'priority': <-1001>}", DVM_ERROR_BAD_PARAM, { "priority", "-1001" } },
+  { "[{'argv': <['a']>}]", "{'priority': <uint32 1>}", DVM_ERROR_BAD_PARAM, { "priority", "type i" } },
+  { "[{'argv': <['a']>}]", "{'after': <'1'>}", DVM_ERROR_BAD_PARAM, { "after", "type as" } },
+  { "[{'argv': <['a']>}]", "{'after-any': <['1', '']>}", DVM_ERROR_BAD_PARAM, { "after-any", "no job" } },
+  { "[{'argv': <['a']>}]", "{'after-ok': <['1', '2', '1']>}", DVM_ERROR_BAD_PARAM, { "after-ok", "twice" } },
+  { "[{'argv': <['a']>}]",
+    "{'wait-for-slots': <true>, 'when-full': <'oversubscribe'>}",
+    DVM_ERROR_BAD_PARAM,
+    { "wait-for-slots", "oversubscribe" } },
+  { "[{'argv': <['a']>}]",
+    "{'wait-for-slots': <true>, 'map-by': <':nooversubscribe'>}",
+    DVM_ERROR_BAD_PARAM,
+    { "wait-for-slots", "map-by" } },
+  { "[{'argv': <['a']>, 'hold': <true>}]", "{}", DVM_ERROR_BAD_PARAM, { "hold", "whole job" } },
   { "[{'argv': <['a']>}]", "{'max-restarts': <3>}", DVM_ERROR_BAD_PARAM, { "max-restarts", "type u" } },
   { "[{'argv': <['a']>}]", "{'runtime-options': <'max-restarts'>}", DVM_ERROR_BAD_PARAM, { "max-restarts", "number" } },
   { "[{'argv': <['a']>}]", "{'runtime-options': <'max-restarts=no'>}", DVM_ERROR_BAD_PARAM, { "“no”", "number" } },
@@ -795,6 +821,8 @@ fill_value (GValue *value, const char *name)
     g_value_set_string (value, name);
   else if (G_VALUE_HOLDS_UINT (value))
     g_value_set_uint (value, 7);
+  else if (G_VALUE_HOLDS_INT (value))
+    g_value_set_int (value, -7);
   else if (G_VALUE_HOLDS_BOOLEAN (value))
     g_value_set_boolean (value, TRUE);
   else
@@ -808,6 +836,8 @@ is_same (const GValue *a, const GValue *b)
     return g_strcmp0 (g_value_get_string (a), g_value_get_string (b)) == 0;
   if (G_VALUE_HOLDS_UINT (a))
     return g_value_get_uint (a) == g_value_get_uint (b);
+  if (G_VALUE_HOLDS_INT (a))
+    return g_value_get_int (a) == g_value_get_int (b);
   if (G_VALUE_HOLDS_BOOLEAN (a))
     return g_value_get_boolean (a) == g_value_get_boolean (b);
   if (g_value_get_boxed (a) == NULL || g_value_get_boxed (b) == NULL)
