@@ -65,12 +65,12 @@ static const DvmdSetting settings[] = {
   { "kill-grace", DVMD_CONFIG_SECONDS, "5", NULL, 0, HOURS (1), DVMD_CONFIG_AT_ONCE,
     "time between SIGTERM and SIGKILL when a job is ended" },
   { "launcher", DVMD_CONFIG_STRING, "", NULL, 0, 0, DVMD_CONFIG_AT_START,
-    "what starts the agents of the nodes; empty: local for logical nodes and this machine, slurm for those of the "
-    "allocation of Slurm that the DVM is in, else ssh" },
+    "what starts the agents of the nodes; empty: local for logical nodes and this machine, slurm, flux, gridengine, lsf "
+    "or pbs for those of the job of that scheduler that the DVM is in, else ssh" },
   { "launcher-command", DVMD_CONFIG_COMMAND, "ssh", NULL, 0, 0, DVMD_CONFIG_AT_START,
     "the command of the launcher ssh, which is called like ssh, with its options" },
   { "launcher-prefix", DVMD_CONFIG_STRING, "", NULL, 0, 0, DVMD_CONFIG_AT_START,
-    "where dvm is installed on the nodes that the launchers slurm and ssh go to; empty: where it is here" },
+    "where dvm is installed on the nodes that launchers go to; empty: where it is here" },
   { "launcher-timeout", DVMD_CONFIG_SECONDS, "30", NULL, G_USEC_PER_SEC, HOURS (1), DVMD_CONFIG_AT_START,
     "how long the launcher of an agent may take to start it" },
   { "listen-address", DVMD_CONFIG_STRING, "", NULL, 0, 0, DVMD_CONFIG_AT_START,

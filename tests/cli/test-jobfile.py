@@ -14,6 +14,7 @@ SOURCE = os.environ["DVM_SOURCE_DIR"]
 TYPES = {
     "s": {"type": "string"},
     "u": {"type": "integer"},
+    "i": {"type": "integer"},
     "b": {"type": "boolean"},
     "as": {"type": "array"},
     "ay": {"type": "array"},
