@@ -65,7 +65,8 @@ static const DvmdSetting settings[] = {
   { "kill-grace", DVMD_CONFIG_SECONDS, "5", NULL, 0, HOURS (1), DVMD_CONFIG_AT_ONCE,
     "time between SIGTERM and SIGKILL when a job is ended" },
   { "launcher", DVMD_CONFIG_STRING, "", NULL, 0, 0, DVMD_CONFIG_AT_START,
-    "what starts the agents of the nodes; empty: local for logical nodes and this machine, slurm, flux, gridengine, lsf "
+    "what starts the agents of the nodes; empty: local for logical nodes and this machine, slurm, flux, gridengine, "
+    "lsf "
     "or pbs for those of the job of that scheduler that the DVM is in, else ssh" },
   { "launcher-command", DVMD_CONFIG_COMMAND, "ssh", NULL, 0, 0, DVMD_CONFIG_AT_START,
     "the command of the launcher ssh, which is called like ssh, with its options" },
