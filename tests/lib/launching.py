@@ -21,7 +21,8 @@ printf '%s\\n' "$@" >"$place/$last.argv"
 printf '%s\\n' "$token" >"$place/$last.token"
 echo $$ >"$place/$last.new" && mv "$place/$last.new" "$place/$last.pid"
 echo "agent of $last is here" >&2
-cat >/dev/null
+# No process of its own waits, which would outlive an agent that is killed.
+while read -r line; do :; done
 echo ended >"$place/$last.ended"
 '''
 
