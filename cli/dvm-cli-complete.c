@@ -41,9 +41,11 @@ static const struct
   const char *names;
   const char *kind;
 } value_kinds[] = {
-  { "socket file log stdout-path stderr-path hostfile add-hostfile preload-files rankfile svg output-proctable",
+  { "socket file log stdout-path stderr-path hostfile add-hostfile preload-files rankfile svg output-proctable app "
+    "tune "
+    "report-pid output-filename",
     "files" },
-  { "wdir", "directories" },
+  { "wdir prefix path output-directory", "directories" },
 };
 
 static void
@@ -254,9 +256,10 @@ offer_value (Complete *self, const DvmCliOption *option)
     offer_list (self, option->choices);
   else if (strcmp (option->name, "name") == 0)
     offer_names (self);
-  else if (strcmp (option->name, "x") == 0)
+  else if (strcmp (option->name, "x") == 0 || strcmp (option->name, "unset-env") == 0
+           || strcmp (option->name, "prepend-env") == 0 || strcmp (option->name, "append-env") == 0)
     offer_variables (self);
-  else if (strcmp (option->name, "signal") == 0)
+  else if (strcmp (option->name, "signal") == 0 || strcmp (option->name, "forward-signals") == 0)
     offer_signals (self);
   else if (strcmp (option->name, "stdin") == 0)
     offer_list (self, "0|all|none");
@@ -272,7 +275,7 @@ offer_value (Complete *self, const DvmCliOption *option)
   else if (strcmp (option->name, "kind") == 0)
     offer_list (self, "dvm|job|proc|node|session|campaign");
   else if (strcmp (option->name, "launcher") == 0)
-    offer_list (self, "local|ssh");
+    offer_list (self, "local|ssh|slurm|flux|gridengine|lsf|pbs|pdsh|bootstrap");
   else if (strcmp (option->name, "host") == 0
            || (strcmp (option->name, "hosts") == 0 && strcmp (self->verb->name, "shrink") == 0))
     offer_nodes (self);
@@ -282,7 +285,8 @@ offer_value (Complete *self, const DvmCliOption *option)
     offer_sessions (self, "session");
   else if (strcmp (option->name, "target") == 0)
     offer_targets (self);
-  else if (strcmp (option->name, "job") == 0 || strcmp (option->name, "colocate") == 0)
+  else if (strcmp (option->name, "job") == 0 || strcmp (option->name, "colocate") == 0
+           || g_str_has_prefix (option->name, "after"))
     offer_jobs (self);
   else
     return "none";

@@ -13,9 +13,6 @@
 
 #include "dvm-cli-output.h"
 
-/* Instead of an option of today: what it asks for is so in any case. */
-#define NOT_NEEDED "-"
-
 const DvmCliOption dvm_cli_old_app_options[] = {
   { "byslot", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--map-by slot" },
   { "bynode", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--map-by node" },
@@ -55,10 +52,10 @@ const DvmCliOption dvm_cli_old_options[] = {
   { "output-directory", 0, NULL, DVM_CLI_ARG_STRING, N_ ("DIR"), NULL, NULL, "--output dir=%" },
   { "report-child-jobs-separately", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL,
     "--runtime-options report-child-jobs-separately" },
-  { "allow-run-as-root", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, NOT_NEEDED },
-  { "hetero-nodes", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, NOT_NEEDED },
-  { "uniform-nodes", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, NOT_NEEDED },
-  { "leave-session-attached", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, NOT_NEEDED },
+  { "allow-run-as-root", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, DVM_CLI_NOT_NEEDED },
+  { "hetero-nodes", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, DVM_CLI_NOT_NEEDED },
+  { "uniform-nodes", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, DVM_CLI_NOT_NEEDED },
+  { "leave-session-attached", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, DVM_CLI_NOT_NEEDED },
   { NULL },
 };
 
@@ -357,7 +354,7 @@ show_some (DvmCliArgs *args, gboolean needed)
 
   for (gsize i = 0; old_lists[i] != NULL; i++)
     for (const DvmCliOption *option = old_lists[i]; option->name != NULL; option++)
-      if (is_old (args, option) && needed == (strcmp (option->instead, NOT_NEEDED) != 0))
+      if (is_old (args, option) && needed == (strcmp (option->instead, DVM_CLI_NOT_NEEDED) != 0))
         {
           g_autofree char *shown = dvm_cli_args_show (args, option->name);
 

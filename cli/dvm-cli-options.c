@@ -121,7 +121,7 @@ dvm_cli_option_explain (const DvmCliOption *self)
 
   if (self->instead == NULL)
     return g_strdup (_ (self->help));
-  if (strcmp (self->instead, "-") == 0)
+  if (strcmp (self->instead, DVM_CLI_NOT_NEEDED) == 0)
     return g_strdup (_ ("not needed here"));
   parts = g_strsplit (self->instead, "%", -1);
   return g_strjoinv (self->value != NULL ? _ (self->value) : "", parts);

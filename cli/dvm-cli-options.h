@@ -24,6 +24,8 @@ typedef enum
   DVM_CLI_ARG_CHOICE,   /* one of choices */
 } DvmCliArg;
 
+#define DVM_CLI_NOT_NEEDED "-"
+
 typedef struct
 {
   const char *name;    /* "np" for --np */
@@ -34,7 +36,7 @@ typedef struct
   const char *choices; /* "a|b|c" of DVM_CLI_ARG_CHOICE; of COUNT and NUMBER the most, of TIME the least, or NULL */
   const char *help;    /* one line, marked for translation; NULL where instead is */
   const char *instead; /* of a spelling of before: what it is today, "--map-by ppr:%:node" with its value at "%";
-                          "-" if it is not needed */
+                          DVM_CLI_NOT_NEEDED: nothing, what it asks for is so in any case */
   gboolean once;       /* it has one value; two that differ are refused, as are those of a spelling of before */
 } DvmCliOption;
 

@@ -12,7 +12,7 @@
 #include "dvmd-job.h"
 #include "dvmd-queue.h"
 
-/* So many jobs that stand behind others are looked at, whether they could go before these. */
+/* Once all nodes are reserved, a round of backfill looks at this many jobs at most: each look makes a map. */
 #define MOST_LOOKS 64
 
 /* A job that waits, and has nodes */
