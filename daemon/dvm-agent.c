@@ -22,6 +22,7 @@
 #include <dvm.h>
 
 #include "dvmd-agent-bootstrap.h"
+#include "dvmd-agent-checks.h"
 #include "dvmd-agent-program.h"
 #include "dvmd-agent.h"
 #include "dvmd-config.h"
@@ -49,6 +50,8 @@ typedef struct
   gboolean bootstraps;
   gboolean logical;
   gboolean guarded;
+  gboolean checks;
+  gboolean fixes;
   gboolean version;
 } Program;
 
@@ -125,6 +128,16 @@ check_options (Program *self, int argc, char **argv, GError **error)
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "dvm-agent takes no argument “%s”", argv[1]);
       return FALSE;
     }
+  if (self->fixes && !self->checks)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "--fix goes with --check");
+      return FALSE;
+    }
+  if (self->checks && (self->bootstraps || self->controller != NULL))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "--check looks at a machine, and starts no agent there");
+      return FALSE;
+    }
   if (self->bootstraps && (self->controller != NULL || self->runtime_dir != NULL || self->logical))
     {
       g_set_error (
@@ -133,7 +146,7 @@ check_options (Program *self, int argc, char **argv, GError **error)
           "no --controller, --runtime-dir or --logical");
       return FALSE;
     }
-  if (self->bootstraps || self->controller != NULL)
+  if (self->bootstraps || self->checks || self->controller != NULL)
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
                "--controller is missing: agents are started by dvmd, not by hand (see dvm-cli start), or with "
@@ -187,6 +200,9 @@ parse_arguments (Program *self, int *argc, char ***argv, GError **error)
     { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &self->settings, "A setting of dvm.conf", "NAME=VALUE" },
     { "bootstrap", 0, 0, G_OPTION_ARG_NONE, &self->bootstraps, "Find the controller by dvm.conf, and wait for it",
       NULL },
+    { "check", 0, 0, G_OPTION_ARG_NONE, &self->checks,
+      "Look whether this machine has what an agent needs, and print what was found (see dvm-cli doctor)", NULL },
+    { "fix", 0, 0, G_OPTION_ARG_NONE, &self->fixes, "With --check: mend what is safe to mend", NULL },
     { "guarded", 0, 0, G_OPTION_ARG_NONE, &self->guarded, "dvm-guard has started it", NULL },
     { "version", 0, 0, G_OPTION_ARG_NONE, &self->version, "Print the version", NULL },
     G_OPTION_ENTRY_NULL,
@@ -327,6 +343,16 @@ clear (Program *self)
   clear_options (self);
 }
 
+static int
+print_checks (Program *self)
+{
+  /* A rank has the name of its node from the agent. */
+  const char *node = self->node != NULL ? self->node : g_getenv ("DVM_NODE");
+  g_autofree char *text = dvmd_agent_checks_run (node != NULL ? node : g_get_host_name (), self->fixes);
+
+  return fputs (text, stdout) >= 0 && fflush (stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
 int
 main (int argc, char **argv)
 {
@@ -346,6 +372,8 @@ main (int argc, char **argv)
       printf ("dvm-agent %s\n", DVM_VERSION_STRING);
       self.status = EXIT_SUCCESS;
     }
+  else if (self.checks)
+    self.status = print_checks (&self);
   else if (!self.guarded)
     become_guarded (given, &error);
   else

@@ -237,22 +237,39 @@ remove_stale (DvmdCgroups *self)
     }
 }
 
-DvmdCgroups *
-dvmd_cgroups_new (DvmdClock *clock, GError **error)
+/* Our own cgroup, if children may be made there. */
+static char *
+find_usable_path (GError **error)
 {
   g_autofree char *own = find_own_path (error);
   g_autofree char *procs = NULL;
-  g_autoptr (DvmdCgroups) self = NULL;
 
   if (own == NULL)
     return NULL;
   /* A child is put into a cgroup below by who may write to the one that both have in common: ours. */
   procs = g_build_filename (own, "cgroup.procs", NULL);
-  if (access (own, W_OK) != 0 || access (procs, W_OK) != 0)
-    {
-      refuse_cgroups (error, "our own cgroup %s is not ours to write: %s", own, g_strerror (errno));
-      return NULL;
-    }
+  if (access (own, W_OK) == 0 && access (procs, W_OK) == 0)
+    return g_steal_pointer (&own);
+  refuse_cgroups (error, "our own cgroup %s is not ours to write: %s", own, g_strerror (errno));
+  return NULL;
+}
+
+gboolean
+dvmd_cgroups_check (GError **error)
+{
+  g_autofree char *own = find_usable_path (error);
+
+  return own != NULL;
+}
+
+DvmdCgroups *
+dvmd_cgroups_new (DvmdClock *clock, GError **error)
+{
+  g_autofree char *own = find_usable_path (error);
+  g_autoptr (DvmdCgroups) self = NULL;
+
+  if (own == NULL)
+    return NULL;
   self = g_new0 (DvmdCgroups, 1);
   self->clock = dvmd_clock_ref (clock);
   g_queue_init (&self->pool);

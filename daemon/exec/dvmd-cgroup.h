@@ -16,6 +16,8 @@ G_BEGIN_DECLS
 typedef struct _DvmdCgroups DvmdCgroups;
 typedef struct _DvmdCgroup DvmdCgroup;
 
+/* Whether cgroups can be used here; nothing is changed. Error: as of dvmd_cgroups_new() */
+gboolean dvmd_cgroups_check (GError **error);
 /* Error: DVM_ERROR_NOT_SUPPORTED with the reason why cgroups cannot be used here. */
 DvmdCgroups *dvmd_cgroups_new (DvmdClock *clock, GError **error);
 /* Waits a moment (200 ms at most in all) for cgroups that could not be removed yet. */

@@ -87,7 +87,7 @@ main (int argc, char **argv)
 
   if (argc == 2 && strcmp (argv[1], "--version") == 0)
     {
-      printf ("dvm-pmix %s\n", DVM_VERSION_STRING);
+      printf ("dvm-pmix %s\n%s\n", DVM_VERSION_STRING, dvmd_pmix_server_get_library ());
       return EXIT_SUCCESS;
     }
   /* A stopped server cannot see that its agent has gone. */

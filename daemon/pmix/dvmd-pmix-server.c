@@ -674,3 +674,9 @@ dvmd_pmix_server_new (void)
 {
   return g_object_new (DVMD_TYPE_PMIX_SERVER, NULL);
 }
+
+const char *
+dvmd_pmix_server_get_library (void)
+{
+  return PMIx_Get_version ();
+}

@@ -13,5 +13,7 @@ G_DECLARE_FINAL_TYPE (DvmdPmixServer, dvmd_pmix_server, DVMD, PMIX_SERVER, GObje
 
 /* The server that libpmix provides. A second start() in one process is refused: the library cannot be started again. */
 DvmdPmixServer *dvmd_pmix_server_new (void);
+/* The library names itself: "OpenPMIx 4.2.2 (PMIx Standard: ...)" */
+const char *dvmd_pmix_server_get_library (void);
 
 G_END_DECLS
