@@ -144,6 +144,21 @@ class Machines(dvmtest.Case):
         self.cli(hosts[0], 'stop')
         self.assert_nothing_left(hosts)
 
+    def test_doctor(self):
+        """Over real ssh: each host by itself, and one without sshd in its own words."""
+        hosts = self.make(4)
+        hosts[2].run(['sh', '-c', 'kill $(cat /run/sshd.pid)'])
+        testhosts.wait_until(lambda: not hosts[2].is_listening(), 'no sshd')
+        done = self.cli(hosts[0], 'doctor', '--json', '--host', 'n1,n2,n3', check=False, timeout=180)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        found = {(row['node'], row['check']): row for row in json.loads(done.stdout)}
+        self.assertIn('refused', found['n2', 'node']['found'])
+        self.assertIn('sshd', found['n2', 'node']['mend'])
+        for name in ('n1', 'n3'):
+            for check in ('programs', 'pmix', 'hwloc', 'runtime', 'shm', 'tmp', 'limits', 'clock'):
+                self.assertEqual(found[name, check]['verdict'], 'ok', found[name, check])
+        testhosts.wait_until(lambda: not self.daemons(hosts[1]) and not self.daemons(hosts[3]), 'nothing of the DVM is left')
+
     def test_host_comes_back(self):
         """A machine is cut off for longer than it is tried at once, and mended: it is a node again, as a new rank."""
         hosts = self.make(3)
