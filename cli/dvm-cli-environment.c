@@ -14,6 +14,7 @@
 struct _DvmCliEnvironment
 {
   GPtrArray *variables; /* "NAME=value", NULL-terminated */
+  GHashTable *chosen;   /* set of names */
 };
 
 /* DVM_NAME and DVM_SOCKET stay: they say which DVM a dvm-cli inside the job talks to. */
@@ -48,6 +49,7 @@ dvm_cli_environment_new (void)
   if (own != NULL)
     g_shell_parse_argv (own, NULL, &around, NULL);
   self->variables = g_ptr_array_new_with_free_func (g_free);
+  self->chosen = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, NULL);
   for (char **variable = environ; variable != NULL && *variable != NULL; variable++)
     /* A string without a name is no variable, and cannot be given to a job. */
     if (strcspn (*variable, "=") > 0 && strchr (*variable, '=') != NULL
@@ -62,6 +64,7 @@ void
 dvm_cli_environment_free (DvmCliEnvironment *self)
 {
   g_ptr_array_unref (self->variables);
+  g_hash_table_unref (self->chosen);
   g_free (self);
 }
 
@@ -70,6 +73,7 @@ dvm_cli_environment_assign (DvmCliEnvironment *self, const char *assignment)
 {
   gsize length = strcspn (assignment, "=");
 
+  g_hash_table_add (self->chosen, g_strndup (assignment, length));
   for (guint i = 0; i + 1 < self->variables->len; i++)
     if (is_name_of (assignment, length, g_ptr_array_index (self->variables, i)))
       {
@@ -123,6 +127,35 @@ dvm_cli_environment_unset (DvmCliEnvironment *self, const char *pattern)
   for (guint i = self->variables->len - 1; i > 0; i--)
     if (matches (g_ptr_array_index (self->variables, i - 1), pattern))
       g_ptr_array_remove_index (self->variables, i - 1);
+}
+
+void
+dvm_cli_environment_choose (DvmCliEnvironment *self, const char *pattern)
+{
+  for (guint i = 0; i + 1 < self->variables->len; i++)
+    {
+      const char *variable = g_ptr_array_index (self->variables, i);
+
+      if (matches (variable, pattern))
+        g_hash_table_add (self->chosen, g_strndup (variable, strcspn (variable, "=")));
+    }
+}
+
+char **
+dvm_cli_environment_dup_chosen (DvmCliEnvironment *self)
+{
+  GPtrArray *list = g_ptr_array_new ();
+
+  for (guint i = 0; i + 1 < self->variables->len; i++)
+    {
+      const char *variable = g_ptr_array_index (self->variables, i);
+      g_autofree char *name = g_strndup (variable, strcspn (variable, "="));
+
+      if (g_hash_table_contains (self->chosen, name))
+        g_ptr_array_add (list, g_strdup (variable));
+    }
+  g_ptr_array_add (list, NULL);
+  return (char **)g_ptr_array_free (list, FALSE);
 }
 
 const char *const *

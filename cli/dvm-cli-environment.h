@@ -17,6 +17,10 @@ DvmCliEnvironment *dvm_cli_environment_new (void);
 void dvm_cli_environment_free (DvmCliEnvironment *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmCliEnvironment, dvm_cli_environment_free)
 
+/* Those that are set from now on are chosen, and by that one those that are set already; pattern: as below */
+void dvm_cli_environment_choose (DvmCliEnvironment *self, const char *pattern);
+/* (transfer full): those that were chosen, without what else the caller has */
+char **dvm_cli_environment_dup_chosen (DvmCliEnvironment *self);
 void dvm_cli_environment_set (DvmCliEnvironment *self, const char *name, const char *value);
 /* assignment: "NAME=value" */
 void dvm_cli_environment_assign (DvmCliEnvironment *self, const char *assignment);

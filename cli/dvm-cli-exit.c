@@ -49,8 +49,8 @@ dvm_cli_exit_status (DvmJob *job)
   return status == DVM_CLI_EXIT_OK && dvm_job_get_output_error (job)[0] != '\0' ? DVM_CLI_EXIT_DVM_FAILED : status;
 }
 
-int
-dvm_cli_report_end (DvmCli *cli, DvmJob *job)
+static void
+tell_end (DvmCli *cli, DvmJob *job)
 {
   g_autofree char *told = dvm_job_dup_translated_reason (job);
   g_autofree char *reason = dvm_cli_name_option (cli, told);
@@ -69,7 +69,22 @@ dvm_cli_report_end (DvmCli *cli, DvmJob *job)
   /* The reason says it too, where it may be read. */
   if (is_plain && lost[0] != '\0' && (cli->quiet || reason[0] == '\0'))
     dvm_cli_complain ("%s", lost);
-  return dvm_cli_exit_status (job);
+}
+
+/* The status is that of the first of the job and of those that it has spawned that failed. */
+int
+dvm_cli_report_end (DvmCli *cli, DvmJob *job)
+{
+  DvmJob *failed = dvm_job_get_first_failure (job);
+
+  if (failed != NULL)
+    {
+      dvm_cli_note (cli, _ ("job %u, of the family of job %u, failed first:"), dvm_job_get_id (failed),
+                    dvm_job_get_id (job));
+      tell_end (cli, failed);
+    }
+  tell_end (cli, job);
+  return dvm_cli_exit_status (failed != NULL ? failed : job);
 }
 
 char *

@@ -178,7 +178,9 @@ apply_x (DvmCliArgs *job, DvmCliArgs *app, DvmCliEnvironment *environment, GErro
         dvm_cli_environment_assign (environment, exports[i]);
       else if (value != NULL)
         dvm_cli_environment_set (environment, exports[i], value);
-      else if (!dvm_cli_environment_has (environment, exports[i]))
+      else if (dvm_cli_environment_has (environment, exports[i]))
+        dvm_cli_environment_choose (environment, exports[i]);
+      else
         dvm_cli_complain (_ ("option -x %s: no such variable is set here"), exports[i]);
     }
   return TRUE;

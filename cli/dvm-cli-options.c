@@ -523,6 +523,24 @@ dvm_cli_args_get_uint (DvmCliArgs *self, const char *name, guint fallback)
   return value != NULL ? (guint)g_ascii_strtoull (value, NULL, 10) : fallback;
 }
 
+gboolean
+dvm_cli_args_get_flag (DvmCliArgs *self, const char *name, gboolean fallback, gboolean *on, GError **error)
+{
+  static const char *const yes[] = { "yes", "true", "1", "on", NULL };
+  static const char *const no[] = { "no", "false", "0", "off", NULL };
+  const char *value = dvm_cli_args_get (self, name);
+  g_autofree char *word = value != NULL ? g_ascii_strdown (value, -1) : NULL;
+
+  *on = dvm_cli_args_has (self, name) ? TRUE : fallback;
+  if (value == NULL || g_strv_contains (yes, word))
+    return TRUE;
+  *on = FALSE;
+  if (g_strv_contains (no, word))
+    return TRUE;
+  g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option --%s is yes or no, not '%s'"), name, value);
+  return FALSE;
+}
+
 guint
 dvm_cli_args_get_seconds (DvmCliArgs *self, const char *name, guint fallback)
 {

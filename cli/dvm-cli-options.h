@@ -75,6 +75,8 @@ gboolean dvm_cli_args_has (DvmCliArgs *self, const char *name);
 const char *dvm_cli_args_get (DvmCliArgs *self, const char *name);
 guint dvm_cli_args_get_uint (DvmCliArgs *self, const char *name, guint fallback);
 /* Seconds of an option that takes a time */
+/* A flag that may have a value, yes or no: whether it is on; fallback: where it is not given */
+gboolean dvm_cli_args_get_flag (DvmCliArgs *self, const char *name, gboolean fallback, gboolean *on, GError **error);
 guint dvm_cli_args_get_seconds (DvmCliArgs *self, const char *name, guint fallback);
 /* (transfer container): every value given, in order, NULL-terminated */
 const char **dvm_cli_args_get_all (DvmCliArgs *self, const char *name);

@@ -11,6 +11,7 @@
 #include <glib/gi18n-lib.h>
 #include <string.h>
 
+#include "dvm-cli-json.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-screen.h"
 
@@ -28,12 +29,29 @@ dvm_cli_print_table (DvmCli *cli, DvmCliTable *table, GError **error)
   return dvm_cli_show (cli, text, error);
 }
 
+/* No more is known of it than how it ended. */
+static void
+append_first_failure (GString *json, DvmJob *failed)
+{
+  g_string_append_printf (json, ",\"first-failure\":{\"id\":%u,\"namespace\":", dvm_job_get_id (failed));
+  dvm_cli_json_append_string (json, dvm_job_get_nspace (failed));
+  g_string_append_printf (json, ",\"state\":\"%s\",\"exit-code\":%d,\"exit-signal\":%d,\"failed-rank\":%d,\"reason\":",
+                          dvm_job_state_to_string (dvm_job_get_state (failed)), dvm_job_get_exit_code (failed),
+                          dvm_job_get_exit_signal (failed), dvm_job_get_failed_rank (failed));
+  dvm_cli_json_append_string (json, dvm_job_get_reason (failed));
+  g_string_append_c (json, '}');
+}
+
 static void
 append_job (GString *json, DvmJob *job)
 {
-  g_autofree char *text = dvm_job_to_json (job);
+  g_autofree char *text = g_strchomp (dvm_job_to_json (job));
+  DvmJob *failed = dvm_job_get_first_failure (job);
 
-  g_string_append (json, g_strchomp (text));
+  g_string_append_len (json, text, (gssize)strlen (text) - 1);
+  if (failed != NULL)
+    append_first_failure (json, failed);
+  g_string_append_c (json, '}');
 }
 
 gboolean

@@ -93,6 +93,10 @@ const DvmCliOption dvm_cli_add_options[] = {
 const DvmCliOption dvm_cli_job_options[] = {
   { "timeout", 0, "-timeout", DVM_CLI_ARG_TIME, N_ ("TIME"), "1",
     N_ ("end the job after that time: seconds, or such as 90s, 2h or 1:30:00") },
+  { "spawn-timeout", 0, "-spawn-timeout", DVM_CLI_ARG_TIME, N_ ("TIME"), "1",
+    N_ ("end the job if not all processes have been started within that time of its placement") },
+  { "fwd-environment", 0, NULL, DVM_CLI_ARG_OPTIONAL, N_ ("yes|no"), NULL,
+    N_ ("whether the processes get the environment of this command (default: yes), or that of the DVM") },
   { "gmca", 0, "-gmca", DVM_CLI_ARG_PAIR, N_ ("NAME VALUE"), NULL, N_ ("--mca for all programs of the job") },
   { "gpmixmca", 0, "-gpmixmca", DVM_CLI_ARG_PAIR, N_ ("NAME VALUE"), NULL,
     N_ ("--pmixmca for all programs of the job") },
@@ -279,6 +283,38 @@ apply_placement (DvmAppSpec *app, DvmCliArgs *args, GError **error)
   return TRUE;
 }
 
+/* Without that of the caller the processes have the environment of the DVM, and what options say. */
+static gboolean
+apply_environment (DvmAppSpec *app, DvmCliArgs *job, DvmCliArgs *args, DvmCliEnvironment *environment, GError **error)
+{
+  g_autofree const char **removed = dvm_cli_args_get_all (args, "unset-env");
+  g_auto (GStrv) chosen = NULL;
+  gboolean forwards;
+
+  if (!dvm_cli_args_get_flag (job, "fwd-environment", TRUE, &forwards, error))
+    return FALSE;
+  dvm_app_spec_set_clear_env (app, forwards);
+  if (forwards)
+    {
+      dvm_app_spec_set_env (app, dvm_cli_environment_get (environment));
+      return TRUE;
+    }
+  for (gsize i = 0; removed[i] != NULL; i++)
+    if (strchr (removed[i], '*') != NULL)
+      {
+        g_set_error (
+            error, DVM_CLI_USAGE_ERROR, 0,
+            _ ("option --unset-env %s: with --fwd-environment=no it takes whole names, for what the DVM has is "
+               "not known here"),
+            removed[i]);
+        return FALSE;
+      }
+  chosen = dvm_cli_environment_dup_chosen (environment);
+  dvm_app_spec_set_env (app, (const char *const *)chosen);
+  dvm_app_spec_set_unset_env (app, removed);
+  return TRUE;
+}
+
 /* words: a program and its arguments; job: options of all programs */
 static DvmAppSpec *
 make_app (DvmCliArgs *job, DvmCliArgs *args, const char *const *words, GError **error)
@@ -291,8 +327,8 @@ make_app (DvmCliArgs *job, DvmCliArgs *args, const char *const *words, GError **
   if (!dvm_cli_exports_apply (job, args, environment, error) || !apply_directory (app, args, environment, error)
       || !apply_preloads (app, args, error))
     return NULL;
-  dvm_app_spec_set_clear_env (app, TRUE);
-  dvm_app_spec_set_env (app, dvm_cli_environment_get (environment));
+  if (!apply_environment (app, job, args, environment, error))
+    return NULL;
   return apply_hosts (app, args, error) ? g_steal_pointer (&app) : NULL;
 }
 
@@ -587,6 +623,8 @@ apply_options (DvmJobSpec *spec, DvmCliArgs *args, GError **error)
   apply_paths (spec, args);
   if (dvm_cli_args_has (args, "timeout"))
     dvm_job_spec_set_timeout (spec, dvm_cli_args_get_seconds (args, "timeout", 0));
+  if (dvm_cli_args_has (args, "spawn-timeout"))
+    dvm_job_spec_set_spawn_timeout (spec, dvm_cli_args_get_seconds (args, "spawn-timeout", 0));
   if (dvm_cli_args_has (args, "max-restarts"))
     dvm_job_spec_set_max_restarts (spec, dvm_cli_args_get_uint (args, "max-restarts", 0));
   if (dvm_cli_args_has (args, "recoverable"))
@@ -715,14 +753,14 @@ dvm_cli_spec_new (DvmCli *cli, const char *stdin_target, GError **error)
 }
 
 static void
-complete_app (DvmAppSpec *app, const char *directory)
+complete_app (DvmAppSpec *app, const char *directory, gboolean forwards)
 {
   g_autoptr (DvmCliEnvironment) environment = NULL;
   const char *const *own = dvm_app_spec_get_env (app);
 
   if (dvm_app_spec_get_cwd (app) == NULL)
     dvm_app_spec_set_cwd (app, directory);
-  if (dvm_app_spec_get_clear_env (app))
+  if (dvm_app_spec_get_clear_env (app) || !forwards)
     return;
   environment = dvm_cli_environment_new ();
   for (gsize i = 0; own != NULL && own[i] != NULL; i++)
@@ -744,6 +782,7 @@ dvm_cli_spec_new_from_file (DvmCli *cli, const char *path, GError **error)
   g_autofree char *text = NULL;
   g_autofree char *directory = NULL;
   g_autoptr (GError) local = NULL;
+  gboolean forwards;
   gsize length;
 
   if (!check_beside_file (cli->args, "file", error) || !dvm_cli_read_file (path, &text, &length, error))
@@ -755,10 +794,10 @@ dvm_cli_spec_new_from_file (DvmCli *cli, const char *path, GError **error)
       return NULL;
     }
   directory = current_directory (error);
-  if (directory == NULL)
+  if (directory == NULL || !dvm_cli_args_get_flag (cli->args, "fwd-environment", TRUE, &forwards, error))
     return NULL;
   for (guint i = 0; i < dvm_job_spec_get_n_apps (spec); i++)
-    complete_app (dvm_job_spec_get_app (spec, i), directory);
+    complete_app (dvm_job_spec_get_app (spec, i), directory, forwards);
   return apply_options (spec, cli->args, error) && apply_waiting (spec, cli->args, error)
                  && apply_additions (spec, cli->args, error) && dvm_cli_spec_set_sessions (spec, cli->args, error)
                  && validate (spec, cli, error)
@@ -814,6 +853,10 @@ dvm_cli_spec_choose (DvmCli *cli, const char *stdin_target, GError **error)
   guint n_words = dvm_cli_args_get_n_words (cli->args);
   guint n_ways = (file != NULL ? 1 : 0) + (app != NULL ? 1 : 0) + (n_words > 0 ? 1 : 0);
 
+  /* prun 5 has it as a directive to the runtime. */
+  if (!dvm_cli_args_move_words (cli->args, "runtime-options",
+                                dvm_cli_option_find (cli->verb->options, "fwd-environment"), error))
+    return NULL;
   if (n_ways == 1)
     return file != NULL ? dvm_cli_spec_new_from_file (cli, file, error) : dvm_cli_spec_new (cli, stdin_target, error);
   if (n_ways > 1)

@@ -23,6 +23,7 @@
 #include "dvm-cli-old.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-private.h"
+#include "dvm-cli-launching.h"
 #include "dvm-cli-proctable.h"
 #include "dvm-cli-reader.h"
 #include "dvm-cli-records.h"
@@ -58,7 +59,9 @@ typedef struct
   gulong map_handler;
   gboolean tells_processes;
   DvmCliProctable *proctable; /* (nullable) */
-  gboolean lost_proctable;    /* it was asked for, and could not be written */
+  gboolean shows_progress;
+  DvmCliLaunching *progress; /* (nullable) */
+  gboolean lost_proctable;   /* it was asked for, and could not be written */
   GCancellable *connecting;
   int stdin_fd;    /* what the job gets; ours to close if it is not 0 */
   int interrupted; /* the first signal that asked us to end */
@@ -545,13 +548,15 @@ follow (Run *run, GError **error)
   run->held_timer = g_timeout_add (HELD_NOTE_MS, look_whether_held, run);
   if (run->display.what != 0)
     run->map_handler = g_signal_connect (run->job, "notify::num-procs", G_CALLBACK (on_mapped), run);
-  if (!run->cli->json && run->display.what == 0 && !run->tells_processes)
+  if (!run->cli->json && run->display.what == 0 && !run->tells_processes && !run->shows_progress)
     return TRUE;
   /* The processes are about to write: the map is asked for at once, and again if it was not there yet. */
   if (run->display.what != 0)
     begin_report (run);
   if (run->tells_processes)
     run->proctable = dvm_cli_proctable_new (run->cli, run->client, run->job, run->spec);
+  if (run->shows_progress)
+    run->progress = dvm_cli_launching_new (run->cli, run->job);
   dvm_client_watch_job_async (run->client, run->job, NULL, dvm_cli_ready, &result);
   return dvm_client_watch_job_finish (run->client, dvm_cli_await (&result), error);
 }
@@ -588,6 +593,8 @@ wait_for_end (Run *run, GError **error)
   if (dvm_client_wait_finish (run->client, dvm_cli_await (&result), error))
     {
       finish_report (run);
+      if (run->progress != NULL)
+        dvm_cli_launching_finish (run->progress);
       run->lost_proctable = run->proctable != NULL && !dvm_cli_proctable_finish (run->proctable);
       return TRUE;
     }
@@ -609,9 +616,18 @@ read_proctable (Run *run, GError **error)
 }
 
 static gboolean
+read_progress (Run *run, GError **error)
+{
+  return dvm_cli_args_move_words (run->cli->args, "runtime-options",
+                                  dvm_cli_option_find (run->cli->verb->options, "show-progress"), error)
+         && dvm_cli_args_get_flag (run->cli->args, "show-progress", FALSE, &run->shows_progress, error);
+}
+
+static gboolean
 run_job (Run *run, GError **error)
 {
-  if (!dvm_cli_display_parse (run->cli, &run->display, error) || !read_proctable (run, error))
+  if (!dvm_cli_display_parse (run->cli, &run->display, error) || !read_proctable (run, error)
+      || !read_progress (run, error))
     return FALSE;
   run->spec = dvm_cli_spec_choose (run->cli, NULL, error);
   if (run->spec == NULL || !reach_dvm (run, run->spec, error))
@@ -639,6 +655,7 @@ clear_run (Run *run)
     g_clear_signal_handler (&run->map_handler, run->job);
   g_clear_pointer (&run->report, dvm_cli_report_free);
   g_clear_pointer (&run->proctable, dvm_cli_proctable_free);
+  g_clear_pointer (&run->progress, dvm_cli_launching_free);
   dvm_cli_display_clear (&run->display);
   g_clear_object (&run->spec);
   g_clear_object (&run->job);
@@ -653,9 +670,8 @@ clear_run (Run *run)
 static gboolean
 print_record (Run *run, GError **error)
 {
-  g_autoptr (DvmJob) job = dvm_client_find_job (run->client, dvm_job_get_object_path (run->job), NULL, NULL);
-
-  return dvm_cli_print_job_json (job != NULL ? job : run->job, error);
+  dvm_client_refresh_job (run->client, run->job, NULL, NULL);
+  return dvm_cli_print_job_json (run->job, error);
 }
 
 static int
@@ -722,6 +738,8 @@ static const DvmCliOption run_options[] = {
   { "output-proctable", 0, NULL, DVM_CLI_ARG_OPTIONAL, N_ ("FILE"), NULL,
     N_ ("tell rank, node, program and pid of each process when all have started, for debuggers: here (-), on standard "
         "error (+) or in FILE") },
+  { "show-progress", 0, "-show-progress", DVM_CLI_ARG_OPTIONAL, N_ ("yes|no"), NULL,
+    N_ ("tell on standard error how many processes have been started, until all have") },
   { "forward-signals", 0, "-forward-signals", DVM_CLI_ARG_STRING, N_ ("LIST"), NULL,
     N_ ("signals that go on to the job, besides those that end, suspend and continue it (default: USR1,USR2)") },
   { "report-pid", 0, "-report-pid", DVM_CLI_ARG_STRING, N_ ("FILE"), NULL,

@@ -35,6 +35,7 @@ result_to_properties (GVariant *result)
     { "reason-code", "ReasonCode" },
     { "reason-arguments", "ReasonArguments" },
     { "output-error", "OutputError" },
+    { "namespace", "Namespace" },
   };
   GVariantBuilder builder;
 
@@ -50,6 +51,27 @@ result_to_properties (GVariant *result)
   return g_variant_ref_sink (g_variant_builder_end (&builder));
 }
 
+/* (transfer full) (nullable): the job that has failed first, if the result of Wait names one */
+static gboolean
+read_first_failure (GVariant *result, DvmJob **failed, GError **error)
+{
+  g_autoptr (GVariant) dict = g_variant_lookup_value (result, "first-failure", G_VARIANT_TYPE_VARDICT);
+  g_autoptr (GVariant) changes = NULL;
+  g_autoptr (DvmJob) job = NULL;
+  const char *path = "";
+
+  *failed = NULL;
+  if (dict == NULL)
+    return TRUE;
+  g_variant_lookup (dict, "path", "&o", &path);
+  job = _dvm_client_new_job (path, error);
+  changes = result_to_properties (dict);
+  if (job == NULL || !_dvm_record_update (G_OBJECT (job), changes, error))
+    return FALSE;
+  *failed = g_steal_pointer (&job);
+  return TRUE;
+}
+
 static void
 on_ended (GObject *source, GAsyncResult *result, gpointer user_data)
 {
@@ -59,14 +81,16 @@ on_ended (GObject *source, GAsyncResult *result, gpointer user_data)
   DvmJob *job = g_task_get_task_data (task);
   g_autoptr (GVariant) dict = NULL;
   g_autoptr (GVariant) changes = NULL;
+  g_autoptr (DvmJob) failed = NULL;
   GError *error = NULL;
 
   if (reply == NULL)
     return;
   g_variant_get (reply, "(@a{sv})", &dict);
   changes = result_to_properties (dict);
-  if (_dvm_record_update (G_OBJECT (job), changes, &error))
+  if (_dvm_record_update (G_OBJECT (job), changes, &error) && read_first_failure (dict, &failed, &error))
     {
+      _dvm_job_set_first_failure (job, failed);
       _dvm_client_watches_settle (self->watches, job);
       g_task_return_boolean (task, TRUE);
     }

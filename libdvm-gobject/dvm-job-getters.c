@@ -521,6 +521,26 @@ dvm_job_get_parent (DvmJob *self)
 }
 
 /**
+ * dvm_job_get_first_failure:
+ * @self: a DvmJob
+ *
+ * The job of its family that has failed before it, or while it went well: one that it has spawned, or that those have.
+ * Its record has the namespace and how it ended. Those are left out that never ran, that somebody has ended, that are
+ * to outlive their parent, and all with the runtime option report-child-jobs-separately. Known after
+ * [method@Dvm.Client.wait].
+ *
+ * Returns: (transfer none) (nullable): the job, %NULL if it has failed first itself, or none has
+ * Since: 0.1
+ */
+DvmJob *
+dvm_job_get_first_failure (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), NULL);
+
+  return self->first_failure;
+}
+
+/**
  * dvm_job_get_children:
  * @self: a DvmJob
  *

@@ -46,6 +46,7 @@ struct _DvmJob
   char *output_error;
   char *reason_code;
   char **reason_arguments;
+  DvmJob *first_failure; /* (nullable): no field of the record */
 };
 
 G_END_DECLS

@@ -35,6 +35,8 @@ struct _DvmJobSpec
   char *alloc_req_id;
   gboolean child_separate;
   guint timeout;
+  guint spawn_timeout;
+  char **exec_agent;
   gboolean recoverable;
   guint max_restarts;
   int priority;

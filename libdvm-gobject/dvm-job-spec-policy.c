@@ -321,6 +321,76 @@ dvm_job_spec_set_timeout (DvmJobSpec *self, guint seconds)
 }
 
 /**
+ * dvm_job_spec_get_spawn_timeout:
+ * @self: a job description
+ *
+ * Within how many seconds all processes of the job must have been started, counted from the moment at which it has its
+ * places. A job that is later is ended.
+ *
+ * Returns: the seconds, 0 for no limit
+ * Since: 0.1
+ */
+guint
+dvm_job_spec_get_spawn_timeout (DvmJobSpec *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB_SPEC (self), 0);
+
+  return self->spawn_timeout;
+}
+
+/**
+ * dvm_job_spec_set_spawn_timeout:
+ * @self: a job description
+ * @seconds: the seconds, 0 for no limit
+ *
+ * Sets within how many seconds all processes must have been started; see dvm_job_spec_get_spawn_timeout().
+ *
+ * Since: 0.1
+ */
+void
+dvm_job_spec_set_spawn_timeout (DvmJobSpec *self, guint seconds)
+{
+  g_return_if_fail (DVM_IS_JOB_SPEC (self));
+
+  _dvm_record_set_uint (self, &_dvm_job_spec_codec, &self->spawn_timeout, seconds);
+}
+
+/**
+ * dvm_job_spec_get_exec_agent:
+ * @self: a job description
+ *
+ * The words of a command that starts each process, such as "strace" and "-f": the program and its arguments stand
+ * behind them. The command is looked for in the PATH of the process.
+ *
+ * Returns: (transfer none) (array zero-terminated=1): the words; none if the programs are started directly
+ * Since: 0.1
+ */
+const char *const *
+dvm_job_spec_get_exec_agent (DvmJobSpec *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB_SPEC (self), NULL);
+
+  return _dvm_record_get_strv (self->exec_agent);
+}
+
+/**
+ * dvm_job_spec_set_exec_agent:
+ * @self: a job description
+ * @words: (nullable) (array zero-terminated=1): the words, %NULL for none
+ *
+ * Sets the command that starts each process; see dvm_job_spec_get_exec_agent().
+ *
+ * Since: 0.1
+ */
+void
+dvm_job_spec_set_exec_agent (DvmJobSpec *self, const char *const *words)
+{
+  g_return_if_fail (DVM_IS_JOB_SPEC (self));
+
+  _dvm_record_set_strv (self, &_dvm_job_spec_codec, &self->exec_agent, words);
+}
+
+/**
  * dvm_job_spec_get_recoverable:
  * @self: a job description
  *

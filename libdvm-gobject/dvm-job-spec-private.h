@@ -29,14 +29,18 @@ typedef enum
 
 typedef struct
 {
-  gboolean error_nonzero_status; /* a status other than zero is a failure of the job; default TRUE */
-  gboolean recoverable;          /* default FALSE */
-  guint32 max_restarts;          /* of each process; default 0 */
-  gboolean do_not_launch;        /* default FALSE */
-  int notify_errors;             /* the others are told of a rank that fails; -1: not said, as recoverable is */
-  gboolean stack_traces;         /* at the time limit, before the job is ended; default FALSE */
-  gboolean report_state;         /* likewise */
-  DvmStop stop;                  /* where ranks wait for a debugger */
+  gboolean error_nonzero_status;  /* a status other than zero is a failure of the job; default TRUE */
+  gboolean recoverable;           /* default FALSE */
+  guint32 max_restarts;           /* of each process; default 0 */
+  gboolean do_not_launch;         /* default FALSE */
+  int notify_errors;              /* the others are told of a rank that fails; -1: not said, as recoverable is */
+  gboolean stack_traces;          /* at the time limit, before the job is ended; default FALSE */
+  gboolean report_state;          /* likewise */
+  DvmStop stop;                   /* where ranks wait for a debugger */
+  guint timeout;                  /* seconds that the job may run; 0: for ever */
+  guint spawn_timeout;            /* seconds in which all ranks must have been started; 0: no limit */
+  gboolean report_children_apart; /* failures of jobs that it has spawned do not count for it; default FALSE */
+  gboolean no_exec_agent;         /* it is said that there is none; default FALSE */
 } DvmRuntimeOptions;
 
 typedef enum
@@ -107,6 +111,8 @@ typedef struct
  * DVM_ERROR_BAD_PARAM and DVM_ERROR_NOT_SUPPORTED.
  */
 gboolean _dvm_runtime_options_parse (const char *text, const char *place, DvmRuntimeOptions *options, GError **error);
+/* (transfer full) (nullable): the words of the command that the option exec-agent names */
+GStrv _dvm_runtime_options_dup_exec_agent (const char *text);
 /* Its form alone: dvm-placement-private.h has the words. */
 gboolean _dvm_map_by_check (const char *text, const char *place, GError **error);
 gboolean _dvm_when_full_parse (const char *text, const char *place, DvmWhenFull *when_full, GError **error);
@@ -159,6 +165,9 @@ gboolean _dvm_job_spec_is_plain (DvmJobSpec *self);
 /* That of (NO)OVERSUBSCRIBE in map-by, or else of when-full. */
 DvmWhenFull _dvm_job_spec_get_when_full_policy (DvmJobSpec *self);
 void _dvm_job_spec_get_runtime (DvmJobSpec *self, DvmRuntimeOptions *options);
+guint _dvm_job_spec_get_time_limit (DvmJobSpec *self);
+/* (transfer full) (nullable): the words before those of each program; NULL: there are none */
+GStrv _dvm_job_spec_dup_exec_agent (DvmJobSpec *self);
 
 /* The arguments of org.dvm.Manager.Submit: as, a{sv}. */
 DvmJobSpec *_dvm_job_spec_new_from_submit (GVariant *argv, GVariant *options, GError **error);

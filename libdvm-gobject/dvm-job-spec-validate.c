@@ -11,6 +11,7 @@
 #include <glib/gi18n-lib.h>
 #include <string.h>
 
+#include "dvm-job-spec-fields-private.h"
 #include "dvm-placement-private.h"
 #include "dvm-preload-private.h"
 #include "dvm-words-private.h"
@@ -127,11 +128,26 @@ check_notify_errors (DvmJobSpec *self, const DvmRuntimeOptions *options, const c
   return FALSE;
 }
 
+/* A key and the word of runtime-options say the same; 0: nothing */
+static gboolean
+check_same_seconds (guint key, guint word, const char *name, const char *place, GError **error)
+{
+  if (key == 0 || word == 0 || key == word)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%s%s: it is %u, and in runtime-options it is %u"), place,
+               name, key, word);
+  return FALSE;
+}
+
 /* Both are about the end by the time limit. */
 static gboolean
 check_time_limit (DvmJobSpec *self, const DvmRuntimeOptions *options, const char *place, GError **error)
 {
-  if ((!options->stack_traces && !options->report_state) || dvm_job_spec_get_timeout (self) > 0)
+  if (!check_same_seconds (dvm_job_spec_get_timeout (self), options->timeout, "timeout", place, error)
+      || !check_same_seconds (dvm_job_spec_get_spawn_timeout (self), options->spawn_timeout, "spawn-timeout", place,
+                              error))
+    return FALSE;
+  if ((!options->stack_traces && !options->report_state) || dvm_job_spec_get_timeout (self) > 0 || options->timeout > 0)
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
                _ ("%sruntime-options: %s needs a timeout, after which the job is ended"), place,
@@ -161,6 +177,29 @@ check_restarts (DvmJobSpec *self, const DvmRuntimeOptions *options, const char *
                options->stop == DVM_STOP_ON_EXEC   ? "stop-on-exec"
                : options->stop == DVM_STOP_IN_INIT ? "stop-in-init"
                                                    : "stop-in-app");
+  return FALSE;
+}
+
+/* The name of a program that has its rank behind it is no name that a command could start. */
+static gboolean
+check_exec_agent (DvmJobSpec *self, const DvmRuntimeOptions *options, const char *place, GError **error)
+{
+  const char *const *key = dvm_job_spec_get_exec_agent (self);
+  g_auto (GStrv) word = _dvm_runtime_options_dup_exec_agent (dvm_job_spec_get_runtime_options (self));
+
+  for (gsize i = 0; key[i] != NULL; i++)
+    if (!check_text (key[i], "exec-agent", place, error))
+      return FALSE;
+  if (key[0] != NULL && key[0][0] == '\0')
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%sexec-agent: the name of the command is empty"), place);
+  else if (key[0] != NULL
+           && (options->no_exec_agent || (word != NULL && !g_strv_equal (key, (const char *const *)word))))
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%sexec-agent: runtime-options say something else"), place);
+  else if ((key[0] != NULL || word != NULL) && self->index_argv)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                 _ ("%sexec-agent: it cannot start programs whose names have the rank behind them"), place);
+  else
+    return TRUE;
   return FALSE;
 }
 
@@ -252,7 +291,7 @@ check_words (DvmJobSpec *self, const char *place, GError **error)
          && _dvm_runtime_options_parse (dvm_job_spec_get_runtime_options (self), place, &options, error)
          && check_stop (&options, plain, place, error) && check_time_limit (self, &options, place, error)
          && check_notify_errors (self, &options, place, error) && check_restarts (self, &options, place, error)
-         && check_psets (self, plain, place, error);
+         && check_psets (self, plain, place, error) && check_exec_agent (self, &options, place, error);
 }
 
 /* np: of all applications, 0: not known before the job is mapped */
@@ -351,6 +390,30 @@ _dvm_job_spec_get_runtime (DvmJobSpec *self, DvmRuntimeOptions *options)
     options->notify_errors = options->recoverable;
   if (dvm_job_spec_get_max_restarts (self) > 0)
     options->max_restarts = dvm_job_spec_get_max_restarts (self);
+  if (self->timeout > 0)
+    options->timeout = self->timeout;
+  if (self->spawn_timeout > 0)
+    options->spawn_timeout = self->spawn_timeout;
+}
+
+guint
+_dvm_job_spec_get_time_limit (DvmJobSpec *self)
+{
+  DvmRuntimeOptions options;
+
+  /* Asked for often, and most jobs have no such options. */
+  if (self->timeout > 0 || self->runtime_options == NULL)
+    return self->timeout;
+  _dvm_job_spec_get_runtime (self, &options);
+  return options.timeout;
+}
+
+GStrv
+_dvm_job_spec_dup_exec_agent (DvmJobSpec *self)
+{
+  const char *const *key = dvm_job_spec_get_exec_agent (self);
+
+  return key[0] != NULL ? g_strdupv ((char **)key) : _dvm_runtime_options_dup_exec_agent (self->runtime_options);
 }
 
 gboolean

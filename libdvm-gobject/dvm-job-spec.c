@@ -196,6 +196,22 @@ static const DvmRecordField fields[] = {
    */
   { "timeout", "timeout", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmJobSpec, timeout) },
   /**
+   * DvmJobSpec:spawn-timeout:
+   *
+   * Within how many seconds all processes must have been started, 0 for no limit.
+   *
+   * Since: 0.1
+   */
+  { "spawn-timeout", "spawn-timeout", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmJobSpec, spawn_timeout) },
+  /**
+   * DvmJobSpec:exec-agent:
+   *
+   * The words of a command that starts each process: the program and its arguments stand behind them.
+   *
+   * Since: 0.1
+   */
+  { "exec-agent", "exec-agent", DVM_RECORD_FIELD_STRV, G_STRUCT_OFFSET (DvmJobSpec, exec_agent) },
+  /**
    * DvmJobSpec:recoverable:
    *
    * Whether the job goes on when one of its processes fails.

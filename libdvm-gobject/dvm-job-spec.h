@@ -76,7 +76,8 @@ void dvm_job_spec_add_app (DvmJobSpec *self, DvmAppSpec *app);
  * Options of the job, each also a GObject property of the same name:
  *   name s, label s, personality s ("pmix", "plain"), map-by s, rank-by s, bind-to s, when-full s ("wait", "refuse",
  *   "oversubscribe"), output s, stdin s (rank, "all", "none"), stdin-path s, stdout-path s, stderr-path s,
- *   runtime-options s, timeout u (seconds, 0 none), recoverable b, max-restarts u, pty b,
+ *   runtime-options s, timeout u (seconds, 0 none), spawn-timeout u (likewise), exec-agent as (words before those of
+ *   each program), recoverable b, max-restarts u, pty b,
  *   pty-rows u, pty-columns u (65535 at most, 0: what the system gives), add-hosts as, add-hostfile s,
  *   target as (allocation ids, "" the default session), session u (G_MAXUINT: none), alloc-id s, alloc-req-id s,
  *   child-separate b, priority i (-1000 to 1000), hold b, after as, after-ok as, after-any as (numbers or namespaces of
@@ -95,6 +96,8 @@ const char *dvm_job_spec_get_stdout_path (DvmJobSpec *self);
 const char *dvm_job_spec_get_stderr_path (DvmJobSpec *self);
 const char *dvm_job_spec_get_runtime_options (DvmJobSpec *self);
 guint dvm_job_spec_get_timeout (DvmJobSpec *self);
+guint dvm_job_spec_get_spawn_timeout (DvmJobSpec *self);
+const char *const *dvm_job_spec_get_exec_agent (DvmJobSpec *self);
 gboolean dvm_job_spec_get_recoverable (DvmJobSpec *self);
 guint dvm_job_spec_get_max_restarts (DvmJobSpec *self);
 gboolean dvm_job_spec_get_pty (DvmJobSpec *self);
@@ -128,6 +131,8 @@ void dvm_job_spec_set_stdout_path (DvmJobSpec *self, const char *path);
 void dvm_job_spec_set_stderr_path (DvmJobSpec *self, const char *path);
 void dvm_job_spec_set_runtime_options (DvmJobSpec *self, const char *options);
 void dvm_job_spec_set_timeout (DvmJobSpec *self, guint seconds);
+void dvm_job_spec_set_spawn_timeout (DvmJobSpec *self, guint seconds);
+void dvm_job_spec_set_exec_agent (DvmJobSpec *self, const char *const *words);
 void dvm_job_spec_set_recoverable (DvmJobSpec *self, gboolean recoverable);
 void dvm_job_spec_set_max_restarts (DvmJobSpec *self, guint max_restarts);
 void dvm_job_spec_set_pty (DvmJobSpec *self, gboolean pty);

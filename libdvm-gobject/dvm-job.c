@@ -363,6 +363,13 @@ static const DvmRecordCodec codec = {
 };
 
 static void
+dvm_job_finalize (GObject *object)
+{
+  g_clear_object (&DVM_JOB (object)->first_failure);
+  _dvm_record_finalize (object);
+}
+
+static void
 dvm_job_class_init (DvmJobClass *klass)
 {
   /**
@@ -378,6 +385,7 @@ dvm_job_class_init (DvmJobClass *klass)
    * Since: 0.1
    */
   _dvm_record_class_install (klass, &codec);
+  G_OBJECT_CLASS (klass)->finalize = dvm_job_finalize;
   /**
    * DvmJob::proc-state-changed:
    * @self: the job
@@ -450,6 +458,12 @@ void
 _dvm_job_set_parent (DvmJob *self, const char *object_path)
 {
   _dvm_record_set_path (self, &codec, &self->parent, object_path);
+}
+
+void
+_dvm_job_set_first_failure (DvmJob *self, DvmJob *failed)
+{
+  g_set_object (&self->first_failure, failed);
 }
 
 void

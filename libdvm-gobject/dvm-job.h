@@ -54,6 +54,7 @@ const char *dvm_job_get_output_error (DvmJob *self);
 const char *dvm_job_get_reason_code (DvmJob *self);
 const char *const *dvm_job_get_reason_arguments (DvmJob *self);
 char *dvm_job_dup_translated_reason (DvmJob *self);
+DvmJob *dvm_job_get_first_failure (DvmJob *self);
 
 GVariant *dvm_job_to_variant (DvmJob *self);
 char *dvm_job_to_json (DvmJob *self);

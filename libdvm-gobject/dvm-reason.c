@@ -50,6 +50,9 @@ static const Sentence sentences[DVM_REASON_N_CODES] = {
   [DVM_REASON_TIME_LIMIT] = { "time-limit", "u", N_ ("The job's time limit of %s s has passed") },
   [DVM_REASON_SPAWN_TIME_LIMIT] = { "spawn-time-limit", "",
                                     N_ ("It did not run when the time was up that its spawn had been given") },
+  [DVM_REASON_START_TIME_LIMIT] = { "start-time-limit", "u",
+                                    N_ ("Not all of its processes had been started within %s s, as spawn-timeout "
+                                        "says") },
   [DVM_REASON_TOO_MANY_PROCESSES] = { "too-many-processes", "uuu",
                                       NP_ (
                                           "The job asks for %s process: on its nodes (%s) there can be %s at most",

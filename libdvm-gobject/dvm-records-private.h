@@ -22,6 +22,8 @@ void _dvm_job_set_description (DvmJob *self, const char *name, const char *label
 void _dvm_job_set_submitter (DvmJob *self, const char *submitter, guint uid, guint pid);
 void _dvm_job_set_session (DvmJob *self, const char *object_path);
 void _dvm_job_set_parent (DvmJob *self, const char *object_path);
+/* Of its family, and not itself. */
+void _dvm_job_set_first_failure (DvmJob *self, DvmJob *failed);
 /* One by one: there may be thousands. */
 void _dvm_job_add_child (DvmJob *self, const char *object_path);
 void _dvm_job_remove_child (DvmJob *self, const char *object_path);

@@ -27,9 +27,35 @@ enum
   RUNTIME_CONTINUOUS,
   RUNTIME_STACK_TRACES,
   RUNTIME_REPORT_STATE,
+  RUNTIME_DO_NOT_SPAWN,
+  RUNTIME_CHILDREN_APART,
+  RUNTIME_AGGREGATE_HELP,
+  RUNTIME_NO_EXEC_AGENT,
   N_RUNTIME,
-  RUNTIME_MAX_RESTARTS /* a number, the others are yes or no */
+  /* Those have a value of their own, the others are yes or no. */
+  RUNTIME_MAX_RESTARTS,
+  RUNTIME_TIMEOUT,
+  RUNTIME_SPAWN_TIMEOUT,
+  RUNTIME_EXEC_AGENT
 };
+
+/* The words of a list say this; -1: nothing */
+typedef struct
+{
+  const char *place;
+  gint8 given[N_RUNTIME];
+  gint64 max_restarts;
+  gint64 timeout;
+  gint64 spawn_timeout;
+  char *exec_agent; /* (nullable) */
+} Runtime;
+
+static void
+clear_runtime (Runtime *self)
+{
+  g_free (self->exec_agent);
+}
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Runtime, clear_runtime)
 
 static const DvmWord runtime_words[] = {
   { "error-nonzero-status", RUNTIME_ERROR_NONZERO, TRUE },
@@ -44,15 +70,16 @@ static const DvmWord runtime_words[] = {
   { "max-restarts", RUNTIME_MAX_RESTARTS, TRUE },
   { "get-stack-traces", RUNTIME_STACK_TRACES, TRUE },
   { "report-state-on-timeout", RUNTIME_REPORT_STATE, TRUE },
-  { "donotspawn", -1, FALSE },
+  { "donotspawn", RUNTIME_DO_NOT_SPAWN, TRUE },
+  { "exec-agent", RUNTIME_EXEC_AGENT, TRUE },
+  { "default-exec-agent", RUNTIME_NO_EXEC_AGENT, TRUE },
+  { "timeout", RUNTIME_TIMEOUT, TRUE },
+  { "spawn-timeout", RUNTIME_SPAWN_TIMEOUT, TRUE },
+  { "report-child-jobs-separately", RUNTIME_CHILDREN_APART, TRUE },
+  { "aggregate-help-messages", RUNTIME_AGGREGATE_HELP, TRUE },
+  /* dvm-cli does these by itself. */
   { "show-progress", -1, FALSE },
-  { "exec-agent", -1, FALSE },
-  { "default-exec-agent", -1, FALSE },
   { "output-proctable", -1, FALSE },
-  { "timeout", -1, FALSE },
-  { "spawn-timeout", -1, FALSE },
-  { "report-child-jobs-separately", -1, FALSE },
-  { "aggregate-help-messages", -1, FALSE },
   { "fwd-environment", -1, FALSE },
 };
 
@@ -80,7 +107,7 @@ word_length (const char *text)
 }
 
 static gboolean
-set_runtime_option (const DvmWord *word, const char *value, const char *place, gint8 *given, GError **error)
+set_runtime_option (Runtime *self, const DvmWord *word, const char *value, GError **error)
 {
   g_autofree char *shown = _dvm_words_show (value != NULL ? value : "");
   gboolean on;
@@ -88,39 +115,104 @@ set_runtime_option (const DvmWord *word, const char *value, const char *place, g
   if (!_dvm_words_parse_boolean (value, &on))
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("%sruntime-options: %s is “%s”; it can be yes or no"),
-                   place, word->name, shown);
+                   self->place, word->name, shown);
       return FALSE;
     }
-  if (given[word->value] >= 0 && given[word->value] != on)
+  if (self->given[word->value] >= 0 && self->given[word->value] != on)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                   _ ("%sruntime-options: %s is given twice, once yes and once no"), place, word->name);
+                   _ ("%sruntime-options: %s is given twice, once yes and once no"), self->place, word->name);
       return FALSE;
     }
-  given[word->value] = on;
+  self->given[word->value] = on;
   return TRUE;
 }
 
 static gboolean
-set_max_restarts (const char *value, const char *place, gint64 *max_restarts, GError **error)
+set_runtime_number (Runtime *self, const char *name, gint64 *place, guint64 number, GError **error)
+{
+  if (*place >= 0 && *place != (gint64)number)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   _ ("%sruntime-options: %s is given twice, with different numbers"), self->place, name);
+      return FALSE;
+    }
+  *place = (gint64)number;
+  return TRUE;
+}
+
+static gboolean
+set_max_restarts (Runtime *self, const DvmWord *word, const char *value, GError **error)
 {
   g_autofree char *shown = _dvm_words_show (value != NULL ? value : "");
   guint64 number;
 
-  if (value == NULL || !g_ascii_string_to_unsigned (value, 10, 0, G_MAXUINT32, &number, NULL))
+  if (value != NULL && g_ascii_string_to_unsigned (value, 10, 0, G_MAXUINT32, &number, NULL))
+    return set_runtime_number (self, word->name, &self->max_restarts, number, error);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               _ ("%sruntime-options: max-restarts is “%s”; it is a number from 0 to %u"), self->place, shown,
+               G_MAXUINT32);
+  return FALSE;
+}
+
+/* "90", "1:30", "1:30:00" and "1:0:0:0" are read from the right: seconds, minutes, hours and days. */
+static gboolean
+parse_seconds (const char *text, guint64 *seconds)
+{
+  static const guint units[] = { 1, 60, 3600, 86400 };
+  g_auto (GStrv) parts = g_strsplit (text, ":", -1);
+  guint n = g_strv_length (parts);
+
+  *seconds = 0;
+  for (guint i = 0; i < n; i++)
+    {
+      guint64 number;
+
+      if (n > G_N_ELEMENTS (units) || !g_ascii_string_to_unsigned (parts[i], 10, 0, G_MAXINT32, &number, NULL))
+        return FALSE;
+      *seconds += number * units[n - 1 - i];
+    }
+  return *seconds > 0 && *seconds <= G_MAXINT32;
+}
+
+static gboolean
+set_seconds (Runtime *self, const DvmWord *word, const char *value, GError **error)
+{
+  g_autofree char *shown = _dvm_words_show (value != NULL ? value : "");
+  gint64 *place = word->value == RUNTIME_TIMEOUT ? &self->timeout : &self->spawn_timeout;
+  guint64 seconds;
+
+  if (value != NULL && parse_seconds (value, &seconds))
+    return set_runtime_number (self, word->name, place, seconds, error);
+  g_set_error (
+      error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+      _ ("%sruntime-options: %s is “%s”; it is a number of seconds above 0, or days, hours, minutes and seconds "
+         "such as 1:30:00"),
+      self->place, word->name, shown);
+  return FALSE;
+}
+
+static gboolean
+set_exec_agent (Runtime *self, const char *value, GError **error)
+{
+  g_autofree char *shown = _dvm_words_show (value != NULL ? value : "");
+  g_auto (GStrv) words = NULL;
+
+  if (value == NULL || !g_shell_parse_argv (value, NULL, &words, NULL) || words[0][0] == '\0')
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                   _ ("%sruntime-options: max-restarts is “%s”; it is a number from 0 to %u"), place, shown,
-                   G_MAXUINT32);
+                   _ ("%sruntime-options: exec-agent is “%s”; it is a command, whose words a shell could read"),
+                   self->place, shown);
       return FALSE;
     }
-  if (*max_restarts >= 0 && *max_restarts != (gint64)number)
+  if (self->exec_agent != NULL && strcmp (self->exec_agent, value) != 0)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                   _ ("%sruntime-options: max-restarts is given twice, with different numbers"), place);
+                   _ ("%sruntime-options: exec-agent is given twice, with different commands"), self->place);
       return FALSE;
     }
-  *max_restarts = (gint64)number;
+  g_free (self->exec_agent);
+  self->exec_agent = g_strdup (value);
   return TRUE;
 }
 
@@ -129,17 +221,18 @@ set_max_restarts (const char *value, const char *place, gint64 *max_restarts, GE
  * limit.
  */
 static gboolean
-choose_restarts (const gint8 *given, gint64 max_restarts, const char *place, guint32 *number, GError **error)
+choose_restarts (const Runtime *self, guint32 *number, GError **error)
 {
-  gint8 autorestart = given[RUNTIME_AUTORESTART];
+  gint8 autorestart = self->given[RUNTIME_AUTORESTART];
+  gint64 max_restarts = self->max_restarts;
 
-  if (given[RUNTIME_CONTINUOUS] == TRUE && max_restarts < 0)
+  if (self->given[RUNTIME_CONTINUOUS] == TRUE && max_restarts < 0)
     max_restarts = G_MAXUINT32;
   *number = (guint32)MAX (max_restarts, 0);
-  if (given[RUNTIME_CONTINUOUS] == TRUE && *number == 0)
+  if (self->given[RUNTIME_CONTINUOUS] == TRUE && *number == 0)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                   _ ("%sruntime-options: continuous starts processes again, and max-restarts is 0"), place);
+                   _ ("%sruntime-options: continuous starts processes again, and max-restarts is 0"), self->place);
       return FALSE;
     }
   if (autorestart < 0 || (autorestart == TRUE) == (*number > 0))
@@ -147,12 +240,12 @@ choose_restarts (const gint8 *given, gint64 max_restarts, const char *place, gui
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
                autorestart == TRUE ? _ ("%sruntime-options: autorestart needs a max-restarts=N above 0")
                                    : _ ("%sruntime-options: autorestart is no, and max-restarts is above 0"),
-               place);
+               self->place);
   return FALSE;
 }
 
 static gboolean
-choose_stop (const gint8 *given, const char *place, DvmStop *stop, GError **error)
+choose_stop (const Runtime *self, DvmStop *stop, GError **error)
 {
   static const struct
   {
@@ -167,13 +260,13 @@ choose_stop (const gint8 *given, const char *place, DvmStop *stop, GError **erro
   *stop = DVM_STOP_NONE;
   for (gsize i = 0; i < G_N_ELEMENTS (stops); i++)
     {
-      if (given[stops[i].word] != TRUE)
+      if (self->given[stops[i].word] != TRUE)
         continue;
       if (*stop != DVM_STOP_NONE)
         {
           g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
                        _ ("%sruntime-options: a job stops at one place: stop-on-exec, stop-in-init or stop-in-app"),
-                       place);
+                       self->place);
           return FALSE;
         }
       *stop = stops[i].stop;
@@ -181,37 +274,99 @@ choose_stop (const gint8 *given, const char *place, DvmStop *stop, GError **erro
   return TRUE;
 }
 
+/* Each message about a job is told once for all of its processes, and there is no other way. */
+static gboolean
+check_messages (const Runtime *self, GError **error)
+{
+  if (self->given[RUNTIME_AGGREGATE_HELP] != FALSE)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+               _ ("%sruntime-options: aggregate-help-messages=no is not supported: each message is told once"),
+               self->place);
+  return FALSE;
+}
+
+static gboolean
+choose_exec_agent (const Runtime *self, gboolean *none, GError **error)
+{
+  *none = self->given[RUNTIME_NO_EXEC_AGENT] == TRUE;
+  if (!*none || self->exec_agent == NULL)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               _ ("%sruntime-options: exec-agent names a command, and default-exec-agent is none"), self->place);
+  return FALSE;
+}
+
+static gboolean
+take_runtime_word (Runtime *self, const char *entry, GError **error)
+{
+  gsize length = strcspn (entry, "=");
+  const char *value = entry[length] == '=' ? entry + length + 1 : NULL;
+  const DvmWord *word;
+
+  word = _dvm_words_find (runtime_words, G_N_ELEMENTS (runtime_words), entry, length, self->place, "runtime-options",
+                          error);
+  if (word == NULL)
+    return FALSE;
+  switch (word->value)
+    {
+    case RUNTIME_MAX_RESTARTS:
+      return set_max_restarts (self, word, value, error);
+    case RUNTIME_TIMEOUT:
+    case RUNTIME_SPAWN_TIMEOUT:
+      return set_seconds (self, word, value, error);
+    case RUNTIME_EXEC_AGENT:
+      return set_exec_agent (self, value, error);
+    default:
+      return set_runtime_option (self, word, value, error);
+    }
+}
+
+static gboolean
+read_runtime_options (Runtime *self, const char *text, const char *place, GError **error)
+{
+  g_auto (GStrv) entries = NULL;
+
+  *self = (Runtime){ .place = place, .max_restarts = -1, .timeout = -1, .spawn_timeout = -1 };
+  memset (self->given, -1, sizeof self->given);
+  entries = text != NULL && text[0] != '\0' ? g_strsplit (text, ",", -1) : g_new0 (char *, 1);
+  for (gsize i = 0; entries[i] != NULL; i++)
+    if (!take_runtime_word (self, entries[i], error))
+      return FALSE;
+  return TRUE;
+}
+
 gboolean
 _dvm_runtime_options_parse (const char *text, const char *place, DvmRuntimeOptions *options, GError **error)
 {
-  gint8 given[N_RUNTIME];
-  gint64 max_restarts = -1;
-  g_auto (GStrv) entries = NULL;
+  g_auto (Runtime) self = { 0 };
+  const gint8 *given = self.given;
 
-  memset (given, -1, sizeof given);
-  entries = text != NULL && text[0] != '\0' ? g_strsplit (text, ",", -1) : g_new0 (char *, 1);
-  for (gsize i = 0; entries[i] != NULL; i++)
-    {
-      gsize length = strcspn (entries[i], "=");
-      const char *value = entries[i][length] == '=' ? entries[i] + length + 1 : NULL;
-      const DvmWord *word;
-
-      word = _dvm_words_find (runtime_words, G_N_ELEMENTS (runtime_words), entries[i], length, place, "runtime-options",
-                              error);
-      if (word == NULL)
-        return FALSE;
-      if (word->value == RUNTIME_MAX_RESTARTS ? !set_max_restarts (value, place, &max_restarts, error)
-                                              : !set_runtime_option (word, value, place, given, error))
-        return FALSE;
-    }
+  if (!read_runtime_options (&self, text, place, error))
+    return FALSE;
   options->error_nonzero_status = given[RUNTIME_ERROR_NONZERO] != FALSE;
   options->recoverable = given[RUNTIME_RECOVERABLE] == TRUE;
-  options->do_not_launch = given[RUNTIME_DO_NOT_LAUNCH] == TRUE;
+  /* The nodes of the DVM are there in any case: nothing is started on them. */
+  options->do_not_launch = given[RUNTIME_DO_NOT_LAUNCH] == TRUE || given[RUNTIME_DO_NOT_SPAWN] == TRUE;
   options->notify_errors = given[RUNTIME_NOTIFY_ERRORS];
   options->stack_traces = given[RUNTIME_STACK_TRACES] == TRUE;
   options->report_state = given[RUNTIME_REPORT_STATE] == TRUE;
-  return choose_restarts (given, max_restarts, place, &options->max_restarts, error)
-         && choose_stop (given, place, &options->stop, error);
+  options->timeout = (guint)MAX (self.timeout, 0);
+  options->spawn_timeout = (guint)MAX (self.spawn_timeout, 0);
+  options->report_children_apart = given[RUNTIME_CHILDREN_APART] == TRUE;
+  return choose_restarts (&self, &options->max_restarts, error) && choose_stop (&self, &options->stop, error)
+         && choose_exec_agent (&self, &options->no_exec_agent, error) && check_messages (&self, error);
+}
+
+GStrv
+_dvm_runtime_options_dup_exec_agent (const char *text)
+{
+  g_auto (Runtime) self = { 0 };
+  GStrv words = NULL;
+
+  if (read_runtime_options (&self, text, "", NULL) && self.exec_agent != NULL)
+    g_shell_parse_argv (self.exec_agent, NULL, &words, NULL);
+  return words;
 }
 
 static gboolean

@@ -542,6 +542,26 @@ dup_indexed_argv (DvmdAgentJob *job, const DvmdLocalProc *proc)
   return argv;
 }
 
+/* (transfer full) (nullable): the words of the command that starts the program of the request, and then its own */
+static GStrv
+dup_exec_agent_argv (DvmdAgentJob *job, const DvmdSpawnRequest *request, int *exit_code, GError **error)
+{
+  g_autofree const char **words = g_variant_get_strv (job->options.exec_agent, NULL);
+  g_autofree char *program = dvmd_spawn_find_program (request, exit_code, error);
+  GStrvBuilder *builder;
+  GStrv argv;
+
+  if (program == NULL)
+    return NULL;
+  builder = g_strv_builder_new ();
+  g_strv_builder_addv (builder, words);
+  g_strv_builder_add (builder, program);
+  g_strv_builder_addv (builder, (const char **)request->argv + 1);
+  argv = g_strv_builder_end (builder);
+  g_strv_builder_unref (builder);
+  return argv;
+}
+
 /* With the descriptor by which it may speak PMI. */
 static pid_t
 spawn_proc (DvmdAgentJob *job, DvmdLocalProc *proc, DvmdSpawnRequest *request, int *exit_code, GError **error)
@@ -549,6 +569,22 @@ spawn_proc (DvmdAgentJob *job, DvmdLocalProc *proc, DvmdSpawnRequest *request, i
   if (dvmd_agent_offers_pmi (job) && (request->extra_fd = dvmd_agent_open_pmi (job, proc, error)) < 0)
     return -1;
   return dvmd_container_spawn (job->container, request, on_rank_exit, job, exit_code, error);
+}
+
+/* By the command that starts the programs of the job, if there is one. */
+static pid_t
+spawn_by_agent (DvmdAgentJob *job, DvmdLocalProc *proc, DvmdSpawnRequest *request, int *exit_code, GError **error)
+{
+  g_auto (GStrv) argv = NULL;
+
+  if (job->options.exec_agent == NULL)
+    return spawn_proc (job, proc, request, exit_code, error);
+  argv = dup_exec_agent_argv (job, request, exit_code, error);
+  if (argv == NULL)
+    return -1;
+  request->argv = (const char *const *)argv;
+  request->program = NULL;
+  return spawn_proc (job, proc, request, exit_code, error);
 }
 
 static gboolean
@@ -585,7 +621,7 @@ start_proc (DvmdAgentJob *job, DvmdLocalProc *proc, int *exit_code, GError **err
   request.cpus = cpus;
   /* For a debugger, or because its job is paused still. */
   request.stopped = awaits_debugger || (proc->n_restarts > 0 && proc->restart.stopped);
-  pid = spawn_proc (job, proc, &request, exit_code, error);
+  pid = spawn_by_agent (job, proc, &request, exit_code, error);
   if (pid < 0)
     {
       dvmd_pipes_free (pipes);

@@ -61,13 +61,19 @@ dvmd_bus_waiters_free (DvmdBusWaiters *self)
 
 /* (transfer floating): a{sv} */
 static GVariant *
-get_values (DvmdJob *job)
+get_values (DvmJob *record, gboolean of_other, gboolean hides)
 {
-  DvmJob *record = dvmd_job_get_record (job);
   const char *reason = dvm_job_get_reason (record);
+  DvmJob *failed = of_other ? NULL : dvm_job_get_first_failure (record);
   GVariantBuilder builder;
+  GVariant *values;
 
   g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
+  if (of_other)
+    {
+      g_variant_builder_add (&builder, "{sv}", "path", g_variant_new_object_path (dvm_job_get_object_path (record)));
+      g_variant_builder_add (&builder, "{sv}", "namespace", g_variant_new_string (dvm_job_get_nspace (record)));
+    }
   g_variant_builder_add (&builder, "{sv}", "state", g_variant_new_uint32 (dvm_job_get_state (record)));
   g_variant_builder_add (&builder, "{sv}", "state-name",
                          g_variant_new_string (dvm_job_state_to_string (dvm_job_get_state (record))));
@@ -83,15 +89,16 @@ get_values (DvmdJob *job)
     }
   if (dvm_job_get_output_error (record)[0] != '\0')
     g_variant_builder_add (&builder, "{sv}", "output-error", g_variant_new_string (dvm_job_get_output_error (record)));
-  return g_variant_builder_end (&builder);
+  if (failed != NULL)
+    g_variant_builder_add (&builder, "{sv}", "first-failure", get_values (failed, TRUE, hides));
+  values = g_variant_builder_end (&builder);
+  return hides ? dvmd_bus_hide_values (values) : values;
 }
 
 static GVariant *
 get_result (DvmdJob *job, gboolean hides)
 {
-  GVariant *values = get_values (job);
-
-  return g_variant_new ("(@a{sv})", hides ? dvmd_bus_hide_values (values) : values);
+  return g_variant_new ("(@a{sv})", get_values (dvmd_job_get_record (job), FALSE, hides));
 }
 
 static GVariant *

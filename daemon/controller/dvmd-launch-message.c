@@ -77,6 +77,15 @@ list_psets (DvmJobSpec *spec)
   return any ? g_variant_ref_sink (g_variant_new_strv (names, n)) : NULL;
 }
 
+/* (nullable): as */
+static GVariant *
+list_exec_agent (DvmJobSpec *spec)
+{
+  g_auto (GStrv) words = _dvm_job_spec_dup_exec_agent (spec);
+
+  return words != NULL ? g_variant_ref_sink (g_variant_new_strv ((const char *const *)words, -1)) : NULL;
+}
+
 static GVariant *
 describe_options (const DvmdLaunchMessage *self)
 {
@@ -85,6 +94,7 @@ describe_options (const DvmdLaunchMessage *self)
   g_autoptr (GVariant) there = list_apps (spec, _dvm_app_spec_runs_in_session_dir);
   g_autoptr (GVariant) preloaded = list_apps (spec, dvm_app_spec_get_preload_binary);
   g_autoptr (GVariant) psets = list_psets (spec);
+  g_autoptr (GVariant) exec_agent = list_exec_agent (spec);
   DvmRuntimeOptions runtime;
 
   _dvm_job_spec_get_runtime (spec, &runtime);
@@ -100,6 +110,7 @@ describe_options (const DvmdLaunchMessage *self)
   options.session_dir_apps = there;
   options.preloaded_apps = preloaded;
   options.psets = psets;
+  options.exec_agent = exec_agent;
   options.pmix_info = _dvm_job_spec_get_pmix_info (spec);
   options.index_argv = _dvm_job_spec_get_index_argv (spec);
   options.env_edits = _dvm_job_spec_get_env_edits (spec);

@@ -34,6 +34,7 @@ stop_timers (DvmdCore *self)
   for (GList *l = dvmd_core_get_live_jobs (self); l != NULL; l = l->next)
     {
       dvmd_clock_remove_timer (self->clock, ((DvmdJob *)l->data)->timer);
+      dvmd_clock_remove_timer (self->clock, ((DvmdJob *)l->data)->spawn_timer);
       dvmd_job_family_stop_timer (l->data);
     }
   for (GList *l = dvmd_core_get_live_campaigns (self); l != NULL; l = l->next)

@@ -22,11 +22,12 @@
 
 typedef struct
 {
-  guint parent;     /* 0: none */
-  guint offset;     /* processes of those above it, before its own */
-  char *launcher;   /* (nullable): who asked for the first of the family, if that is not itself */
-  GArray *children; /* (nullable): guint, as long as they are known */
-  guint timer;      /* until it ends, as its parent has */
+  guint parent;      /* 0: none */
+  guint offset;      /* processes of those above it, before its own */
+  char *launcher;    /* (nullable): who asked for the first of the family, if that is not itself */
+  GArray *children;  /* (nullable): guint, as long as they are known */
+  guint timer;       /* until it ends, as its parent has */
+  gboolean separate; /* its description forgets that at its end */
 } Family;
 
 static void
@@ -68,6 +69,7 @@ dvmd_job_family_join (DvmdJob *job, DvmdJob *parent)
   guint id = dvmd_job_get_id (job);
 
   self->parent = dvmd_job_get_id (parent);
+  self->separate = dvm_job_spec_get_child_separate (dvmd_job_get_spec (job));
   self->offset = of_parent->offset + dvm_job_get_num_procs (record_of_parent);
   g_free (self->launcher);
   self->launcher = g_strdup (dvmd_job_get_launcher (parent));
@@ -137,6 +139,7 @@ void
 dvmd_job_family_separate (DvmdJob *job)
 {
   dvmd_job_family_stop_timer (job);
+  family_of (job)->separate = TRUE;
   dvm_job_spec_set_child_separate (dvmd_job_get_spec (job), TRUE);
 }
 
@@ -159,6 +162,43 @@ dvmd_job_family_ended (DvmdJob *job)
       else
         family_of (child)->timer = dvmd_clock_add_timer (dvmd_core_get_clock (core), LAST_MOMENT, on_last_moment,
                                                          child);
+    }
+}
+
+/* ---- who fails ---- */
+
+/*
+ * The one who has spawned a job that never ran has been told so, and a job that somebody has ended is no surprise
+ * either: neither is a failure of the family.
+ */
+static gboolean
+is_failure_of_family (DvmdJob *job)
+{
+  DvmJob *record = dvmd_job_get_record (job);
+
+  if (dvm_job_get_started_at (record) == 0 || dvmd_job_get_state (job) == DVM_JOB_STATE_FAILED_TO_START)
+    return FALSE;
+  return dvmd_job_get_state (job) != DVM_JOB_STATE_KILLED_BY_CMD
+         || strcmp (dvm_job_get_reason_code (record), "time-limit") == 0;
+}
+
+void
+dvmd_job_family_failed (DvmdJob *job)
+{
+  DvmJob *record = dvmd_job_get_record (job);
+  DvmdJob *child = job;
+  DvmdJob *parent;
+
+  if (!is_failure_of_family (job))
+    return;
+  while (!family_of (child)->separate && (parent = find_parent (child)) != NULL
+         && !dvmd_job_reports_children_apart (parent))
+    {
+      DvmJob *above = dvmd_job_get_record (parent);
+
+      if (!dvm_job_get_failed (above) && dvm_job_get_first_failure (above) == NULL)
+        _dvm_job_set_first_failure (above, record);
+      child = parent;
     }
 }
 

@@ -24,6 +24,8 @@ void dvmd_job_family_separate (DvmdJob *job);
 void dvmd_job_family_stop_timer (DvmdJob *job);
 /* The job has ended: so do its children. */
 void dvmd_job_family_ended (DvmdJob *job);
+/* It has failed in this moment: those above it, that went well so far, learn that it was the first of their family. */
+void dvmd_job_family_failed (DvmdJob *job);
 /* It leaves the history. */
 void dvmd_job_family_forget (DvmdJob *job);
 /* Where the job is to be placed first: on the node where its parent has stopped (L15). */

@@ -35,13 +35,16 @@ struct _DvmdJob
   gboolean recoverable;
   gboolean notify_errors;
   gboolean error_nonzero_status;
-  guint32 max_restarts;  /* of each process that fails */
-  gboolean stack_traces; /* at the time limit */
-  gboolean report_state; /* likewise */
-  gboolean stops;        /* its ranks are to wait for a debugger */
+  guint32 max_restarts;    /* of each process that fails */
+  gboolean stack_traces;   /* at the time limit */
+  gboolean report_state;   /* likewise */
+  gboolean stops;          /* its ranks are to wait for a debugger */
+  guint spawn_timeout;     /* seconds in which all of them are to be started; 0: no limit */
+  gboolean children_apart; /* failures of jobs that it has spawned are no failure of its family */
 
   DvmdLaunch launch;
-  guint timer; /* until its time is over */
+  guint timer;       /* until its time is over */
+  guint spawn_timer; /* until all of its processes must have been started */
 
   gpointer parts[DVMD_JOB_N_PARTS];
   void (*clear_part[DVMD_JOB_N_PARTS]) (gpointer part);

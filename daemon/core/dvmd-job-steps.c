@@ -21,6 +21,7 @@
 #include "dvmd-grow-job.h"
 #include "dvmd-grow.h"
 #include "dvmd-job-answers.h"
+#include "dvmd-job-family.h"
 #include "dvmd-job-hold.h"
 #include "dvmd-job-machine.h"
 #include "dvmd-job-moves.h"
@@ -180,11 +181,31 @@ dvmd_job_step_map (gpointer object, const DvmdEvent *event)
   dvmd_core_post (job, DVMD_JOB_MAPPED);
 }
 
+static void
+on_spawn_time_over (gpointer user_data)
+{
+  DvmdJob *job = user_data;
+  g_autoptr (DvmReason) reason = _dvm_reason_new (DVM_REASON_START_TIME_LIMIT, job->spawn_timeout);
+
+  job->spawn_timer = 0;
+  dvmd_core_post_reason (job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
+}
+
+/* One that is placed anew has no more time than before. */
+static void
+begin_spawn_time (DvmdJob *job)
+{
+  if (job->spawn_timeout > 0 && job->spawn_timer == 0 && !job->do_not_launch)
+    job->spawn_timer = dvmd_clock_add_timer (dvmd_core_get_clock (job->core),
+                                             (gint64)job->spawn_timeout * G_USEC_PER_SEC, on_spawn_time_over, job);
+}
+
 void
 dvmd_job_step_map_complete (gpointer object, const DvmdEvent *event)
 {
   DvmdJob *job = object;
 
+  begin_spawn_time (job);
   dvmd_core_post (job, job->do_not_launch ? DVMD_JOB_MAP_ONLY : DVMD_JOB_TO_PREPARE);
 }
 
@@ -264,7 +285,7 @@ dvmd_core_end_late_job (DvmdCore *self, DvmdJob *job)
 
   if (job->launch != DVMD_LAUNCH_RUNNING)
     return;
-  reason = _dvm_reason_new (DVM_REASON_TIME_LIMIT, dvm_job_spec_get_timeout (job->spec));
+  reason = _dvm_reason_new (DVM_REASON_TIME_LIMIT, _dvm_job_spec_get_time_limit (job->spec));
   dvmd_core_post_reason (job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
 }
 
@@ -286,7 +307,7 @@ dvmd_job_step_started (gpointer object, const DvmdEvent *event)
 {
   DvmdJob *job = object;
   DvmdCore *core = job->core;
-  guint timeout = dvm_job_spec_get_timeout (job->spec);
+  guint timeout = _dvm_job_spec_get_time_limit (job->spec);
 
   _dvm_job_set_started_at (job->record, dvmd_clock_now (dvmd_core_get_clock (core)));
   job->launch = DVMD_LAUNCH_RUNNING;
@@ -300,8 +321,23 @@ dvmd_job_step_started (gpointer object, const DvmdEvent *event)
 }
 
 static void
-stop_timer (DvmdJob *job)
+stop_spawn_timer (DvmdJob *job)
 {
+  dvmd_clock_remove_timer (dvmd_core_get_clock (job->core), job->spawn_timer);
+  job->spawn_timer = 0;
+}
+
+/* All of its processes have been started, whether they wait for a debugger or not. */
+void
+dvmd_job_step_all_started (gpointer object, const DvmdEvent *event)
+{
+  stop_spawn_timer (object);
+}
+
+static void
+stop_timers (DvmdJob *job)
+{
+  stop_spawn_timer (job);
   dvmd_clock_remove_timer (dvmd_core_get_clock (job->core), job->timer);
   job->timer = 0;
 }
@@ -323,7 +359,7 @@ give_back (DvmdJob *job)
 void
 dvmd_job_step_terminated (gpointer object, const DvmdEvent *event)
 {
-  stop_timer (object);
+  stop_timers (object);
   give_back (object);
   dvmd_core_post (object, DVMD_JOB_TO_TELL);
 }
@@ -349,7 +385,8 @@ dvmd_job_step_failed (gpointer object, const DvmdEvent *event)
 {
   DvmdJob *job = object;
 
-  stop_timer (job);
+  stop_timers (job);
+  dvmd_job_family_failed (job);
   dvmd_job_moves_end (job);
   dvmd_job_answers_forget (job, DVMD_ANSWER_STAGED);
   dvmd_admission_remove (dvmd_core_get_admission (job->core), job);

@@ -24,6 +24,7 @@ void dvmd_job_act_placed_anew (gpointer job, const DvmdEvent *event);
 void dvmd_job_step_launch_apps (gpointer job, const DvmdEvent *event);
 void dvmd_job_step_send_launch_msg (gpointer job, const DvmdEvent *event);
 void dvmd_job_step_started (gpointer job, const DvmdEvent *event);
+void dvmd_job_step_all_started (gpointer job, const DvmdEvent *event);
 void dvmd_job_step_terminated (gpointer job, const DvmdEvent *event);
 void dvmd_job_step_notify_completed (gpointer job, const DvmdEvent *event);
 void dvmd_job_step_notified (gpointer job, const DvmdEvent *event);

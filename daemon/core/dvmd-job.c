@@ -130,6 +130,8 @@ read_options (DvmdJob *self)
   self->stack_traces = options.stack_traces;
   self->report_state = options.report_state;
   self->stops = options.stop != DVM_STOP_NONE;
+  self->spawn_timeout = options.spawn_timeout;
+  self->children_apart = options.report_children_apart;
 }
 
 DvmdJob *
@@ -286,6 +288,12 @@ gboolean
 dvmd_job_is_launched (DvmdJob *self)
 {
   return self->launch != DVMD_LAUNCH_NOT_SENT;
+}
+
+gboolean
+dvmd_job_reports_children_apart (DvmdJob *self)
+{
+  return self->children_apart;
 }
 
 gboolean

@@ -71,6 +71,8 @@ DvmJobState dvmd_job_get_state (DvmdJob *self);
 gboolean dvmd_job_get_ended (DvmdJob *self);
 /* Its processes are placed, and not launched (donotlaunch). */
 gboolean dvmd_job_is_mapped_only (DvmdJob *self);
+/* How jobs end that it has spawned does not count for it, nor for those above it. */
+gboolean dvmd_job_reports_children_apart (DvmdJob *self);
 /* The job that has spawned it, 0: none */
 guint dvmd_job_get_parent_id (DvmdJob *self);
 /* The number of processes of the job's ancestors: its own begin there when all of the family are counted (L15). */

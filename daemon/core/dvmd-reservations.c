@@ -8,6 +8,7 @@
 
 #include "dvmd-reservations.h"
 
+#include "dvm-job-spec-private.h"
 #include "dvmd-admission.h"
 #include "dvmd-job.h"
 #include "dvmd-queue.h"
@@ -54,7 +55,7 @@ dvmd_reservations_free (DvmdReservations *self)
 static gint64
 find_end (DvmdJob *job, gint64 now)
 {
-  gint64 limit = (gint64)dvm_job_spec_get_timeout (dvmd_job_get_spec (job)) * G_USEC_PER_SEC;
+  gint64 limit = (gint64)_dvm_job_spec_get_time_limit (dvmd_job_get_spec (job)) * G_USEC_PER_SEC;
   gint64 started = dvm_job_get_started_at (dvmd_job_get_record (job));
 
   if (limit == 0)
@@ -119,7 +120,7 @@ dvmd_reservations_add (DvmdReservations *self, DvmdCandidates *candidates, guint
 gboolean
 dvmd_reservations_stop (DvmdReservations *self, DvmdJob *job, DvmdCandidates *candidates)
 {
-  gint64 limit = (gint64)dvm_job_spec_get_timeout (dvmd_job_get_spec (job)) * G_USEC_PER_SEC;
+  gint64 limit = (gint64)_dvm_job_spec_get_time_limit (dvmd_job_get_spec (job)) * G_USEC_PER_SEC;
 
   for (guint i = 0; i < candidates->nodes->len; i++)
     {

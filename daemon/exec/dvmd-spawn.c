@@ -519,6 +519,29 @@ set_exec_error (const DvmdSpawnRequest *request, const Child *child, GError **er
     }
 }
 
+char *
+dvmd_spawn_find_program (const DvmdSpawnRequest *request, int *exit_code, GError **error)
+{
+  const char *program = get_program (request);
+  g_auto (GStrv) candidates = list_candidates (request);
+  Child child = { .candidates = candidates, .error = EACCES };
+  gboolean is_there = FALSE;
+
+  for (guint i = 0; candidates[i] != NULL && program[0] != '\0'; i++)
+    {
+      g_autofree char *full = g_canonicalize_filename (candidates[i], request->cwd);
+
+      if (access (full, F_OK) != 0)
+        continue;
+      if (g_file_test (full, G_FILE_TEST_IS_REGULAR) && access (full, X_OK) == 0)
+        return g_strdup (request->search_cwd && candidates[i + 1] == NULL ? candidates[i] : program);
+      child.tried = is_there ? child.tried : i;
+      is_there = TRUE;
+    }
+  *exit_code = is_there ? set_exec_error (request, &child, error) : set_not_found (request, &child, error);
+  return NULL;
+}
+
 static int
 set_stage_error (const DvmdSpawnRequest *request, const Child *child, GError **error)
 {

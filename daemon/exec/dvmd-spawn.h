@@ -76,6 +76,12 @@ void dvmd_spawner_raise_nofile (DvmdSpawner *self);
 pid_t dvmd_spawner_spawn (DvmdSpawner *self, const DvmdSpawnRequest *request, int *pidfd, int *exit_code,
                           GError **error);
 
+/*
+ * (transfer full) (nullable): the program of the request as another program can execute it that is started in its
+ * place: as it was typed, or "./" before it. NULL: as above.
+ */
+char *dvmd_spawn_find_program (const DvmdSpawnRequest *request, int *exit_code, GError **error);
+
 /* The longest single string that exec accepts in argv or environment, without its final zero. */
 #define DVMD_SPAWN_STRING_MAX 131071
 

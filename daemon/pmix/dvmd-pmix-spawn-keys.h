@@ -21,6 +21,7 @@ typedef enum
   DVMD_PMIX_TAKE_WORD_OF,      /* the same, with the text behind it */
   DVMD_PMIX_TAKE_FILE_ONLY,    /* what goes into files goes nowhere else */
   DVMD_PMIX_TAKE_LIST,         /* a text with commas, or several texts */
+  DVMD_PMIX_TAKE_COMMAND,      /* a text whose words are the option's list */
   DVMD_PMIX_TAKE_TARGETS,      /* the same, where an empty one means something */
   DVMD_PMIX_TAKE_PLAIN,        /* a job without PMIx, if it is true */
   DVMD_PMIX_TAKE_PERSONALITY,  /* names of programming models */

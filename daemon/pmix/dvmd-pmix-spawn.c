@@ -74,6 +74,22 @@ take_text (GVariantDict *dict, const pmix_info_t *info, const DvmdPmixSpawnKey *
   return insert (dict, info, key->option, g_variant_new_string (whole), error);
 }
 
+/* "strace -f" */
+static gboolean
+take_command (GVariantDict *dict, const pmix_info_t *info, const DvmdPmixSpawnKey *key, GError **error)
+{
+  const char *text = dvmd_pmix_read_text (info, error);
+  g_auto (GStrv) words = NULL;
+
+  if (text == NULL)
+    return FALSE;
+  if (g_shell_parse_argv (text, NULL, &words, NULL))
+    return insert (dict, info, key->option, g_variant_new_strv ((const char *const *)words, -1), error);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s: “%s” is no command whose words can be told apart", info->key,
+               text);
+  return FALSE;
+}
+
 static gboolean
 take_number (GVariantDict *dict, const pmix_info_t *info, const DvmdPmixSpawnKey *key, GError **error)
 {
@@ -647,6 +663,8 @@ take_value (Reader *self, GVariantDict *dict, const pmix_info_t *info, const Dvm
     case DVMD_PMIX_TAKE_LIST:
     case DVMD_PMIX_TAKE_TARGETS:
       return take_list (dict, info, key, error);
+    case DVMD_PMIX_TAKE_COMMAND:
+      return take_command (dict, info, key, error);
     case DVMD_PMIX_TAKE_PLAIN:
       if (PMIX_INFO_TRUE (info))
         g_variant_dict_insert (dict, "personality", "s", "plain");

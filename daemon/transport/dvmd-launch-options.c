@@ -35,6 +35,7 @@ const DvmdField dvmd_launch_fields[] = {
   FIELD ("alloc-id", "s", alloc_id),
   FIELD ("pmix-info", DVMD_SPAWN_INFO_TYPE, pmix_info),
   FIELD ("env-edits", DVMD_SPAWN_EDITS_TYPE, env_edits),
+  FIELD ("exec-agent", "as", exec_agent),
   FIELD (DVMD_SPAWN_INDEX_ARGV, "b", index_argv),
   FIELD ("tree-fences", "b", tree_fences),
   { NULL, NULL, 0 },

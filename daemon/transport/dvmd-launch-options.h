@@ -38,6 +38,7 @@ typedef struct
   char *alloc_id;       /* (nullable): of its allocation */
   GVariant *pmix_info;  /* (nullable): a(usay): application or G_MAXUINT32, key, packed value; of its spawn */
   GVariant *env_edits;  /* (nullable): see DVMD_SPAWN_EDITS */
+  GVariant *exec_agent; /* (nullable): as: the words of the command that starts each program */
   gboolean index_argv;  /* programs are called by their name and their rank */
   gboolean tree_fences; /* fences of all ranks go by the tree */
 } DvmdLaunchOptions;

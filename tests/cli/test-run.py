@@ -371,6 +371,67 @@ def test_restarts_of_killed():
 
 
 @where
+def test_exec_agent(here):
+    """exec-agent starts each process: by the words of runtime-options, or the list of a job file; what is not there is found"""
+    result = plain(here, "--rtos", "exec-agent=env A='b c'", "-n", "2", "sh", "-c", "echo $A $1", "sh", "d")
+    equal((result.returncode, result.stdout), (0, "b c d\n" * 2), result.stderr)
+    path = os.path.join(here.path, "agent job.json")
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump({"argv": ["./agent-program", "x"], "np": 1, "cwd": here.path, "exec-agent": ["sh", "-c", 'echo "$0 $@"; "$0" "$@"']}, file)
+    program = os.path.join(here.path, "agent-program")
+    with open(program, "w", encoding="utf-8") as file:
+        file.write("#!/bin/sh\necho in $1; exit 3\n")
+    equal(plain(here, "--file", path).returncode, 126)
+    os.chmod(program, 0o755)
+    result = plain(here, "--file", path)
+    equal((result.returncode, result.stdout), (3, "./agent-program x\nin x\n"), result.stderr)
+    # Of a name alone what stands in the directory of the job is found behind PATH.
+    result = plain(here, "--wdir", here.path, "--rtos", "exec-agent=env", "-n", "1", "agent-program", "y")
+    equal((result.returncode, result.stdout), (3, "in y\n"), result.stderr)
+    os.unlink(program)
+    result = plain(here, "--file", path)
+    equal(result.returncode, 127)
+    contains(result.stderr, "agent-program")
+    os.unlink(path)
+    result = plain(here, "--rtos", "exec-agent=no-such-agent", "-n", "1", "true")
+    equal(result.returncode, 127)
+    contains(result.stderr, "no-such-agent")
+    equal(plain(here, "--rtos", "exec-agent=env,default-exec-agent", "true").returncode, 2)
+
+
+@where
+def test_launch_told(here):
+    """--show-progress tells on standard error how many processes have been started; as a word of runtime-options, too"""
+    for words in (["--show-progress"], ["--rtos", "show-progress=yes,error-nonzero-status=no"]):
+        result = plain(here, *words, "-n", "3", "true")
+        equal((result.returncode, result.stdout), (0, ""), result.stderr)
+        contains(result.stderr, "3 of 3 processes have been started")
+    equal(plain(here, "--show-progress=no", "-n", "3", "true").stderr, "")
+    result = plain(here, "--rtos", "show-progress=perhaps", "true")
+    equal(result.returncode, 2)
+    contains(result.stderr, "perhaps")
+
+
+def test_environment_of_dvm():
+    """without that of the caller the processes have the environment of the DVM, and what options say"""
+    script = 'echo "$ONE|$TWO|$THREE|$FOUR"'
+    with dvm("--slots=8") as there:
+        env = {"ONE": "1", "TWO": "2", "THREE": "3"}
+        equal(plain(there, "-n", "1", "sh", "-c", script, env=env).stdout, "1|2|3|\n")
+        for words in (["--fwd-environment=no"], ["--rtos", "fwd-environment=false"]):
+            result = plain(there, *words, "-n", "1", "-x", "ONE", "-x", "T*", "-x", "FOUR=4", "--unset-env", "THREE", "sh", "-c", script, env=env)
+            equal((result.returncode, result.stdout), (0, "1|2||4\n"), result.stderr)
+            equal(plain(there, *words, "-n", "1", "sh", "-c", script, env=env).stdout, "|||\n")
+        with open(os.path.join(there.path, "job.json"), "w", encoding="utf-8") as file:
+            json.dump({"argv": ["sh", "-c", script], "np": 1, "env": {"TWO": "own"}}, file)
+        equal(plain(there, "--file", file.name, env=env).stdout, "1|own|3|\n")
+        equal(plain(there, "--fwd-environment=no", "--file", file.name, env=env).stdout, "|own||\n")
+        os.unlink(file.name)
+        for words in (["--fwd-environment=perhaps", "true"], ["--fwd-environment=no", "--unset-env", "T*", "true"]):
+            equal(plain(there, *words).returncode, 2)
+
+
+@where
 def test_timeout(here):
     """--timeout ends the job, with 125 and a sentence"""
     result = plain(here, "-n", "1", "--timeout", "1", "sleep", "600")

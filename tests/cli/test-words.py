@@ -77,7 +77,12 @@ LINES = [
     ("prun -n 1 --prepend-env WORD a --append-env 'WORD[ ]' z sh -c 'echo $WORD'", 0, "a:word z\n"),
     ("prun --personality ompi -n 1 true", 0, ""),
     ("prun --dvm-uri file:uri -n 1 true", 2, ""),
-    ("prun --rtos report-child-jobs-separately -n 1 true", 2, ""),
+    ("prun --rtos report-child-jobs-separately -n 1 true", 0, ""),
+    ("prun --rtos timeout=1 -n 1 sleep 100", 125, ""),
+    ("prun --rtos exec-agent='env A=b' -n 1 sh -c 'echo $A'", 0, "b\n"),
+    ("mpirun --spawn-timeout 1:00 -n 1 true", 0, ""),
+    ("mpirun --runtime-options show-progress=no,fwd-environment,default-exec-agent -n 1 true", 0, ""),
+    ("mpirun --runtime-options aggregate-help-messages=no -n 1 true", 2, ""),
     # srun
     ("srun -n 2 echo x", 0, "x\nx\n"),
     ("srun --ntasks-per-node=2 echo x", 0, "x\nx\n"),

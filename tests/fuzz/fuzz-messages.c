@@ -29,12 +29,12 @@
 
 /* Options of the launch message that no request has. */
 static const FuzzKey launch_keys[] = {
-  { "kill-grace", "x" },  { "personality", "s" }, { "stdin", "u" },        { "parent-rank", "u" },
-  { "parent", "s" },      { "credit", "t" },      { "pty", "b" },          { "pty-rows", "u" },
-  { "session", "u" },     { "offset", "u" },      { "stop", "u" },         { "session-dir-apps", "au" },
-  { "tree-fences", "b" }, { "pty-columns", "u" }, { "max-restarts", "u" }, { "preloaded-apps", "au" },
-  { "argv", "as" },       { "hosts", "as" },      { "range", "u" },        { "merge", "b" },
-  { "items", "a(say)" },  { "keys", "as" },       { NULL, NULL },
+  { "kill-grace", "x" },      { "personality", "s" }, { "stdin", "u" },        { "parent-rank", "u" },
+  { "parent", "s" },          { "credit", "t" },      { "pty", "b" },          { "pty-rows", "u" },
+  { "session", "u" },         { "offset", "u" },      { "stop", "u" },         { "session-dir-apps", "au" },
+  { "tree-fences", "b" },     { "pty-columns", "u" }, { "max-restarts", "u" }, { "exec-agent", "as" },
+  { "preloaded-apps", "au" }, { "argv", "as" },       { "hosts", "as" },       { "range", "u" },
+  { "merge", "b" },           { "items", "a(say)" },  { "keys", "as" },        { NULL, NULL },
 };
 
 static GArray *

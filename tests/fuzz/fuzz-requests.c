@@ -40,6 +40,8 @@ const FuzzKey fuzz_request_keys[] = {
   { "timeout", "u" },
   { "recoverable", "b" },
   { "max-restarts", "u" },
+  { "spawn-timeout", "u" },
+  { "exec-agent", "as" },
   { "priority", "i" },
   { "hold", "b" },
   { "after", "as" },

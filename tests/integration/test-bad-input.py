@@ -221,7 +221,7 @@ class Keys(dvmtest.Case):
         wrong = {'np': '4', 'name': 1, 'env': 'A=B', 'unset-env': 'A', 'env-clear': 1, 'cwd': 1, 'hosts': 'node',
                  'output': True, 'stdout-path': 1, 'stdin': 0, 'timeout': '1', 'recoverable': 'yes', 'label': 1,
                  'when-full': 1, 'personality': True, 'argv-bytes': 'true', 'env-bytes': 'A=B', 'cwd-bytes': '/',
-                 'pty': 1, 'map-by': 1, 'runtime-options': 1, 'stdout-fd': 1}
+                 'pty': 1, 'map-by': 1, 'runtime-options': 1, 'stdout-fd': 1, 'spawn-timeout': '1', 'exec-agent': 'env'}
         for key, value in wrong.items():
             argv = [] if key == 'argv-bytes' else ['true']
             self.assert_refused('BadParam', key, dvm.submit, argv, **{key: value})

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Processes and PMIx tools that start jobs, on whatever node they are, and what they are told of them."""
 
+import json
 import os
 import re
 import signal
@@ -10,6 +11,7 @@ import unittest
 import dvmtest
 from dvmtest import KILLED_BY_CMD, NOTIFIED, wait_until
 
+CLI = os.path.join(os.environ['DVM_TEST_BUILD'], 'cli', 'dvm-cli')
 ALLOC = os.environ.get('DVM_TEST_PMIX_ALLOC', '')
 NOT_FOUND, NOT_EXECUTABLE, MAP_FAILED = -190, -177, -179
 BAD_PARAM, NO_PERMISSIONS, NO_SUCH, NOT_SUPPORTED, NOT_LAUNCHED = -27, -23, -46, -47, -181
@@ -385,6 +387,73 @@ class Tools:
         dvm = self.dvm(slots=2, settings=['elastic=true', 'pmix=eager'], arguments=['--nodes=2'])
         self.assertEqual(self.tool(dvm, 'node2', 'control', 'term', 'none')[1], ['0 control 0'])
         self.assertEqual(dvm.wait_exit(), 0)
+
+
+class Family(Spawn):
+    def cli(self, dvm, *words):
+        """dvm: None: there is none"""
+        env = dict(os.environ, XDG_RUNTIME_DIR=dvm.runtime if dvm is not None else self.place(), DVM_BUS='none')
+        return subprocess.run([CLI, *words], env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=dvmtest.LIMIT)
+
+    def test_status_of_family(self):
+        """The status of run, and of wait, is that of the first of a job, its children and theirs that failed, unless they are reported separately."""
+        dvm = self.start(slots=8)
+        failing = ['--', 'sh', '-c', 'echo child; exit 3', ';', 'ended', '@@']
+        for child in (failing, ['--', ALLOC, 'jobs', 'spawn', '--', 'sh', '-c', 'echo child; exit 3', '\\;', 'ended', '@@', ';', 'ended', '@@']):
+            line = ['-n', '1', ALLOC, 'jobs', 'spawn', *child]
+            done = self.cli(dvm, 'run', *line)
+            self.assertEqual((done.returncode, done.stdout.count('child\n')), (3, 1), done)
+            self.assertRegex(done.stderr, r'(?s)of the family of job \d+, failed first:.*Rank 0 on \S+ ended with status 3')
+            done = self.cli(dvm, 'run', '--rtos', 'report-child-jobs-separately', *line)
+            self.assertEqual((done.returncode, done.stdout.count('child\n'), done.stderr), (0, 1, ''), done)
+            self.assertEqual(self.cli(None, 'run', '--host', 'localhost:8', *line).returncode, 3)
+        done = self.cli(dvm, 'run', '--json', '-n', '1', ALLOC, 'jobs', 'spawn', '--', 'sh', '-c', 'kill -9 $$', ';', 'ended', '@@')
+        record = json.loads(done.stdout.splitlines()[-1])
+        self.assertEqual((done.returncode, record['state'], record['exit-code']), (137, 'NOTIFIED', 0), done)
+        self.assertEqual({key: record['first-failure'][key] for key in ('state', 'exit-code', 'exit-signal', 'failed-rank')},
+                         {'state': 'ABORTED_BY_SIG', 'exit-code': 0, 'exit-signal': 9, 'failed-rank': 0})
+        self.assertEqual(self.cli(dvm, 'wait', str(record['id'])).returncode, 137)
+        # One that never ran, was ended on purpose, or is to outlive the job is no failure of the family.
+        for words in (['spawn', '--', '/no/such', ';'], ['spawn', '--', 'sleep', '1000', ';'],
+                      ['jobs', 'spawn', '--', 'sleep', '1000', ';', 'control', 'kill', '@@', 'ended', '@@'],
+                      ['jobs', 'spawn', '--', 'sleep', '1000', ';', 'abort', '@@', 'ended', '@@'], ['jobs', 'spawn', 'sep=1', *failing]):
+            done = self.cli(dvm, 'run', '-n', '1', ALLOC, *words)
+            self.assertEqual(done.returncode, 0, done)
+
+    def test_interrupted(self):
+        """Who interrupts run ends the family."""
+        dvm = self.start(slots=8)
+        run = subprocess.Popen([CLI, 'run', '-n', '1', ALLOC, 'jobs', 'spawn', '--', 'sleep', '1000', ';', 'ended', '@@'], stdin=subprocess.DEVNULL,
+                               env=dict(os.environ, XDG_RUNTIME_DIR=dvm.runtime, DVM_BUS='none'), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        wait_until(lambda: any(row['Id'] == 2 and row['StateName'] == 'RUNNING' for row in dvm.list_jobs()), 'the child to run')
+        run.send_signal(signal.SIGINT)
+        run.communicate(timeout=dvmtest.LIMIT)
+        self.assertEqual(run.returncode, 130)
+        wait_until(lambda: dvm.list_jobs() == [], 'the family to end')
+        self.assert_no_processes(dvm)
+
+    def test_exec_agent(self):
+        """A PMIx client that a command has started is one all the same, also one that it has spawned."""
+        dvm = self.start(slots=8)
+        agent = 'exec-agent=sh -c \'"$0" "$@"; exit $?\''
+        done = self.cli(dvm, 'run', '--rtos', agent, '-n', '1', ALLOC, 'jobs', 'spawn', 'info=pmix.exec.agnt:env A=b', '--', 'sh', '-c', 'echo $A', ';', 'ended', '@@')
+        self.assertEqual(done.returncode, 0, done)
+        self.assertIn('b\n', done.stdout)
+
+    def test_slow_start(self):
+        """A job whose processes are not started in time ends, with a sentence."""
+        dvm = self.start(slots=8)
+        self.assertEqual(self.cli(dvm, 'run', '--spawn-timeout', '60', '-n', '1', 'true').returncode, 0)
+        pid = next(row['Pid'] for row in dvm.get_nodes() if row['Rank'] == 1)
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            job = dvm.submit(['true'], np=1, personality='plain', runtime_options='spawn-timeout=1')
+            wait_until(lambda: job.get('Failed'), 'the job to be late')
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        result = job.wait()
+        self.assertEqual((result['state'], result['reason-code']), (KILLED_BY_CMD, 'start-time-limit'), result)
+        self.assertEqual(self.cli(dvm, 'wait', str(job.get('Id'))).returncode, 125)
 
 
 class OneNode(Basics, Inherited, Control, Beside, Strangers, Failures, Tools, Spawn):

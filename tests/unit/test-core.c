@@ -609,6 +609,46 @@ test_time_limit (void)
   g_assert_nonnull (strstr (dvm_job_get_reason (dvmd_job_get_record (job)), "10 s"));
 }
 
+/* All processes have to be started within the spawn time from the placement; waiting for slots does not count. */
+static void
+test_spawn_time (void)
+{
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmJobSpec) spec = make_spec (2);
+  DvmdJob *first;
+  DvmdJob *job;
+  DvmdJob *late;
+
+  world_init (&world, 1, 2, FALSE);
+  bring_up (&world);
+  first = submit (&world, 2);
+  launch_all (&world, first);
+  dvm_job_spec_set_spawn_timeout (spec, 10);
+  job = submit_spec (&world, spec);
+  dvmd_clock_advance (world.clock, 60 * G_USEC_PER_SEC);
+  run (&world);
+  assert_held (job, "slots");
+  run_to_end (&world, first);
+  assert_state (job, DVM_JOB_STATE_SEND_LAUNCH_MSG);
+  dvmd_clock_advance (world.clock, 9 * G_USEC_PER_SEC);
+  launch_all (&world, job);
+  dvmd_clock_advance (world.clock, 60 * G_USEC_PER_SEC);
+  run (&world);
+  assert_state (job, DVM_JOB_STATE_RUNNING);
+  end_proc (&world, job, 0, DVM_PROC_STATE_TERMINATED, 0, 0);
+  end_proc (&world, job, 1, DVM_PROC_STATE_TERMINATED, 0, 0);
+  all_gone (&world, job);
+  late = submit_spec (&world, spec);
+  dvmd_core_proc_launched (world.core, late, 0, 100, 0, NULL);
+  run (&world);
+  assert_state (late, DVM_JOB_STATE_STARTED);
+  dvmd_clock_advance (world.clock, 11 * G_USEC_PER_SEC);
+  run (&world);
+  assert_state (late, DVM_JOB_STATE_KILLED_BY_CMD);
+  g_assert_cmpstr (dvm_job_get_reason_code (dvmd_job_get_record (late)), ==, "start-time-limit");
+  g_assert_nonnull (strstr (dvm_job_get_reason (dvmd_job_get_record (late)), "10 s"));
+}
+
 static void
 test_cancel_everywhere (void)
 {
@@ -879,6 +919,7 @@ main (int argc, char **argv)
   g_test_add_func ("/core/restarts/fails", test_restart_fails);
   g_test_add_func ("/core/L13-unregistered", test_unregistered);
   g_test_add_func ("/core/D21-time-limit", test_time_limit);
+  g_test_add_func ("/core/D21-spawn-time", test_spawn_time);
   g_test_add_func ("/core/L13-L15-cancel-everywhere", test_cancel_everywhere);
   g_test_add_func ("/core/L9-debug/ready", test_ready_for_debug);
   g_test_add_func ("/core/L9-debug/ends", test_debug_ends);

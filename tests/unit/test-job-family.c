@@ -9,6 +9,7 @@
 
 #include "core-world.h"
 #include "dvm-job-spec-private.h"
+#include "dvmd-core-session-control.h"
 
 static DvmdJob *
 try_spawn (World *world, DvmdJob *parent, DvmJobSpec *spec, GError **error)
@@ -270,6 +271,141 @@ test_takes_what_nobody_gave (void)
     }
 }
 
+/* ---- who fails first ---- */
+
+static DvmdJob *
+first_failure_is (DvmdJob *job, DvmdJob *failed)
+{
+  DvmJob *expected = failed != NULL ? dvmd_job_get_record (failed) : NULL;
+
+  g_assert_true (dvm_job_get_first_failure (dvmd_job_get_record (job)) == expected);
+  return job;
+}
+
+static void
+fail_proc (World *world, DvmdJob *job)
+{
+  end_proc (world, job, 0, DVM_PROC_STATE_TERM_NON_ZERO, 3, 0);
+}
+
+/* The first of a family that fails is known to those above it that went well so far. */
+static void
+test_first_failure (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *parent;
+  DvmdJob *child;
+  DvmdJob *other;
+  DvmdJob *grandchild;
+
+  world_init (&world, 2, 8, FALSE);
+  bring_up (&world);
+  parent = submit (&world, 1);
+  launch_all (&world, parent);
+  child = spawn (&world, parent);
+  other = spawn (&world, parent);
+  grandchild = spawn (&world, child);
+  first_failure_is (parent, NULL);
+  fail_proc (&world, grandchild);
+  assert_state (grandchild, DVM_JOB_STATE_NON_ZERO_TERM);
+  first_failure_is (child, grandchild);
+  first_failure_is (parent, grandchild);
+  fail_proc (&world, other);
+  first_failure_is (parent, grandchild);
+  fail_proc (&world, parent);
+  first_failure_is (parent, grandchild);
+  first_failure_is (grandchild, NULL);
+}
+
+/* A failure after a job's own does not count for it. */
+static void
+test_own_failure_first (void)
+{
+  g_auto (World) world = { 0 };
+  DvmdJob *parent;
+  DvmdJob *child;
+
+  world_init (&world, 2, 8, FALSE);
+  bring_up (&world);
+  parent = submit (&world, 1);
+  launch_all (&world, parent);
+  child = spawn (&world, parent);
+  fail_proc (&world, parent);
+  fail_proc (&world, child);
+  first_failure_is (parent, NULL);
+}
+
+static void
+say_apart (DvmJobSpec *spec)
+{
+  dvm_job_spec_set_runtime_options (spec, "report-child-jobs-separately");
+}
+
+/* Separate ones, those of a job that reports them separately, and those that somebody ends do not count. */
+static void
+test_no_failure_of_family (void)
+{
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmJobSpec) spec = make_spec (1);
+  DvmdJob *parent;
+  DvmdJob *separate;
+  DvmdJob *ended;
+  DvmdJob *apart;
+  DvmdJob *of_apart;
+  DvmdJob *never;
+
+  world_init (&world, 2, 8, FALSE);
+  bring_up (&world);
+  parent = submit (&world, 1);
+  launch_all (&world, parent);
+  separate = spawn_np (&world, parent, 1, TRUE);
+  launch_all (&world, separate);
+  ended = spawn (&world, parent);
+  never = spawn_np (&world, parent, 1, FALSE);
+  say_apart (spec);
+  apart = try_spawn (&world, parent, spec, NULL);
+  launch_all (&world, apart);
+  of_apart = spawn (&world, apart);
+  fail_proc (&world, separate);
+  dvmd_core_fail_job (world.core, ended, DVM_JOB_STATE_KILLED_BY_CMD, "It was cancelled");
+  dvmd_core_fail_job (world.core, never, DVM_JOB_STATE_FAILED_TO_START, "There is no such program");
+  run (&world);
+  assert_state (ended, DVM_JOB_STATE_KILLED_BY_CMD);
+  assert_state (never, DVM_JOB_STATE_FAILED_TO_START);
+  fail_proc (&world, of_apart);
+  first_failure_is (apart, NULL);
+  first_failure_is (parent, NULL);
+  fail_proc (&world, apart);
+  first_failure_is (parent, apart);
+}
+
+/* One that somebody separates later does not count from then on; one that overruns its time does. */
+static void
+test_late_failures (void)
+{
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmJobSpec) spec = make_spec (1);
+  DvmdJob *parent;
+  DvmdJob *separate;
+  DvmdJob *slow;
+
+  world_init (&world, 2, 8, FALSE);
+  bring_up (&world);
+  parent = submit (&world, 1);
+  launch_all (&world, parent);
+  separate = spawn (&world, parent);
+  dvm_job_spec_set_timeout (spec, 5);
+  slow = try_spawn (&world, parent, spec, NULL);
+  launch_all (&world, slow);
+  g_assert_true (dvmd_core_separate_job (world.core, separate, NULL));
+  fail_proc (&world, separate);
+  first_failure_is (parent, NULL);
+  dvmd_clock_advance (world.clock, 6 * G_USEC_PER_SEC);
+  run (&world);
+  assert_state (slow, DVM_JOB_STATE_KILLED_BY_CMD);
+  first_failure_is (parent, slow);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -282,5 +418,9 @@ main (int argc, char **argv)
   g_test_add_func ("/job-family/S27/too-late", test_too_late);
   g_test_add_func ("/job-family/L15/bookmark", test_bookmark);
   g_test_add_func ("/job-family/takes-what-nobody-gave", test_takes_what_nobody_gave);
+  g_test_add_func ("/job-family/first-failure", test_first_failure);
+  g_test_add_func ("/job-family/own-failure-first", test_own_failure_first);
+  g_test_add_func ("/job-family/no-failure-of-family", test_no_failure_of_family);
+  g_test_add_func ("/job-family/late-failures", test_late_failures);
   return g_test_run ();
 }

@@ -80,9 +80,9 @@ make_large (void)
   g_object_set (spec, "name", "große Sache", "label", "l", "personality", "plain", "map-by", "node", "rank-by", "slot",
                 "bind-to", "none", "when-full", "refuse", "output", "tag,dir=/tmp/x:nocopy,timestamp", "stdin-target",
                 "3", "stdout-path", "/tmp/o", "stderr-path", "/tmp/e", "runtime-options",
-                "error-nonzero-status=no,recov", "timeout", 60, "recoverable", TRUE, "max-restarts", 4, "pty", TRUE,
-                "add-hosts", added, "add-hostfile", "/tmp/more", "target", target, "session", 0, "alloc-id", "a1",
-                "alloc-req-id", "mine", "child-separate", TRUE, NULL);
+                "error-nonzero-status=no,recov", "timeout", 60, "recoverable", TRUE, "max-restarts", 4, "spawn-timeout",
+                9, "exec-agent", after_ok, "pty", TRUE, "add-hosts", added, "add-hostfile", "/tmp/more", "target",
+                target, "session", 0, "alloc-id", "a1", "alloc-req-id", "mine", "child-separate", TRUE, NULL);
   g_object_set (spec, "priority", -1000, "hold", TRUE, "after", after, "after-ok", after_ok, "after-any", after_any,
                 "singleton", TRUE, NULL);
   return g_steal_pointer (&spec);
@@ -115,6 +115,8 @@ test_round_trip (void)
   g_assert_cmpstr (dvm_job_spec_get_alloc_req_id (copy), ==, "mine");
   g_assert_true (dvm_job_spec_get_child_separate (copy));
   g_assert_cmpuint (dvm_job_spec_get_max_restarts (copy), ==, 4);
+  g_assert_cmpuint (dvm_job_spec_get_spawn_timeout (copy), ==, 9);
+  g_assert_cmpstr (dvm_job_spec_get_exec_agent (copy)[0], ==, "3");
   g_assert_cmpint (dvm_job_spec_get_priority (copy), ==, -1000);
   g_assert_true (dvm_job_spec_get_hold (copy));
   g_assert_true (dvm_job_spec_get_singleton (copy));
@@ -330,7 +332,41 @@ static const Refusal refusals[] = {
   { "[{'argv': <['a']>}]", "{'runtime-options': <'recoverable=perhaps'>}", DVM_ERROR_BAD_PARAM, { "perhaps" } },
   { "[{'argv': <['a']>}]", "{'runtime-options': <'recov,recov=0'>}", DVM_ERROR_BAD_PARAM, { "recoverable", "twice" } },
   { "[{'argv': <['a']>}]", "{'runtime-options': <'notifyerrors'>}", DVM_ERROR_BAD_PARAM, { "needs recoverable" } },
-  { "[{'argv': <['a']>}]", "{'runtime-options': <'exec-agent=a'>}", DVM_ERROR_NOT_SUPPORTED, { "exec-agent" } },
+  { "[{'argv': <['a']>}]", "{'runtime-options': <'output-proctable=a'>}", DVM_ERROR_NOT_SUPPORTED, { "proctable" } },
+  { "[{'argv': <['a']>}]", "{'runtime-options': <'exec-agent'>}", DVM_ERROR_BAD_PARAM, { "exec-agent", "command" } },
+  { "[{'argv': <['a']>}]", "{'runtime-options': <'exec-agent=\"'>}", DVM_ERROR_BAD_PARAM, { "exec-agent", "command" } },
+  { "[{'argv': <['a']>}]", "{'runtime-options': <'exec-agent=\"\" a'>}", DVM_ERROR_BAD_PARAM, { "exec-agent" } },
+  { "[{'argv': <['a']>}]", "{'runtime-options': <'exec-agent=a,exec-agent=b'>}", DVM_ERROR_BAD_PARAM, { "twice" } },
+  { "[{'argv': <['a']>}]",
+    "{'runtime-options': <'exec-agent=a,default-exec-agent'>}",
+    DVM_ERROR_BAD_PARAM,
+    { "default-exec-agent" } },
+  { "[{'argv': <['a']>}]",
+    "{'runtime-options': <'exec-agent=a b'>, 'exec-agent': <['a', 'c']>}",
+    DVM_ERROR_BAD_PARAM,
+    { "exec-agent", "something else" } },
+  { "[{'argv': <['a']>}]",
+    "{'runtime-options': <'default-exec-agent'>, 'exec-agent': <['a']>}",
+    DVM_ERROR_BAD_PARAM,
+    { "something else" } },
+  { "[{'argv': <['a']>}]", "{'exec-agent': <['']>}", DVM_ERROR_BAD_PARAM, { "exec-agent", "empty" } },
+  { "[{'argv': <['a']>}]", "{'exec-agent': <'a'>}", DVM_ERROR_BAD_PARAM, { "exec-agent", "type as" } },
+  { "[{'argv': <['a']>}]", "{'runtime-options': <'timeout=0'>}", DVM_ERROR_BAD_PARAM, { "timeout", "“0”", "above 0" } },
+  { "[{'argv': <['a']>}]", "{'runtime-options': <'spawn-timeout=1:x'>}", DVM_ERROR_BAD_PARAM, { "“1:x”", "1:30:00" } },
+  { "[{'argv': <['a']>}]", "{'runtime-options': <'timeout=1:0:0:0:0'>}", DVM_ERROR_BAD_PARAM, { "timeout" } },
+  { "[{'argv': <['a']>}]", "{'runtime-options': <'timeout=99999:0:0:0'>}", DVM_ERROR_BAD_PARAM, { "99999" } },
+  { "[{'argv': <['a']>}]",
+    "{'runtime-options': <'timeout=2:0'>, 'timeout': <uint32 60>}",
+    DVM_ERROR_BAD_PARAM,
+    { "timeout", "60", "120" } },
+  { "[{'argv': <['a']>}]",
+    "{'runtime-options': <'spawn-timeout=2'>, 'spawn-timeout': <uint32 3>}",
+    DVM_ERROR_BAD_PARAM,
+    { "spawn-timeout", "3", "2" } },
+  { "[{'argv': <['a']>}]",
+    "{'runtime-options': <'aggregate-help-messages=no'>}",
+    DVM_ERROR_NOT_SUPPORTED,
+    { "aggregate-help-messages" } },
   { "[{'argv': <['a']>}]", "{'runtime-options': <'donotlunch'>}", DVM_ERROR_BAD_PARAM, { "“donotlaunch”" } },
   { "[{'argv': <['a']>}]", "{'runtime-options': <'stop-on-exec,stop-in-init'>}", DVM_ERROR_BAD_PARAM, { "one place" } },
   { "[{'argv': <['a']>}]",
@@ -464,6 +500,14 @@ test_parsers (void)
   g_assert_cmpuint (options.max_restarts, ==, 0);
   g_assert_true (_dvm_runtime_options_parse ("continuous", "", &options, NULL));
   g_assert_cmpuint (options.max_restarts, ==, G_MAXUINT32);
+  g_assert_false (options.report_children_apart);
+  g_assert_cmpuint (options.timeout, ==, 0);
+  g_assert_true (_dvm_runtime_options_parse ("timeout=1:30,spawn-timeout=1:0:0:1,report-child,donotspawn,aggregate", "",
+                                             &options, NULL));
+  g_assert_cmpuint (options.timeout, ==, 90);
+  g_assert_cmpuint (options.spawn_timeout, ==, 86401);
+  g_assert_true (options.report_children_apart);
+  g_assert_true (options.do_not_launch);
   g_assert_true (_dvm_stdin_target_parse ("7", "", &target, NULL));
   g_assert_cmpint (target.kind, ==, DVM_STDIN_RANK);
   g_assert_cmpuint (target.rank, ==, 7);
@@ -471,6 +515,51 @@ test_parsers (void)
   g_assert_cmpint (target.kind, ==, DVM_STDIN_NONE);
   g_assert_true (_dvm_when_full_parse ("over", "", &when_full, NULL));
   g_assert_cmpint (when_full, ==, DVM_WHEN_FULL_OVERSUBSCRIBE);
+}
+
+/* The words of the command are those of a shell; key and word may say the same. */
+static void
+test_exec_agent (void)
+{
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (ring);
+  const char *const words[] = { "strace", "-o", "a b", NULL };
+  g_auto (GStrv) none = _dvm_job_spec_dup_exec_agent (spec);
+  g_auto (GStrv) of_word = NULL;
+  g_auto (GStrv) of_key = NULL;
+
+  g_assert_null (none);
+  dvm_job_spec_set_runtime_options (spec, "recoverable,exec-agent=strace -o 'a b'");
+  g_assert_true (dvm_job_spec_validate (spec, NULL));
+  of_word = _dvm_job_spec_dup_exec_agent (spec);
+  g_assert_cmpstrv (of_word, words);
+  dvm_job_spec_set_exec_agent (spec, words);
+  g_assert_true (dvm_job_spec_validate (spec, NULL));
+  dvm_job_spec_set_runtime_options (spec, NULL);
+  of_key = _dvm_job_spec_dup_exec_agent (spec);
+  g_assert_cmpstrv (of_key, words);
+  _dvm_job_spec_set_index_argv (spec, TRUE);
+  g_assert_false (dvm_job_spec_validate (spec, NULL));
+}
+
+/* The time limit is that of the key, or of the word. */
+static void
+test_time_limits (void)
+{
+  g_autoptr (DvmJobSpec) spec = dvm_job_spec_new_for_argv (ring);
+  DvmRuntimeOptions options;
+
+  g_assert_cmpuint (_dvm_job_spec_get_time_limit (spec), ==, 0);
+  dvm_job_spec_set_runtime_options (spec, "timeout=1:00,spawn-timeout=7,get-stack-traces");
+  g_assert_true (dvm_job_spec_validate (spec, NULL));
+  g_assert_cmpuint (_dvm_job_spec_get_time_limit (spec), ==, 60);
+  dvm_job_spec_set_timeout (spec, 60);
+  dvm_job_spec_set_spawn_timeout (spec, 7);
+  g_assert_true (dvm_job_spec_validate (spec, NULL));
+  dvm_job_spec_set_runtime_options (spec, "recoverable");
+  g_assert_cmpuint (_dvm_job_spec_get_time_limit (spec), ==, 60);
+  _dvm_job_spec_get_runtime (spec, &options);
+  g_assert_cmpuint (options.timeout, ==, 60);
+  g_assert_cmpuint (options.spawn_timeout, ==, 7);
 }
 
 static void
@@ -925,6 +1014,8 @@ main (int argc, char **argv)
   g_test_add_func ("/job-spec/not-utf8", test_not_utf8);
   g_test_add_func ("/job-spec/map-by", test_map_by);
   g_test_add_func ("/job-spec/parsers", test_parsers);
+  g_test_add_func ("/job-spec/exec-agent", test_exec_agent);
+  g_test_add_func ("/job-spec/time-limits", test_time_limits);
   g_test_add_func ("/job-spec/policies", test_policies);
   g_test_add_func ("/job-spec/json", test_json);
   g_test_add_func ("/job-spec/json-cut", test_json_cut);

@@ -650,6 +650,23 @@ test_pset (Request *self, gconstpointer data)
   assert_refused (self, DVM_ERROR_BAD_PARAM);
 }
 
+/* A command has the words that a shell would see; the two say what options of a job say. */
+static void
+test_exec_agent (Request *self, gconstpointer data)
+{
+  g_autoptr (DvmJobSpec) spec = NULL;
+
+  dvmd_pmix_info_add_string (&self->job, PMIX_EXEC_AGENT, "strace -o 'a b'");
+  dvmd_pmix_info_add_flag (&self->job, PMIX_REPORT_CHILD_SEP, TRUE);
+  dvmd_pmix_info_add_flag (&self->job, PMIX_FWD_ENVIRONMENT, TRUE);
+  spec = read_spec (self);
+  assert_list (dvm_job_spec_get_exec_agent (spec), "strace|-o|a b");
+  g_assert_cmpstr (dvm_job_spec_get_runtime_options (spec), ==, "report-child-jobs-separately=yes");
+  dvmd_pmix_info_clear (&self->job);
+  dvmd_pmix_info_add_string (&self->job, PMIX_EXEC_AGENT, "strace '");
+  assert_refused (self, DVM_ERROR_BAD_PARAM);
+}
+
 /* Known, and not done: refused when it would change something, whether it is required or not. */
 static void
 test_not_done (Request *self, gconstpointer data)
@@ -781,6 +798,7 @@ main (int argc, char **argv)
     { "/pmix-spawn/stop-ranks", test_stop_ranks },
     { "/pmix-spawn/together", test_together },
     { "/pmix-spawn/pset", test_pset },
+    { "/pmix-spawn/exec-agent", test_exec_agent },
     { "/pmix-spawn/not-done", test_not_done },
     { "/pmix-spawn/refused", test_refused },
     { "/pmix-spawn/control", test_control },
