@@ -43,9 +43,9 @@ static const struct
 } value_kinds[] = {
   { "socket file log stdout-path stderr-path hostfile add-hostfile preload-files rankfile svg output-proctable app "
     "tune "
-    "report-pid output-filename",
+    "report-pid report-uri keepalive output-filename",
     "files" },
-  { "wdir prefix path output-directory", "directories" },
+  { "wdir prefix app-pmix-prefix path output-directory", "directories" },
 };
 
 static void
@@ -261,6 +261,8 @@ offer_value (Complete *self, const DvmCliOption *option)
     offer_variables (self);
   else if (strcmp (option->name, "signal") == 0 || strcmp (option->name, "forward-signals") == 0)
     offer_signals (self);
+  else if (strcmp (option->name, "dvm") == 0)
+    offer_list (self, "search|pid:|ns:|uri:|file:|system|system-first");
   else if (strcmp (option->name, "stdin") == 0)
     offer_list (self, "0|all|none");
   else if (strcmp (option->name, "map-by") == 0)
@@ -368,11 +370,22 @@ form_fits (Complete *self, char **form)
   return n > 0;
 }
 
+static void
+offer_verb_names (Complete *self)
+{
+  const DvmCliVerb *const *verbs = dvm_cli_verbs ();
+
+  for (gsize i = 0; verbs[i] != NULL; i++)
+    offer (self, verbs[i]->name, _ (verbs[i]->summary));
+}
+
 static const char *
 offer_argument (Complete *self, const char *word, gboolean repeats)
 {
   if (g_ascii_islower (word[0]) && !repeats)
     offer (self, word, NULL);
+  else if (strcmp (word, "VERB") == 0)
+    offer_verb_names (self);
   else if (strcmp (word, "JOB") == 0)
     offer_jobs (self);
   else if (strcmp (word, "NODE") == 0)
@@ -408,16 +421,6 @@ offer_arguments (Complete *self)
   return kind;
 }
 
-static const char *
-offer_verbs (Complete *self)
-{
-  const DvmCliVerb *const *verbs = dvm_cli_verbs ();
-
-  for (gsize i = 0; verbs[i] != NULL; i++)
-    offer (self, verbs[i]->name, _ (verbs[i]->summary));
-  return "words";
-}
-
 /* ---- the words so far ---- */
 
 static void
@@ -432,11 +435,11 @@ note_option (Complete *self, const DvmCliOption *option, const char *value)
 }
 
 static void
-choose_verb (Complete *self, const char *name)
+choose_verb (Complete *self, const DvmCliVerb *verb)
 {
   gsize n = 0;
 
-  self->verb = dvm_cli_verb_find (name);
+  self->verb = verb;
   for (gsize i = 0; self->verb != NULL && i < G_N_ELEMENTS (self->verb->options) && self->verb->options[i] != NULL; i++)
     self->lists[n++] = self->verb->options[i];
   self->lists[n] = dvm_cli_common_options;
@@ -485,7 +488,7 @@ read_word (Complete *self, const char *word, gsize place)
   else if (!self->only_words && word[0] == '-' && word[1] != '\0')
     read_option (self, word);
   else if (self->verb == NULL)
-    choose_verb (self, word);
+    choose_verb (self, dvm_cli_verb_find (word));
   else if (takes_program)
     self->program = place;
   else
@@ -521,11 +524,14 @@ offer_all (Complete *self, char **prefix)
       offer_options (self);
       return "words";
     }
-  return self->verb != NULL ? offer_arguments (self) : offer_verbs (self);
+  if (self->verb != NULL)
+    return offer_arguments (self);
+  offer_verb_names (self);
+  return "words";
 }
 
 int
-dvm_cli_complete (const char *const *words)
+dvm_cli_complete (const DvmCliVerb *verb, const char *const *words)
 {
   g_autoptr (DvmCliArgs) args = dvm_cli_args_new ();
   g_autoptr (GPtrArray) arguments = g_ptr_array_new ();
@@ -539,6 +545,8 @@ dvm_cli_complete (const char *const *words)
   self.text = text;
   self.prefix = "";
   self.current = n > 0 ? words[n - 1] : "";
+  if (verb != NULL)
+    choose_verb (&self, verb);
   for (gsize i = 0; i + 1 < n; i++)
     read_word (&self, words[i], i + 1);
   if (self.program > 0)

@@ -6,7 +6,7 @@
 
 #pragma once
 
-#include <glib.h>
+#include "dvm-cli-verb.h"
 
 G_BEGIN_DECLS
 
@@ -14,10 +14,11 @@ G_BEGIN_DECLS
 #define DVM_CLI_COMPLETE "__complete"
 
 /*
+ * verb (nullable): that of the name that we were called by, which stands in no word.
  * words: (array zero-terminated=1): the command line behind "dvm-cli"; the last one, maybe empty, is to be completed.
  * Prints what is wanted in the first line: "words", and then one candidate in each line with its description behind a
  * tab; or "files", "directories", "commands", "program N" (word N is a command of its own), "none".
  */
-int dvm_cli_complete (const char *const *words);
+int dvm_cli_complete (const DvmCliVerb *verb, const char *const *words);
 
 G_END_DECLS

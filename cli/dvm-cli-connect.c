@@ -10,7 +10,8 @@
 
 #include <glib/gi18n-lib.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "dvm-cli-await.h"
@@ -19,6 +20,30 @@
 
 /* Seconds after which people are told what they wait for. */
 #define SILENCE 10
+
+/* The tries of a user who says how long to wait between them, and not how often */
+#define DEFAULT_RETRIES 10
+
+pid_t
+dvm_cli_find_listener (const char *path)
+{
+  struct sockaddr_un address = { .sun_family = AF_UNIX };
+  struct ucred peer = { 0 };
+  socklen_t length = sizeof peer;
+  int fd;
+
+  if (strlen (path) >= sizeof address.sun_path)
+    return 0;
+  fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (fd < 0)
+    return 0;
+  memcpy (address.sun_path, path, strlen (path) + 1);
+  if (connect (fd, (struct sockaddr *)&address, sizeof address) != 0
+      || getsockopt (fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
+    peer.pid = 0;
+  close (fd);
+  return peer.pid;
+}
 
 char *
 dvm_cli_socket_path (DvmCli *cli)
@@ -34,7 +59,7 @@ dvm_cli_socket_path (DvmCli *cli)
 gboolean
 dvm_cli_is_chosen (DvmCli *cli)
 {
-  return cli->name != NULL || cli->socket != NULL || cli->bus != NULL;
+  return cli->name != NULL || cli->socket != NULL || cli->bus != NULL || cli->needs_dvm;
 }
 
 /* (transfer full) (nullable): where alone to look; NULL: at every usual place */
@@ -119,17 +144,90 @@ dvm_cli_connect_client (DvmCli *cli, DvmClient *client, GCancellable *cancellabl
   return dvm_client_connect_finish (client, result, error);
 }
 
-DvmClient *
-dvm_cli_connect_cancellable (DvmCli *cli, GCancellable *cancellable, GError **error)
+static DvmClient *
+connect_once (DvmCli *cli, GCancellable *cancellable, GError **error)
 {
   g_autoptr (DvmClient) client = dvm_cli_client_new (cli);
 
-  if (!dvm_cli_connect_client (cli, client, cancellable, error))
+  return dvm_cli_connect_client (cli, client, cancellable, error) ? g_steal_pointer (&client) : NULL;
+}
+
+static gboolean
+is_system_first (DvmCli *cli)
+{
+  return dvm_cli_args_has (cli->args, "system-server-first")
+         || g_strcmp0 (dvm_cli_args_get (cli->args, "dvm"), "system-first") == 0;
+}
+
+static DvmClient *
+try_to_reach (DvmCli *cli, GCancellable *cancellable, GError **error)
+{
+  DvmClient *client;
+
+  if (is_system_first (cli))
     {
-      dvm_cli_explain_connect (cli, error);
-      return NULL;
+      cli->bus = "system";
+      client = connect_once (cli, cancellable, NULL);
+      cli->bus = NULL;
+      if (client != NULL)
+        return client;
     }
-  return g_steal_pointer (&client);
+  return connect_once (cli, cancellable, error);
+}
+
+static gboolean
+on_pause_over (gpointer user_data)
+{
+  gboolean *is_over = user_data;
+
+  *is_over = TRUE;
+  return G_SOURCE_REMOVE;
+}
+
+/* A signal to give up ends the pause, too. */
+static void
+pause_between_tries (guint seconds, GCancellable *cancellable)
+{
+  gboolean is_over = FALSE;
+  guint timer = g_timeout_add (seconds * 1000, on_pause_over, &is_over);
+
+  while (!is_over && !g_cancellable_is_cancelled (cancellable))
+    g_main_context_iteration (NULL, TRUE);
+  if (!is_over)
+    g_source_remove (timer);
+}
+
+DvmClient *
+dvm_cli_reach (DvmCli *cli, GCancellable *cancellable, GError **error)
+{
+  guint seconds = dvm_cli_args_get_uint (cli->args, "wait-to-connect", 0);
+  guint n_retries = dvm_cli_args_get_uint (cli->args, "num-connect-retries", seconds > 0 ? DEFAULT_RETRIES : 0);
+
+  for (guint i = 0;; i++)
+    {
+      g_autoptr (GError) local_error = NULL;
+      DvmClient *client = try_to_reach (cli, cancellable, &local_error);
+
+      if (client != NULL)
+        return client;
+      if (i >= n_retries || !g_error_matches (local_error, DVM_ERROR, DVM_ERROR_NOT_FOUND)
+          || g_cancellable_is_cancelled (cancellable))
+        {
+          g_propagate_error (error, g_steal_pointer (&local_error));
+          return NULL;
+        }
+      pause_between_tries (MAX (seconds, 1), cancellable);
+    }
+}
+
+DvmClient *
+dvm_cli_connect_cancellable (DvmCli *cli, GCancellable *cancellable, GError **error)
+{
+  DvmClient *client = dvm_cli_reach (cli, cancellable, error);
+
+  if (client == NULL)
+    dvm_cli_explain_connect (cli, error);
+  return client;
 }
 
 DvmClient *

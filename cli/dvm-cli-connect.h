@@ -12,6 +12,8 @@
 
 G_BEGIN_DECLS
 
+/* The process that listens at a socket, 0 if there is none. */
+pid_t dvm_cli_find_listener (const char *path);
 /* A client for what the options name, not connected yet. */
 DvmClient *dvm_cli_client_new (DvmCli *cli);
 /* The same, connected; the error says how to start one. */
@@ -20,6 +22,8 @@ DvmClient *dvm_cli_connect (DvmCli *cli, GError **error);
 DvmClient *dvm_cli_connect_cancellable (DvmCli *cli, GCancellable *cancellable, GError **error);
 /* Meanwhile the main loop runs; when nothing answers for some seconds a note says so. */
 gboolean dvm_cli_connect_client (DvmCli *cli, DvmClient *client, GCancellable *cancellable, GError **error);
+/* As dvm_cli_connect_cancellable(), with the error as it comes. It tries again as often as the options say. */
+DvmClient *dvm_cli_reach (DvmCli *cli, GCancellable *cancellable, GError **error);
 /* Makes of a failure to connect the sentence for people. */
 void dvm_cli_explain_connect (DvmCli *cli, GError **error);
 /* Adds how the DVM that was there has ended, if that is known and was not well. */

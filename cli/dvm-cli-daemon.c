@@ -33,9 +33,12 @@
 /* The descriptor that --fd names */
 #define DVMD_FD 3
 
+#define NAME_OPTION "--name="
+
 struct _DvmCliEmbedded
 {
   pid_t pid;
+  char *name;     /* (nullable): by which others find it */
   int connection; /* a duplicate, to shut the connection down whoever still holds it */
 };
 
@@ -112,7 +115,7 @@ dvm_cli_wait_gone (int pidfd, int timeout_ms)
 
 /* stderr stays ours: what goes wrong in the private dvmd concerns the user who waits for it. */
 static int
-spawn_on (const char *path, const char *const *options, int fd, pid_t *pid)
+spawn_on (const char *path, const char *const *options, const char *name, int fd, pid_t *pid)
 {
   g_autoptr (GPtrArray) argv = g_ptr_array_new ();
   posix_spawn_file_actions_t actions;
@@ -124,6 +127,8 @@ spawn_on (const char *path, const char *const *options, int fd, pid_t *pid)
   g_ptr_array_add (argv, (gpointer)path);
   g_ptr_array_add (argv, (gpointer) "--one-shot");
   g_ptr_array_add (argv, (gpointer) "--fd=3");
+  if (name != NULL)
+    g_ptr_array_add (argv, (gpointer)name);
   for (gsize i = 0; options[i] != NULL; i++)
     g_ptr_array_add (argv, (gpointer)options[i]);
   g_ptr_array_add (argv, NULL);
@@ -146,9 +151,10 @@ spawn_on (const char *path, const char *const *options, int fd, pid_t *pid)
 }
 
 DvmCliEmbedded *
-dvm_cli_embedded_new (const char *const *options, int *fd, GError **error)
+dvm_cli_embedded_new (const char *const *options, gboolean listens, int *fd, GError **error)
 {
   g_autofree char *path = dvm_cli_find_dvmd (error);
+  g_autofree char *name = listens ? g_strdup_printf (NAME_OPTION "run-of-%d", getpid ()) : NULL;
   int ends[2];
   pid_t pid;
   int saved_errno;
@@ -163,7 +169,7 @@ dvm_cli_embedded_new (const char *const *options, int *fd, GError **error)
                    g_strerror (saved_errno));
       return NULL;
     }
-  saved_errno = spawn_on (path, options, ends[1], &pid);
+  saved_errno = spawn_on (path, options, name, ends[1], &pid);
   close (ends[1]);
   if (saved_errno != 0)
     {
@@ -174,9 +180,16 @@ dvm_cli_embedded_new (const char *const *options, int *fd, GError **error)
     }
   self = g_new0 (DvmCliEmbedded, 1);
   self->pid = pid;
+  self->name = g_strdup (name != NULL ? name + strlen (NAME_OPTION) : NULL);
   self->connection = fcntl (ends[0], F_DUPFD_CLOEXEC, 0);
   *fd = ends[0];
   return self;
+}
+
+const char *
+dvm_cli_embedded_get_name (DvmCliEmbedded *self)
+{
+  return self->name;
 }
 
 char *
@@ -202,11 +215,15 @@ dvm_cli_embedded_free (DvmCliEmbedded *self)
 
   shutdown (self->connection, SHUT_RDWR);
   close (self->connection);
+  /* It would wait for others that are connected, too. */
+  if (pidfd >= 0 && self->name != NULL)
+    pidfd_send_signal (pidfd, SIGTERM, NULL, 0);
   /* The daemon is our child, not yet reaped: its pid cannot be reused. */
   if (pidfd >= 0 && !dvm_cli_wait_gone (pidfd, LEAVE_TIMEOUT_MS))
     kill (self->pid, SIGKILL);
   if (pidfd >= 0)
     close (pidfd);
   waitpid (self->pid, NULL, 0);
+  g_free (self->name);
   g_free (self);
 }

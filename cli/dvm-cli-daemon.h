@@ -24,8 +24,11 @@ gboolean dvm_cli_wait_gone (int pidfd, int timeout_ms);
 /* A private dvmd that lives for one job. */
 typedef struct _DvmCliEmbedded DvmCliEmbedded;
 
-/* options: of dvmd, besides those that make it private; fd: (out): our end of the connection to it, the caller's */
-DvmCliEmbedded *dvm_cli_embedded_new (const char *const *options, int *fd, GError **error);
+/* options: of dvmd, besides those that make it private; listens: others find it by a name, too; fd: (out): our end of
+ * the connection to it, the caller's */
+DvmCliEmbedded *dvm_cli_embedded_new (const char *const *options, gboolean listens, int *fd, GError **error);
+/* (nullable): of one that listens */
+const char *dvm_cli_embedded_get_name (DvmCliEmbedded *self);
 /* (transfer full) (nullable): how it has ended by itself: "signal SIGKILL"; NULL: it has not */
 char *dvm_cli_embedded_describe_end (DvmCliEmbedded *self);
 /* Closes the connection and waits until the process is gone. */

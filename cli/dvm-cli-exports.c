@@ -14,6 +14,7 @@
 
 #include "dvm-cli-file.h"
 #include "dvm-cli-output.h"
+#include "dvm-cli-parameters.h"
 
 /* Open MPI and PMIx look for parameters in the environment: https://docs.open-mpi.org/en/v5.0.x/mca.html */
 static const struct
@@ -26,19 +27,6 @@ static const struct
   { "gpmixmca", "PMIX_MCA_" },
   { "pmixmca", "PMIX_MCA_" },
 };
-
-/* Frameworks of the runtime that mpirun is, which does not run here */
-static const char *const runtime_frameworks[] = { "errmgr", "ess",   "filem",  "grpcomm", "iof",   "odls", "oob",
-                                                  "orte",   "plm",   "prte",   "ras",     "rmaps", "rml",  "routed",
-                                                  "rtc",    "snapc", "schizo", "sstore",  "state", NULL };
-
-static gboolean
-is_of_runtime (const char *parameter)
-{
-  g_autofree char *framework = g_strndup (parameter, strcspn (parameter, "_="));
-
-  return g_strv_contains (runtime_frameworks, framework);
-}
 
 /* "NAME=VALUE" that are of one name and differ */
 static gboolean
@@ -72,7 +60,7 @@ apply_family (DvmCliArgs *args, const char *option, const char *prefix, DvmCliEn
 
       if (!check_all_same (option, values, i, error))
         return FALSE;
-      if (is_of_runtime (values[i]))
+      if (dvm_cli_parameter_is_of_runtime (values[i]) && !dvm_cli_parameter_is_option (values[i]))
         dvm_cli_complain (_ ("option --%s %s: this is for the runtime of mpirun, which does not run here; dvm-cli and "
                              "dvm.conf have options and settings of their own"),
                           option, values[i]);
@@ -108,6 +96,27 @@ add_to (DvmCliEnvironment *environment, const char *name, const char *separator,
   dvm_cli_environment_set (environment, name, value);
 }
 
+/* Programs with a libpmix of their own: it looks for its parts where PMIX_PREFIX says. */
+static gboolean
+apply_pmix_prefix (DvmCliArgs *args, DvmCliEnvironment *environment, GError **error)
+{
+  const char *prefix = dvm_cli_args_get (args, "app-pmix-prefix");
+  g_autofree char *place = prefix != NULL ? g_canonicalize_filename (prefix, NULL) : NULL;
+  g_autofree char *libraries = prefix != NULL ? g_build_filename (place, "lib", NULL) : NULL;
+
+  if (prefix != NULL && dvm_cli_args_has (args, "no-app-prefix"))
+    {
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
+                   _ ("options --app-pmix-prefix and --no-app-prefix exclude each other"));
+      return FALSE;
+    }
+  if (prefix == NULL)
+    return TRUE;
+  add_to (environment, "LD_LIBRARY_PATH", ":", libraries, TRUE);
+  dvm_cli_environment_set (environment, "PMIX_PREFIX", place);
+  return TRUE;
+}
+
 static gboolean
 apply_directories (DvmCliArgs *args, DvmCliEnvironment *environment, GError **error)
 {
@@ -130,7 +139,7 @@ apply_directories (DvmCliArgs *args, DvmCliEnvironment *environment, GError **er
     }
   if (path != NULL)
     add_to (environment, "PATH", ":", path, TRUE);
-  return TRUE;
+  return apply_pmix_prefix (args, environment, error);
 }
 
 /* The same variable by -x and as a parameter of MCA */

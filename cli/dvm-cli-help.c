@@ -11,7 +11,11 @@
 #include <glib/gi18n-lib.h>
 #include <string.h>
 
+#include "dvm-cli-caller.h"
+#include "dvm-cli-hints.h"
+#include "dvm-cli-old.h"
 #include "dvm-cli-output.h"
+#include "dvm-cli-parameters.h"
 
 /* Where the explanations of options begin. */
 #define HELP_COLUMN 30
@@ -92,10 +96,11 @@ dvm_cli_help_verb (const DvmCliVerb *verb)
 {
   GString *text = g_string_new (NULL);
   g_auto (GStrv) forms = g_strsplit (verb->synopsis, "\n", -1);
+  g_autofree char *command = dvm_cli_caller_command (verb->name);
 
   for (gsize i = 0; forms[i] != NULL; i++)
-    g_string_append_printf (text, "%*s dvm-cli %s %s\n", (int)strlen (_ ("Usage:")), i == 0 ? _ ("Usage:") : "",
-                            verb->name, forms[i]);
+    g_string_append_printf (text, "%*s %s %s\n", (int)strlen (_ ("Usage:")), i == 0 ? _ ("Usage:") : "", command,
+                            forms[i]);
   g_string_append_printf (text, "\n%s\n", _ (verb->summary));
   for (gsize i = 0; i < G_N_ELEMENTS (verb->options) && verb->options[i] != NULL; i++)
     {
@@ -107,5 +112,38 @@ dvm_cli_help_verb (const DvmCliVerb *verb)
     }
   g_string_append_printf (text, "\n%s\n", _ ("Options of every verb:"));
   append_options (text, dvm_cli_common_options);
+  return g_string_free (text, FALSE);
+}
+
+/* ---- for users of other launchers ---- */
+
+static void
+append_other (const char *there, const char *here, gpointer user_data)
+{
+  g_autofree char *left = g_strconcat ("  ", there, NULL);
+
+  append_row (user_data, left, here);
+}
+
+/* One table for the eye, of those by which command lines are read. */
+char *
+dvm_cli_help_others (void)
+{
+  GString *text = g_string_new (NULL);
+
+  g_string_append_printf (text, "%s\n", _ ("What users of mpirun, prun and srun type, and what it is here."));
+  g_string_append_printf (text, "\n%s\n", _ ("Programs:"));
+  dvm_cli_hint_list (DVM_CLI_HINT_VERBS, append_other, text);
+  g_string_append_printf (text, "\n%s\n", _ ("Spellings that are understood, and the options that they are today:"));
+  append_options (text, dvm_cli_old_app_options);
+  append_options (text, dvm_cli_old_options);
+  append_options (text, dvm_cli_old_display_options);
+  g_string_append_printf (text, "\n%s\n", _ ("Parameters of --mca and --prtemca that are options here:"));
+  dvm_cli_parameters_list (append_other, text);
+  g_string_append_printf (text, "\n%s\n", _ ("Options that have another name here:"));
+  dvm_cli_hint_list (DVM_CLI_HINT_OPTIONS, append_other, text);
+  g_string_append_printf (text, "\n%s\n", _ ("Options that are not here, and what there is instead:"));
+  dvm_cli_hint_list (DVM_CLI_HINT_REMARKS, append_other, text);
+  g_string_append_printf (text, "\n%s\n", _ ("All others that 'dvm-cli run --help' shows are as they were."));
   return g_string_free (text, FALSE);
 }

@@ -14,4 +14,7 @@ G_BEGIN_DECLS
 char *dvm_cli_help_overview (void);
 char *dvm_cli_help_verb (const DvmCliVerb *verb);
 
+/* (transfer full): what options and programs of mpirun, prun and srun are here */
+char *dvm_cli_help_others (void);
+
 G_END_DECLS

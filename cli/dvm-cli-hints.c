@@ -26,9 +26,8 @@ static const Other others[] = {
   { "cpu-bind cpu_bind", "--bind-to OBJECT" },
   { "hosts H", "--host LIST" },
   { "nprocs", "-n N" },
-  { "dvm-uri dvm hnp uri-file", "--name NAME, --socket PATH" },
+  { "hnp uri-file", "--name NAME, --socket PATH" },
   { "daemonize", "dvm-cli start" },
-  { "display-map display-devel-map report-bindings", "dvm-cli job procs JOB" },
 };
 
 typedef struct
@@ -38,12 +37,21 @@ typedef struct
 } Remark;
 
 static const Remark remarks[] = {
-  { "prtemca gprtemca",
-    N_ ("the runtime of mpirun does not run here; the settings of the DVM stand in dvm.conf, and --set gives one") },
-  { "xterm", N_ ("a terminal for a rank: 'dvm-cli run ... xterm -e PROGRAM' opens one for each process") },
-  { "report-uri", N_ ("'dvm-cli status --json' has the socket of the DVM, which --socket takes") },
+  { "display-map display-devel-map report-bindings",
+    N_ ("for run and map; of a job that was submitted 'dvm-cli job map JOB' and 'dvm-cli job procs JOB' tell it") },
+  { "activate",
+    N_ ("each node of a DVM has its agent; --add-host LIST adds nodes, 'dvm-cli node restart NODE' starts one again") },
+  { "memory-alloc-kinds",
+    N_ ("nothing hands kinds of memory to a program here: it asks for them itself, by mpi_memory_alloc_kinds") },
+  { "gpu-support", N_ ("the MPI of the program decides; '--mca accelerator null' turns it off in Open MPI 5") },
+  { "pmix-prefix",
+    N_ ("the DVM has the libpmix that it was built with; --app-pmix-prefix DIR is for one of the program") },
+  { "launch-agent",
+    N_ ("the settings launcher-command and launcher-prefix say how agents are started; --set gives one") },
+  { "debug-daemons debug-daemons-file",
+    N_ ("'dvm-cli logs' shows what a DVM says, and more of one that was started with G_MESSAGES_DEBUG=all") },
+  { "system-server", N_ ("'dvm-cli --bus system start' starts a DVM for all users of the machine") },
   { "genvall genvnone envall", N_ ("the whole environment goes with the job; -x NAME=VALUE changes it") },
-  { "default-hostfile", N_ ("a DVM gets its nodes when it starts: 'dvm-cli start --hostfile FILE'") },
 };
 
 static gboolean
@@ -68,28 +76,28 @@ dvm_cli_hint_option (const char *spelling)
   return NULL;
 }
 
+static const Other verbs[] = {
+  { "prun mpirun mpiexec srun exec", "run" },
+  { "prte dvm up", "start" },
+  { "pterm shutdown down", "stop" },
+  { "sbatch qsub bsub", "submit" },
+  { "ps pps squeue qstat bjobs list", "jobs" },
+  { "show procs trace timing", "job" },
+  { "scancel qdel bkill cancel signal", "kill" },
+  { "sinfo hosts pbsnodes", "nodes" },
+  { "log journal messages", "logs" },
+  { "output", "attach" },
+  { "watch monitor follow", "events" },
+  { "settings", "config" },
+  { "palloc salloc extend add", "grow" },
+  { "release remove reclaim", "shrink" },
+  { "allocations allocs reservations", "sessions" },
+  { "reserve reservation alloc allocation scontrol", "session" },
+};
+
 const char *
 dvm_cli_hint_verb (const char *name)
 {
-  static const Other verbs[] = {
-    { "prun mpirun mpiexec srun exec", "run" },
-    { "prte dvm up", "start" },
-    { "pterm shutdown down", "stop" },
-    { "sbatch qsub bsub", "submit" },
-    { "ps pps squeue qstat bjobs list", "jobs" },
-    { "show procs trace timing", "job" },
-    { "scancel qdel bkill cancel signal", "kill" },
-    { "sinfo hosts pbsnodes", "nodes" },
-    { "log journal messages", "logs" },
-    { "output", "attach" },
-    { "watch monitor follow", "events" },
-    { "settings", "config" },
-    { "palloc salloc extend add", "grow" },
-    { "release remove reclaim", "shrink" },
-    { "allocations allocs reservations", "sessions" },
-    { "reserve reservation alloc allocation scontrol", "session" },
-  };
-
   for (gsize i = 0; i < G_N_ELEMENTS (verbs); i++)
     if (has_name (verbs[i].names, name))
       return verbs[i].here;
@@ -117,4 +125,41 @@ dvm_cli_hint_session (const char *name)
     if (has_name (actions[i].names, name))
       return actions[i].here;
   return NULL;
+}
+
+/* "l prepend-rank" is "-l, --prepend-rank" */
+static char *
+spell_names (const char *names)
+{
+  g_auto (GStrv) list = g_strsplit (names, " ", -1);
+  GString *text = g_string_new (NULL);
+
+  for (gsize i = 0; list[i] != NULL; i++)
+    g_string_append_printf (text, "%s%s%s", i > 0 ? ", " : "", list[i][1] == '\0' ? "-" : "--", list[i]);
+  return g_string_free (text, FALSE);
+}
+
+void
+dvm_cli_hint_list (DvmCliHintKind kind, DvmCliHintFunc row, gpointer user_data)
+{
+  for (gsize i = 0; kind == DVM_CLI_HINT_VERBS && i < G_N_ELEMENTS (verbs); i++)
+    {
+      g_auto (GStrv) list = g_strsplit (verbs[i].names, " ", -1);
+      g_autofree char *names = g_strjoinv (", ", list);
+      g_autofree char *here = g_strconcat ("dvm-cli ", verbs[i].here, NULL);
+
+      row (names, here, user_data);
+    }
+  for (gsize i = 0; kind == DVM_CLI_HINT_OPTIONS && i < G_N_ELEMENTS (others); i++)
+    {
+      g_autofree char *names = spell_names (others[i].names);
+
+      row (names, others[i].here, user_data);
+    }
+  for (gsize i = 0; kind == DVM_CLI_HINT_REMARKS && i < G_N_ELEMENTS (remarks); i++)
+    {
+      g_autofree char *names = spell_names (remarks[i].names);
+
+      row (names, _ (remarks[i].sentence), user_data);
+    }
 }

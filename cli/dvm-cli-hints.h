@@ -17,4 +17,15 @@ const char *dvm_cli_hint_verb (const char *name);
 /* (nullable): the same for what is done to sessions */
 const char *dvm_cli_hint_session (const char *name);
 
+/* The tables themselves, for those who read them as a whole: programs, options, and options with a sentence. */
+typedef enum
+{
+  DVM_CLI_HINT_VERBS,
+  DVM_CLI_HINT_OPTIONS,
+  DVM_CLI_HINT_REMARKS,
+} DvmCliHintKind;
+
+typedef void (*DvmCliHintFunc) (const char *there, const char *here, gpointer user_data);
+void dvm_cli_hint_list (DvmCliHintKind kind, DvmCliHintFunc row, gpointer user_data);
+
 G_END_DECLS

@@ -44,6 +44,7 @@ const DvmCliOption dvm_cli_old_options[] = {
     "--runtime-options get-stack-traces" },
   { "report-state-on-timeout", 0, "-report-state-on-timeout", DVM_CLI_ARG_NONE, NULL, NULL, NULL,
     "--runtime-options report-state-on-timeout" },
+  { "continuous", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--runtime-options continuous" },
   { "tag-output", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--output tag" },
   { "timestamp-output", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--output timestamp" },
   { "merge-stderr-to-stdout", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--output merge-stderr-to-stdout" },
@@ -55,6 +56,7 @@ const DvmCliOption dvm_cli_old_options[] = {
   { "allow-run-as-root", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, DVM_CLI_NOT_NEEDED },
   { "hetero-nodes", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, DVM_CLI_NOT_NEEDED },
   { "uniform-nodes", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, DVM_CLI_NOT_NEEDED },
+  { "set-sid", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, DVM_CLI_NOT_NEEDED },
   { "leave-session-attached", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, DVM_CLI_NOT_NEEDED },
   { NULL },
 };
@@ -63,6 +65,7 @@ const DvmCliOption dvm_cli_old_display_options[] = {
   { "display-map", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--display map" },
   { "display-devel-map", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--display map-devel" },
   { "display-allocation", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--display allocation" },
+  { "display-devel-allocation", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--display allocation" },
   { "display-topo", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--display topo" },
   { "report-bindings", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--display bindings" },
   { NULL },
@@ -380,8 +383,8 @@ is_translated (DvmCliArgs *args, const char *name)
   return FALSE;
 }
 
-static gboolean
-is_hidden (void)
+gboolean
+dvm_cli_old_is_hidden (void)
 {
   static const char *const words[] = { "no", "0", "false", NULL };
   const char *notice = g_getenv ("DVM_NOTICE");
@@ -397,7 +400,7 @@ dvm_cli_old_tell (DvmCli *cli, DvmCliArgs *args)
   g_autofree char *needless = show_some (args, FALSE);
   g_autoptr (GString) today = g_string_new (NULL);
 
-  if (is_hidden ())
+  if (dvm_cli_old_is_hidden ())
     return;
   if (needless != NULL)
     dvm_cli_note (cli, _ ("'%s' is not needed here (DVM_NOTICE=no hides this line)"), needless);

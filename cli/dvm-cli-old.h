@@ -22,6 +22,8 @@ extern const DvmCliOption dvm_cli_old_display_options[];
 gboolean dvm_cli_old_compose (DvmCliArgs *args, const char *name, const char *base, char **text, GError **error);
 /* (transfer full) (nullable): all that were given and are another option today, as they were typed */
 char *dvm_cli_old_show (DvmCliArgs *args);
+/* Whether the user wants no such lines */
+gboolean dvm_cli_old_is_hidden (void);
 /* One line that says what they are today, unless the user wants none. */
 void dvm_cli_old_tell (DvmCli *cli, DvmCliArgs *args);
 

@@ -466,6 +466,21 @@ dvm_cli_args_parse (DvmCliArgs *self, DvmCliOptionLists lists, const char *const
   return TRUE;
 }
 
+gboolean
+dvm_cli_args_add (DvmCliArgs *self, DvmCliOptionLists lists, const char *name, const char *value, GError **error)
+{
+  const DvmCliOption *option = dvm_cli_option_find (lists, name);
+  g_autofree char *spelling = g_strdup_printf ("--%s", name);
+  Given given = { option, NULL, NULL };
+
+  if (!check_value (option, spelling, value, error))
+    return FALSE;
+  given.value = keep_text (self, g_strdup (value));
+  given.word = keep_text (self, g_steal_pointer (&spelling));
+  g_array_append_val (self->given, given);
+  return TRUE;
+}
+
 void
 dvm_cli_args_take_options (DvmCliArgs *self, DvmCliArgs *other)
 {

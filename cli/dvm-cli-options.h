@@ -81,6 +81,9 @@ guint dvm_cli_args_get_seconds (DvmCliArgs *self, const char *name, guint fallba
 /* (transfer container): every value given, in order, NULL-terminated */
 const char **dvm_cli_args_get_all (DvmCliArgs *self, const char *name);
 
+/* Adds an option as if it had been typed, with its value checked. */
+gboolean dvm_cli_args_add (DvmCliArgs *self, DvmCliOptionLists lists, const char *name, const char *value,
+                           GError **error);
 /* A word of the list from that is the name of the option to, "output-proctable=FILE", is that option from now on. */
 gboolean dvm_cli_args_move_words (DvmCliArgs *self, const char *from, const DvmCliOption *to, GError **error);
 

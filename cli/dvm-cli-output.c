@@ -16,6 +16,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dvm-cli-caller.h"
+
 int
 dvm_cli_write_all (int fd, const char *bytes, gsize length)
 {
@@ -80,7 +82,7 @@ static void G_GNUC_PRINTF (1, 0) say (const char *format, va_list arguments)
 {
   g_autofree char *text = g_strdup_vprintf (format, arguments);
   g_autofree char *shown = dvm_cli_escape (text);
-  g_autofree char *line = g_strdup_printf ("dvm-cli: %s\n", shown);
+  g_autofree char *line = g_strdup_printf ("%s: %s\n", dvm_cli_caller_name (), shown);
 
   /* One write: lines of several programs on one terminal must not mix. Nobody is left to be told of a failure. */
   dvm_cli_write_all (STDERR_FILENO, line, strlen (line));

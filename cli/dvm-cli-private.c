@@ -14,6 +14,8 @@
 const DvmCliOption dvm_cli_private_options[] = {
   { "launcher", 0, NULL, DVM_CLI_ARG_STRING, N_ ("NAME"), NULL,
     N_ ("without a DVM: what starts the agents, such as local and ssh") },
+  { "max-vm-size", 0, "-max-vm-size", DVM_CLI_ARG_COUNT, N_ ("N"), "1000000",
+    N_ ("without a DVM: at most N nodes of those that there are") },
   { "set", 0, NULL, DVM_CLI_ARG_STRING, N_ ("NAME=VALUE"), NULL, N_ ("without a DVM: a setting of the private one") },
   { NULL },
 };
@@ -86,11 +88,38 @@ take_options (GStrvBuilder *options, DvmCli *cli)
 
       g_strv_builder_add (options, option);
     }
+  if (dvm_cli_args_has (cli->args, "max-vm-size"))
+    {
+      g_autofree char *option = g_strconcat ("--set=max-nodes=", dvm_cli_args_get (cli->args, "max-vm-size"), NULL);
+
+      g_strv_builder_add (options, option);
+    }
   if (launcher != NULL)
     {
       g_autofree char *option = g_strconcat ("--launcher=", launcher, NULL);
 
       g_strv_builder_add (options, option);
+    }
+}
+
+/*
+ * A DVM that begins with fewer nodes than are named has none of the others: its job takes those that it has. Lists of
+ * several programs that differ stay.
+ */
+static void
+leave_nodes_to_dvm (DvmJobSpec *spec)
+{
+  guint n_apps = dvm_job_spec_get_n_apps (spec);
+
+  for (guint i = 0; i < n_apps; i++)
+    {
+      DvmAppSpec *app = dvm_job_spec_get_app (spec, i);
+      const char *const *hosts = dvm_app_spec_get_hosts (app);
+
+      if (n_apps > 1 && hosts != NULL && hosts[0] != NULL)
+        continue;
+      dvm_app_spec_set_hosts (app, NULL);
+      dvm_app_spec_set_hostfile (app, NULL);
     }
 }
 
@@ -120,5 +149,7 @@ dvm_cli_private_get_options (DvmCli *cli, DvmJobSpec *spec, GError **error)
   /* It is there for one job, and tools are to find the DVM that the user has begun. */
   g_strv_builder_add (options, "--set=pmix-tools=none");
   take_options (options, cli);
+  if (ok && dvm_cli_args_has (cli->args, "max-vm-size"))
+    leave_nodes_to_dvm (spec);
   return ok ? g_strv_builder_end (options) : NULL;
 }

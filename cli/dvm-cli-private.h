@@ -18,7 +18,7 @@ extern const DvmCliOption dvm_cli_private_options[];
 /* FALSE with an error when one of them is given, though a DVM is there */
 gboolean dvm_cli_private_check_unused (DvmCli *cli, GError **error);
 
-/* (transfer full) (nullable): options of dvmd */
+/* (transfer full) (nullable): options of dvmd. The job does not name nodes that the DVM will not have. */
 char **dvm_cli_private_get_options (DvmCli *cli, DvmJobSpec *spec, GError **error);
 
 G_END_DECLS

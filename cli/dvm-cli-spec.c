@@ -14,12 +14,14 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dvm-cli-caller.h"
 #include "dvm-cli-environment.h"
 #include "dvm-cli-exports.h"
 #include "dvm-cli-file.h"
 #include "dvm-cli-old.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-screen.h"
+#include "dvm-cli-xterm.h"
 
 const DvmCliOption dvm_cli_file_options[] = {
   { "file", 'f', NULL, DVM_CLI_ARG_STRING, N_ ("JOB.json"), NULL,
@@ -48,10 +50,13 @@ const DvmCliOption dvm_cli_app_options[] = {
   { "prefix", 0, "-prefix", DVM_CLI_ARG_STRING, N_ ("DIR"), NULL,
     N_ ("DIR/bin comes first in PATH, and DIR/lib in LD_LIBRARY_PATH") },
   { "noprefix", 0, "-noprefix", DVM_CLI_ARG_NONE, NULL, NULL, N_ ("without --prefix, which is the default") },
+  { "app-pmix-prefix", 0, NULL, DVM_CLI_ARG_STRING, N_ ("DIR"), NULL,
+    N_ ("a libpmix of the program's own: DIR/lib comes first in LD_LIBRARY_PATH, and PMIX_PREFIX is DIR") },
+  { "no-app-prefix", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("without --app-pmix-prefix, which is the default") },
   { "wdir", 0, "-wd -wdir --wd --chdir", DVM_CLI_ARG_STRING, N_ ("DIR"), NULL,
     N_ ("working directory (default: this one)") },
   { "host", 'H', "-host", DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, N_ ("nodes to use: node1,node2:SLOTS,...") },
-  { "hostfile", 0, "-hostfile -machinefile --machinefile", DVM_CLI_ARG_STRING, N_ ("FILE"), NULL,
+  { "hostfile", 0, "-hostfile -machinefile --machinefile --default-hostfile", DVM_CLI_ARG_STRING, N_ ("FILE"), NULL,
     N_ ("nodes to use: those that a file names, with their slots") },
   { "preload-files", 0, NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL,
     N_ ("copy files to the session directory on each node first") },
@@ -100,6 +105,8 @@ const DvmCliOption dvm_cli_job_options[] = {
   { "gmca", 0, "-gmca", DVM_CLI_ARG_PAIR, N_ ("NAME VALUE"), NULL, N_ ("--mca for all programs of the job") },
   { "gpmixmca", 0, "-gpmixmca", DVM_CLI_ARG_PAIR, N_ ("NAME VALUE"), NULL,
     N_ ("--pmixmca for all programs of the job") },
+  { "prtemca", 0, "-prtemca --gprtemca -gprtemca", DVM_CLI_ARG_PAIR, N_ ("NAME VALUE"), NULL,
+    N_ ("a parameter of mpirun's runtime: one that is an option here is that option, others are told to do nothing") },
   { "tune", 0, "-tune --am -am", DVM_CLI_ARG_STRING, N_ ("FILE"), NULL,
     N_ ("take parameters from files: lines such as -x NAME=VALUE, --mca NAME VALUE or NAME = VALUE") },
   { "job-name", 0, NULL, DVM_CLI_ARG_STRING, N_ ("NAME"), NULL, N_ ("a name for the job") },
@@ -107,6 +114,8 @@ const DvmCliOption dvm_cli_job_options[] = {
   { "output", 0, NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL,
     N_ ("what to do with output: tag, timestamp, dir=DIR, ...") },
   { "stdin", 0, NULL, DVM_CLI_ARG_STRING, N_ ("RANK"), NULL, N_ ("who gets standard input: a rank, all or none") },
+  { "xterm", 0, "-xterm", DVM_CLI_ARG_STRING, N_ ("RANKS"), NULL,
+    N_ ("run these ranks (0,2-4, or all) in a terminal of their own each; ! behind them keeps it open") },
   { "stdout-path", 0, NULL, DVM_CLI_ARG_STRING, N_ ("PATH"), NULL, N_ ("write standard output to a file") },
   { "stderr-path", 0, NULL, DVM_CLI_ARG_STRING, N_ ("PATH"), NULL, N_ ("write standard error to a file") },
   { "pty", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("give the processes a pseudo terminal") },
@@ -328,6 +337,8 @@ make_app (DvmCliArgs *job, DvmCliArgs *args, const char *const *words, GError **
       || !apply_preloads (app, args, error))
     return NULL;
   if (!apply_environment (app, job, args, environment, error))
+    return NULL;
+  if (dvm_cli_args_has (job, "xterm") && !dvm_cli_xterm_wrap (app, dvm_cli_args_get (job, "xterm"), environment, error))
     return NULL;
   return apply_hosts (app, args, error) ? g_steal_pointer (&app) : NULL;
 }
@@ -743,6 +754,9 @@ dvm_cli_spec_new (DvmCli *cli, const char *stdin_target, GError **error)
     return NULL;
   if (!(app != NULL ? add_apps_of_file (spec, cli, app, error) : add_apps (spec, cli, error)))
     return NULL;
+  if (dvm_cli_args_has (cli->args, "xterm")
+      && !dvm_cli_xterm_check (spec, dvm_cli_args_get (cli->args, "xterm"), error))
+    return NULL;
   if (stdin_target != NULL)
     dvm_job_spec_set_stdin_target (spec, stdin_target);
   return apply_options (spec, cli->args, error) && apply_waiting (spec, cli->args, error)
@@ -785,6 +799,11 @@ dvm_cli_spec_new_from_file (DvmCli *cli, const char *path, GError **error)
   gboolean forwards;
   gsize length;
 
+  if (dvm_cli_args_has (cli->args, "xterm"))
+    {
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("options --xterm and --file exclude each other"));
+      return NULL;
+    }
   if (!check_beside_file (cli->args, "file", error) || !dvm_cli_read_file (path, &text, &length, error))
     return NULL;
   spec = dvm_job_spec_new_from_json (text, (gssize)length, &local);
@@ -851,6 +870,7 @@ dvm_cli_spec_choose (DvmCli *cli, const char *stdin_target, GError **error)
   const char *file = dvm_cli_args_get (cli->args, "file");
   const char *app = dvm_cli_args_get (cli->args, "app");
   guint n_words = dvm_cli_args_get_n_words (cli->args);
+  g_autofree char *command = dvm_cli_caller_command (cli->verb->name);
   guint n_ways = (file != NULL ? 1 : 0) + (app != NULL ? 1 : 0) + (n_words > 0 ? 1 : 0);
 
   /* prun 5 has it as a directive to the runtime. */
@@ -862,7 +882,6 @@ dvm_cli_spec_choose (DvmCli *cli, const char *stdin_target, GError **error)
   if (n_ways > 1)
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a program, --file and --app exclude each other"));
   else
-    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a program is missing: dvm-cli %s [OPTION...] PROGRAM"),
-                 cli->verb->name);
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a program is missing: %s [OPTION...] PROGRAM"), command);
   return NULL;
 }

@@ -34,6 +34,7 @@ typedef struct
   gboolean json_lines; /* and each row on a line of its own; json is set too */
   gboolean quiet;
   gboolean verbose;
+  gboolean needs_dvm; /* none of our own is put in the place of one that is not there */
 } DvmCli;
 
 struct _DvmCliVerb
@@ -41,7 +42,7 @@ struct _DvmCliVerb
   const char *name;
   const char *synopsis; /* what stands behind the name in "Usage:"; several lines for several forms; not translated */
   const char *summary;  /* one line, marked for translation */
-  const DvmCliOption *options[10]; /* own ones; the common ones are added */
+  const DvmCliOption *options[12]; /* own ones; the common ones are added */
   guint min_words;
   guint max_words;
   DvmCliParseFlags flags;

@@ -15,11 +15,14 @@
 
 #include "dvm.h"
 
+#include "dvm-cli-caller.h"
 #include "dvm-cli-complete.h"
 #include "dvm-cli-help.h"
 #include "dvm-cli-output.h"
+#include "dvm-cli-parameters.h"
 #include "dvm-cli-screen.h"
 #include "dvm-cli-verb.h"
+#include "dvm-cli-which.h"
 
 /* A closed standard descriptor would be taken by the next socket or pipe that is opened. */
 static void
@@ -57,12 +60,25 @@ show_text (DvmCliArgs *args, const char *text)
   return DVM_CLI_EXIT_FAILED;
 }
 
+/* Scripts ask mpirun for its version to learn whose it is. */
+static int
+show_version (DvmCliArgs *args)
+{
+  const char *name = dvm_cli_caller_name ();
+  g_autofree char *text = g_strdup_printf ("%s %s" DVM_VERSION_STRING "\n", name,
+                                           strcmp (name, "dvm-cli") == 0 ? "" : "(dvm) ");
+
+  return show_text (args, text);
+}
+
 static int
 refuse_usage (const DvmCliVerb *verb, const char *message)
 {
+  g_autofree char *command = verb != NULL ? dvm_cli_caller_command (verb->name) : NULL;
+
   dvm_cli_complain ("%s", message);
   if (verb != NULL)
-    dvm_cli_complain (_ ("'dvm-cli %s --help' shows how it is used"), verb->name);
+    dvm_cli_complain (_ ("'%s --help' shows how it is used"), command);
   else
     dvm_cli_complain (_ ("'dvm-cli --help' lists the verbs"));
   return DVM_CLI_EXIT_USAGE;
@@ -127,12 +143,13 @@ check_words (const DvmCliVerb *verb, DvmCliArgs *args, GError **error)
 {
   guint n_words = dvm_cli_args_get_n_words (args);
   g_autofree char *form = g_strndup (verb->synopsis, strcspn (verb->synopsis, "\n"));
+  g_autofree char *command = dvm_cli_caller_command (verb->name);
 
   if (n_words < verb->min_words)
-    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("an argument is missing: dvm-cli %s %s"), verb->name, form);
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("an argument is missing: %s %s"), command, form);
   else if (n_words > verb->max_words)
-    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("the argument '%s' is too much: dvm-cli %s %s"),
-                 dvm_cli_args_get_words (args)[verb->max_words], verb->name, form);
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("the argument '%s' is too much: %s %s"),
+                 dvm_cli_args_get_words (args)[verb->max_words], command, form);
   else
     return TRUE;
   return FALSE;
@@ -182,7 +199,9 @@ run_verb (DvmCli *cli)
 {
   g_autoptr (GError) error = NULL;
   g_autofree char *message = NULL;
-  int status = cli->verb->run (cli, &error);
+  int status = dvm_cli_which_resolve (cli, &error) && dvm_cli_parameters_apply (cli, &error)
+                   ? cli->verb->run (cli, &error)
+                   : cli->verb->failure;
 
   if (error == NULL)
     return status;
@@ -195,12 +214,12 @@ run_verb (DvmCli *cli)
 
 /* argv: from the word after the verb on; common: the options before the verb */
 static int
-call_verb (const DvmCliVerb *verb, DvmCliArgs *common, const char *const *argv)
+call_verb (const DvmCliVerb *verb, gboolean needs_dvm, DvmCliArgs *common, const char *const *argv)
 {
   g_auto (GStrv) rewritten = NULL;
   g_autoptr (DvmCliArgs) args = dvm_cli_args_new ();
   g_autoptr (GError) error = NULL;
-  DvmCli cli = { .verb = verb, .args = args };
+  DvmCli cli = { .verb = verb, .args = args, .needs_dvm = needs_dvm };
 
   dvm_cli_args_take_options (args, common);
   if (!parse_verb (verb, args, argv, &rewritten, &error))
@@ -212,7 +231,7 @@ call_verb (const DvmCliVerb *verb, DvmCliArgs *common, const char *const *argv)
       return show_text (args, text);
     }
   if (dvm_cli_args_has (args, "version"))
-    return show_text (args, "dvm-cli " DVM_VERSION_STRING "\n");
+    return show_version (args);
   choose_dvm (&cli);
   cli.json_lines = dvm_cli_args_has (args, "json-lines");
   cli.json = cli.json_lines || dvm_cli_args_has (args, "json");
@@ -230,21 +249,25 @@ main (int argc, char **argv)
   const char *const *arguments = (const char *const *)argv + MIN (argc, 1);
   g_autoptr (DvmCliArgs) common = dvm_cli_args_new ();
   g_autoptr (GError) error = NULL;
-  const DvmCliVerb *verb;
+  const DvmCliCaller *caller = dvm_cli_caller_find (argc > 0 ? argv[0] : NULL);
+  const DvmCliVerb *verb = caller != NULL ? dvm_cli_verb_find (caller->verb) : NULL;
   const char *const *words;
 
   fill_standard_descriptors ();
   set_up_locale ();
+  g_set_prgname (caller != NULL ? caller->name : "dvm-cli");
   /* A pipe that closes is an error of write(), which is then taken for what it is. */
   signal (SIGPIPE, SIG_IGN);
 
   if (g_strcmp0 (arguments[0], DVM_CLI_COMPLETE) == 0)
-    return dvm_cli_complete (arguments + 1);
+    return dvm_cli_complete (verb, arguments + 1);
+  if (verb != NULL)
+    return call_verb (verb, caller->needs_dvm, common, arguments);
   if (!dvm_cli_args_parse (common, lists, arguments, DVM_CLI_PARSE_STOP_AT_WORD, &error))
     return refuse_usage (NULL, error->message);
   words = dvm_cli_args_get_words (common);
   if (words[0] == NULL && dvm_cli_args_has (common, "version"))
-    return show_text (common, "dvm-cli " DVM_VERSION_STRING "\n");
+    return show_version (common);
   if (words[0] == NULL && dvm_cli_args_has (common, "help"))
     {
       g_autofree char *text = dvm_cli_help_overview ();
@@ -254,5 +277,5 @@ main (int argc, char **argv)
   if (words[0] == NULL)
     return refuse_usage (NULL, _ ("a verb is missing"));
   verb = dvm_cli_verb_find (words[0]);
-  return verb != NULL ? call_verb (verb, common, words + 1) : refuse_verb (words[0]);
+  return verb != NULL ? call_verb (verb, FALSE, common, words + 1) : refuse_verb (words[0]);
 }

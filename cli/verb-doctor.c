@@ -120,9 +120,11 @@ start_private (Doctor *self, GError **error)
     g_ptr_array_add (words, g_strconcat ("--launcher=", launcher, NULL));
   for (gsize i = 0; settings[i] != NULL; i++)
     g_ptr_array_add (words, g_strconcat ("--set=", settings[i], NULL));
+  if (dvm_cli_args_has (args, "max-vm-size"))
+    g_ptr_array_add (words, g_strconcat ("--set=max-nodes=", dvm_cli_args_get (args, "max-vm-size"), NULL));
   g_ptr_array_add (words, g_strdup ("--set=pmix-tools=none"));
   g_ptr_array_add (words, NULL);
-  self->embedded = dvm_cli_embedded_new ((const char *const *)words->pdata, &fd, error);
+  self->embedded = dvm_cli_embedded_new ((const char *const *)words->pdata, FALSE, &fd, error);
   if (self->embedded == NULL)
     return FALSE;
   self->client = dvm_client_new_for_fd (fd);
@@ -133,7 +135,8 @@ static gboolean
 asks_for_private (DvmCli *cli)
 {
   return dvm_cli_args_has (cli->args, "host") || dvm_cli_args_has (cli->args, "hostfile")
-         || dvm_cli_args_has (cli->args, "launcher") || dvm_cli_args_has (cli->args, "set");
+         || dvm_cli_args_has (cli->args, "launcher") || dvm_cli_args_has (cli->args, "set")
+         || dvm_cli_args_has (cli->args, "max-vm-size");
 }
 
 static void

@@ -143,7 +143,7 @@ show_embedded (DvmCli *cli, guint what, GError **error)
   int fd;
   /* Machines that are described need no others, not even those of a scheduler's job. */
   const char *const nodes[] = { is_described (cli) ? "--host=localhost" : NULL, NULL };
-  g_autoptr (DvmCliEmbedded) embedded = dvm_cli_embedded_new (nodes, &fd, error);
+  g_autoptr (DvmCliEmbedded) embedded = dvm_cli_embedded_new (nodes, FALSE, &fd, error);
   g_autoptr (DvmClient) client = embedded != NULL ? dvm_client_new_for_fd (fd) : NULL;
 
   if (!is_described (cli))

@@ -20,6 +20,7 @@
 #include "dvm-cli-display.h"
 #include "dvm-cli-exit.h"
 #include "dvm-cli-input.h"
+#include "dvm-cli-keepalive.h"
 #include "dvm-cli-old.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-private.h"
@@ -31,6 +32,7 @@
 #include "dvm-cli-signals.h"
 #include "dvm-cli-spec.h"
 #include "dvm-cli-state.h"
+#include "dvm-cli-which.h"
 
 /* A job that has not got its slots by then has to wait, and its user wants to know. */
 #define HELD_NOTE_MS 1000
@@ -45,6 +47,7 @@ typedef struct
 typedef struct
 {
   DvmCli *cli;
+  DvmCliKeepalive *keepalive; /* (nullable) */
   DvmClient *client;
   DvmJobSpec *spec;
   DvmJob *job;              /* NULL until the DVM has accepted it */
@@ -234,6 +237,33 @@ on_signal (int signum, gpointer user_data)
     interrupt (run, signum);
 }
 
+/* ---- the DVM ---- */
+
+/* The address of the DVM is told, for others who are to find it. name (nullable): of a private one */
+static gboolean
+tell_uri (Run *run, const char *name, GError **error)
+{
+  const char *where = dvm_cli_args_get (run->cli->args, "report-uri");
+  DvmCli private = { .name = name, .args = run->cli->args };
+  g_autofree char *socket = NULL;
+  g_autofree char *uri = NULL;
+  g_autofree char *line = NULL;
+
+  if (where == NULL)
+    return TRUE;
+  socket = dvm_cli_socket_path (name != NULL ? &private : run->cli);
+  /* One that was found on a message bus may have its socket elsewhere, or be another user's. */
+  if (dvm_cli_find_listener (socket) > 0)
+    uri = dvm_cli_which_uri (socket);
+  else
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, _ ("--report-uri: nobody listens at the socket %s"), socket);
+      return FALSE;
+    }
+  line = g_strconcat (uri, "\n", NULL);
+  return dvm_cli_write_to (where, line, error);
+}
+
 /* The private dvmd may take its time to start. */
 static gboolean
 await_embedded (Run *run, GError **error)
@@ -256,13 +286,14 @@ connect_embedded (Run *run, DvmJobSpec *spec, GError **error)
   dvm_cli_tell (run->cli, _ ("no DVM is running: a private one is started for this job"));
   if (how != NULL)
     dvm_cli_note (run->cli, _ ("no DVM is running, and this job has a private one: %s"), how);
-  run->embedded = dvm_cli_embedded_new ((const char *const *)options, &fd, error);
+  run->embedded = dvm_cli_embedded_new ((const char *const *)options, dvm_cli_args_has (run->cli->args, "report-uri"),
+                                        &fd, error);
   if (run->embedded == NULL)
     return FALSE;
   g_clear_object (&run->client);
   run->client = dvm_client_new_for_fd (fd);
   if (await_embedded (run, error))
-    return TRUE;
+    return tell_uri (run, dvm_cli_embedded_get_name (run->embedded), error);
   g_prefix_error (error, _ ("the private DVM does not answer: "));
   return FALSE;
 }
@@ -273,9 +304,9 @@ reach_dvm (Run *run, DvmJobSpec *spec, GError **error)
 {
   g_autoptr (GError) local_error = NULL;
 
-  run->client = dvm_cli_client_new (run->cli);
-  if (dvm_cli_connect_client (run->cli, run->client, run->connecting, &local_error))
-    return dvm_cli_private_check_unused (run->cli, error);
+  run->client = dvm_cli_reach (run->cli, run->connecting, &local_error);
+  if (run->client != NULL)
+    return dvm_cli_private_check_unused (run->cli, error) && tell_uri (run, NULL, error);
   if (!dvm_cli_is_chosen (run->cli) && g_error_matches (local_error, DVM_ERROR, DVM_ERROR_NOT_FOUND))
     return connect_embedded (run, spec, error);
   g_propagate_error (error, g_steal_pointer (&local_error));
@@ -664,6 +695,7 @@ clear_run (Run *run)
   g_clear_object (&run->connecting);
   g_clear_object (&run->defaults);
   g_clear_pointer (&run->passing.early, g_array_unref);
+  g_clear_pointer (&run->keepalive, dvm_cli_keepalive_free);
 }
 
 /* Waiting has told how the job ended; the rest of the record is asked for, unless a private DVM has left already. */
@@ -685,6 +717,34 @@ finish_run (Run *run, GError **error)
   if (run->cli->json && !print_record (run, error))
     return DVM_CLI_EXIT_DVM_FAILED;
   return status == 0 && run->lost_proctable ? DVM_CLI_EXIT_DVM_FAILED : status;
+}
+
+/* The other end of the pipe has been closed. */
+static void
+on_keepalive_closed (gpointer user_data)
+{
+  Run *run = user_data;
+
+  dvm_cli_note (run->cli, _ ("the pipe of --keepalive has been closed"));
+  interrupt (run, SIGHUP);
+}
+
+static gboolean
+watch_keepalive (Run *run, GError **error)
+{
+  const char *text = dvm_cli_args_get (run->cli->args, "keepalive");
+
+  if (text != NULL)
+    run->keepalive = dvm_cli_keepalive_new (text, on_keepalive_closed, run, error);
+  return text == NULL || run->keepalive != NULL;
+}
+
+static gboolean
+check_uri (Run *run, GError **error)
+{
+  const char *where = dvm_cli_args_get (run->cli->args, "report-uri");
+
+  return where == NULL || dvm_cli_check_place ("report-uri", where, error);
 }
 
 /* Signals are sent to this process. */
@@ -719,7 +779,7 @@ run_verb (DvmCli *cli, GError **error)
   run.passing.early = g_array_new (FALSE, FALSE, sizeof (int));
   /* Before the first thread: they inherit what is blocked. */
   signals = dvm_cli_signals_new (passed_on, on_signal, &run);
-  if (report_pid (&run, error) && run_job (&run, error))
+  if (watch_keepalive (&run, error) && check_uri (&run, error) && report_pid (&run, error) && run_job (&run, error))
     status = finish_run (&run, error);
   if (run.interrupted != 0)
     {
@@ -744,6 +804,10 @@ static const DvmCliOption run_options[] = {
     N_ ("signals that go on to the job, besides those that end, suspend and continue it (default: USR1,USR2)") },
   { "report-pid", 0, "-report-pid", DVM_CLI_ARG_STRING, N_ ("FILE"), NULL,
     N_ ("tell the pid of this dvm-cli: here (-), on standard error (+) or in FILE") },
+  { "report-uri", 0, "-report-uri", DVM_CLI_ARG_STRING, N_ ("FILE"), NULL,
+    N_ ("tell the address of the DVM, for --dvm-uri: here (-), on standard error (+) or in FILE") },
+  { "keepalive", 0, "-keepalive", DVM_CLI_ARG_STRING, N_ ("PIPE"), NULL,
+    N_ ("end the job when the other end of a pipe is closed: an open descriptor, or the path of a named pipe") },
   { NULL },
 };
 
@@ -753,7 +817,8 @@ const DvmCliVerb dvm_cli_verb_run = {
               "[OPTION...] --file JOB.json",
   .summary = N_ ("run a job and wait for it, with its input and output here"),
   .options = { dvm_cli_file_options, dvm_cli_app_options, dvm_cli_add_options, dvm_cli_job_options, run_options,
-               dvm_cli_private_options, dvm_cli_old_app_options, dvm_cli_old_options, dvm_cli_old_display_options },
+               dvm_cli_private_options, dvm_cli_which_options, dvm_cli_old_app_options, dvm_cli_old_options,
+               dvm_cli_old_display_options },
   .max_words = G_MAXUINT,
   .flags = DVM_CLI_PARSE_STOP_AT_WORD,
   .failure = DVM_CLI_EXIT_DVM_FAILED,

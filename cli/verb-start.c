@@ -41,6 +41,7 @@ static const DvmCliOption options[] = {
     N_ ("processes at a time on each node, or hwthreads (default), cores, numas, packages: one for each") },
   { "hostfile", 0, "--machinefile", DVM_CLI_ARG_STRING, N_ ("FILE"), NULL, N_ ("the nodes that a file names") },
   { "host", 'H', NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, N_ ("these nodes, such as node3:4,node5") },
+  { "max-vm-size", 0, "-max-vm-size", DVM_CLI_ARG_COUNT, N_ ("N"), "1000000", N_ ("at most N of these nodes") },
   { "launcher", 0, NULL, DVM_CLI_ARG_STRING, N_ ("NAME"), NULL,
     N_ ("what starts their agents, such as local and ssh") },
   { "allow-missing", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("go on without nodes that do not come") },
@@ -91,6 +92,8 @@ take_settings (GPtrArray *argv, DvmCli *cli)
 
   g_ptr_array_add (
       argv, g_strdup_printf ("--set=start-timeout=%u", dvm_cli_args_get_uint (cli->args, "timeout", DEFAULT_TIMEOUT)));
+  if (dvm_cli_args_has (cli->args, "max-vm-size"))
+    g_ptr_array_add (argv, g_strdup_printf ("--set=max-nodes=%s", dvm_cli_args_get (cli->args, "max-vm-size")));
   if (dvm_cli_args_has (cli->args, "elastic"))
     g_ptr_array_add (argv, g_strdup ("--elastic"));
   for (gsize i = 0; settings[i] != NULL; i++)

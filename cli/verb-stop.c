@@ -10,14 +10,13 @@
 #include <glib/gi18n-lib.h>
 #include <string.h>
 #include <sys/pidfd.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include "dvm-cli-await.h"
 #include "dvm-cli-connect.h"
 #include "dvm-cli-daemon.h"
 #include "dvm-cli-output.h"
+#include "dvm-cli-which.h"
 
 /* A DVM ends its jobs first: SIGTERM, time to react, SIGKILL. */
 #define DEFAULT_TIMEOUT 60
@@ -46,20 +45,9 @@ path_of_address (const char *address)
 static int
 open_listener (const char *path)
 {
-  struct sockaddr_un address = { .sun_family = AF_UNIX };
-  struct ucred peer = { 0 };
-  socklen_t length = sizeof peer;
-  int fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  int pidfd = -1;
+  pid_t pid = dvm_cli_find_listener (path);
 
-  if (fd < 0 || strlen (path) >= sizeof address.sun_path)
-    return -1;
-  memcpy (address.sun_path, path, strlen (path) + 1);
-  if (connect (fd, (struct sockaddr *)&address, sizeof address) == 0
-      && getsockopt (fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 && peer.pid > 0)
-    pidfd = pidfd_open (peer.pid, 0);
-  close (fd);
-  return pidfd;
+  return pid > 0 ? pidfd_open (pid, 0) : -1;
 }
 
 /* A pidfd of the process that owns the DVM's name on the message bus at address, -1 if there is none. */
@@ -202,7 +190,7 @@ const DvmCliVerb dvm_cli_verb_stop = {
   .name = "stop",
   .synopsis = "[OPTION...]",
   .summary = N_ ("end a DVM and its jobs; returns when it has gone"),
-  .options = { options },
+  .options = { options, dvm_cli_which_options },
   .failure = DVM_CLI_EXIT_FAILED,
   .run = stop_verb,
 };

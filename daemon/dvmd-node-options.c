@@ -158,6 +158,7 @@ dvmd_node_options_fill (DvmdConfig *config, gboolean alone, DvmdControllerSettin
   if (alone)
     return TRUE;
   settings->shape.n_logical = dvmd_config_get_uint (config, "nodes");
+  settings->shape.max_nodes = dvmd_config_get_uint (config, "max-nodes");
   settings->shape.hostfile = get_text (config, "hostfile");
   settings->shape.hosts = get_text (config, "hosts");
   settings->shape.launcher = get_text (config, "launcher");

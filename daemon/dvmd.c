@@ -437,6 +437,10 @@ serve (Daemon *self, GError **error)
     {
       self->bus_settled = TRUE;
       self->has_peer = TRUE;
+      /* It has been given a name so that others find it, which its peer tells them. */
+      if (self->name != NULL
+          && !dvmd_bus_server_listen (self->bus, dvmd_runtime_dir_get_socket_path (self->dir), error))
+        return FALSE;
       return dvmd_bus_server_add_fd (self->bus, self->peer_fd, error);
     }
   if (!dvmd_bus_server_listen (

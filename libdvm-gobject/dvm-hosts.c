@@ -297,6 +297,10 @@ read_word (DvmHost *host, const char *word)
     {
       *colon = '\0';
       host->all_slots = strcmp (colon + 1, "*") == 0;
+      /* prte adds to the slots of a node, or takes some away. */
+      if (colon[1] == '+' || colon[1] == '-')
+        return _ ("the slots of a node do not change while it is in the DVM: behind the colon stands their number, "
+                  "without + or -");
       if (!host->all_slots && !g_ascii_string_to_unsigned (colon + 1, 10, 1, G_MAXINT, &slots, NULL))
         return _ ("behind the colon stands the number of slots, at least 1, or “*”");
     }

@@ -75,12 +75,13 @@ typedef enum
   DVM_STDIN_RANK, /* default: rank 0 */
   DVM_STDIN_ALL,
   DVM_STDIN_NONE,
+  DVM_STDIN_LIST, /* "0,2-4" */
 } DvmStdinKind;
 
 typedef struct
 {
   DvmStdinKind kind;
-  guint rank;
+  guint rank; /* the one, or the highest of the list */
 } DvmStdinTarget;
 
 typedef enum

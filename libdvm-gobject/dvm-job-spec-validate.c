@@ -302,7 +302,7 @@ check_stdin_rank (DvmJobSpec *self, guint64 np, const char *place, GError **erro
 
   if (!_dvm_stdin_target_parse (dvm_job_spec_get_stdin_target (self), place, &target, error))
     return FALSE;
-  if (np == 0 || target.kind != DVM_STDIN_RANK || target.rank < np)
+  if (np == 0 || (target.kind != DVM_STDIN_RANK && target.kind != DVM_STDIN_LIST) || target.rank < np)
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
                _ ("%sstdin: there is no rank %u, the ranks of this job are 0 to %u"), place, (guint)target.rank,

@@ -14,6 +14,8 @@
 #include "dvm-job-spec-private.h"
 #include "dvm-words-private.h"
 
+#define MOST_RANK (G_MAXUINT - 1)
+
 enum
 {
   RUNTIME_ERROR_NONZERO,
@@ -416,6 +418,27 @@ _dvm_personality_parse (const char *text, const char *place, gboolean *plain, GE
   return find_only (personality_words, G_N_ELEMENTS (personality_words), text, place, "personality", plain, error);
 }
 
+/* "0,2-4"; most (out): the highest */
+static gboolean
+read_rank_list (const char *text, guint *most)
+{
+  g_auto (GStrv) parts = g_strsplit (text, ",", -1);
+
+  *most = 0;
+  for (gsize i = 0; parts[i] != NULL; i++)
+    {
+      g_auto (GStrv) ends = g_strsplit (parts[i], "-", 2);
+      guint64 first = 0;
+      guint64 last = 0;
+
+      if (ends[0] == NULL || !g_ascii_string_to_unsigned (ends[0], 10, 0, MOST_RANK, &first, NULL)
+          || !g_ascii_string_to_unsigned (ends[1] != NULL ? ends[1] : ends[0], 10, first, MOST_RANK, &last, NULL))
+        return FALSE;
+      *most = MAX (*most, (guint)last);
+    }
+  return TRUE;
+}
+
 gboolean
 _dvm_stdin_target_parse (const char *text, const char *place, DvmStdinTarget *target, GError **error)
 {
@@ -426,9 +449,14 @@ _dvm_stdin_target_parse (const char *text, const char *place, DvmStdinTarget *ta
   target->rank = 0;
   if (text == NULL)
     return TRUE;
-  if (g_ascii_string_to_unsigned (text, 10, 0, G_MAXUINT - 1, &rank, NULL))
+  if (g_ascii_string_to_unsigned (text, 10, 0, MOST_RANK, &rank, NULL))
     {
       target->rank = rank;
+      return TRUE;
+    }
+  if (text[0] != '\0' && read_rank_list (text, &target->rank))
+    {
+      target->kind = DVM_STDIN_LIST;
       return TRUE;
     }
   if (!g_ascii_isalpha (text[0]))
@@ -436,7 +464,8 @@ _dvm_stdin_target_parse (const char *text, const char *place, DvmStdinTarget *ta
       g_autofree char *shown = _dvm_words_show (text);
 
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                   _ ("%sstdin: “%s” is not a rank; it can be one rank, “all” or “none”"), place, shown);
+                   _ ("%sstdin: “%s” is not a rank; it can be a rank, ranks such as 0,2-4, “all” or “none”"), place,
+                   shown);
       return FALSE;
     }
   if (!find_only (stdin_words, G_N_ELEMENTS (stdin_words), text, place, "stdin", &kind, error))

@@ -36,4 +36,4 @@ _dvm_cli()
     fi
 }
 
-complete -F _dvm_cli dvm-cli
+complete -F _dvm_cli dvm-cli dvm-mpirun

@@ -23,3 +23,4 @@ function __dvm_cli_complete
 end
 
 complete -c dvm-cli -f -a '(__dvm_cli_complete)'
+complete -c dvm-mpirun -f -a '(__dvm_cli_complete)'

@@ -107,7 +107,7 @@ give_input (DvmdAgent *self, guint32 id, guint32 rank, GBytes *bytes)
     {
       DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
 
-      if (proc->streams != NULL)
+      if (proc->streams != NULL && (job->options.stdin_target != DVMD_SOME_RANKS || proc->reads))
         write_input (proc->streams, bytes);
     }
 }

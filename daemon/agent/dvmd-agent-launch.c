@@ -178,6 +178,24 @@ spare_ranks (DvmdAgentJob *job, GError **error)
   return ranks != NULL;
 }
 
+/* The standard input of the job is for the ranks of the list alone. */
+static gboolean
+mark_readers (DvmdAgentJob *job, GError **error)
+{
+  g_autoptr (DvmdIdSet) ranks = NULL;
+
+  if (job->options.stdin_target != DVMD_SOME_RANKS)
+    return TRUE;
+  ranks = dvmd_id_set_parse (job->options.stdin_ranks != NULL ? job->options.stdin_ranks : "", "stdin-ranks", error);
+  for (guint i = 0; ranks != NULL && i < job->local->procs->len; i++)
+    {
+      DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
+
+      proc->reads = dvmd_id_set_contains (ranks, proc->rank);
+    }
+  return ranks != NULL;
+}
+
 /* Only what runs here is expanded. */
 static gboolean
 read_map (DvmdAgentJob *job, guint32 n_procs, GVariant *map, GError **error)
@@ -229,7 +247,7 @@ dvmd_agent_job_new_from_message (DvmdAgent *self, GVariant *body, GError **error
   job->run = dvmd_agent_run_new ();
   read_apps (job, apps);
   if (!dvmd_fields_from_dict (dvmd_launch_fields, &job->options, options, error) || !read_map (job, n_procs, map, error)
-      || !spare_ranks (job, error))
+      || !spare_ranks (job, error) || !mark_readers (job, error))
     {
       dvmd_agent_job_free (job);
       return NULL;

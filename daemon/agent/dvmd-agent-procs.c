@@ -478,7 +478,7 @@ pipes_flags (DvmdAgentJob *job, DvmdLocalProc *proc)
 {
   DvmdPipesFlags flags = DVMD_PIPES_NONE;
 
-  if (job->options.stdin_target == DVMD_ALL_RANKS || job->options.stdin_target == proc->rank)
+  if (job->options.stdin_target == DVMD_ALL_RANKS || job->options.stdin_target == proc->rank || proc->reads)
     flags |= DVMD_PIPES_STDIN;
   /* One terminal, that of the rank that reads from it. */
   if (job->options.pty && (job->options.stdin_target == DVMD_NO_STDIN ? proc->rank == 0 : flags != 0))

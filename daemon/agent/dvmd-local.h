@@ -52,6 +52,7 @@ typedef struct
   int status;
   guint timer;
   gboolean continued;  /* it has waited for a debugger, or need not any more */
+  gboolean reads;      /* it is in the list of those that get the standard input of the job */
   gboolean spared;     /* it is none of those that are to wait */
   gboolean comes_back; /* it has failed, and is to be started again */
   gboolean stays_away; /* it is not, whatever happens */

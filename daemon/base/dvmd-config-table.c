@@ -85,6 +85,8 @@ static const DvmdSetting settings[] = {
   { "map-by", DVMD_CONFIG_STRING, "", NULL, 0, 0, DVMD_CONFIG_AT_ONCE,
     "how processes are placed when a job does not say it, as in node or numa:PE=2; empty: by core, or by slot if they "
     "are plain" },
+  { "max-nodes", DVMD_CONFIG_UINT, "0", NULL, 0, 1000000, DVMD_CONFIG_AT_START,
+    "how many nodes of those that there are the DVM begins with at most, which are the first ones; 0: all" },
   { "nodes", DVMD_CONFIG_UINT, "0", NULL, 0, 100000, DVMD_CONFIG_AT_START,
     "how many logical nodes on this machine the DVM has: node1, node2 and so on; 0: none" },
   { "output", DVMD_CONFIG_STRING, "", NULL, 0, 0, DVMD_CONFIG_AT_ONCE,

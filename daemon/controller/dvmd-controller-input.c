@@ -181,7 +181,7 @@ reads (DvmdJob *job, guint32 rank)
 
   if (text == NULL || !_dvm_stdin_target_parse (text, "", &target, NULL))
     return FALSE;
-  if (target.kind == DVM_STDIN_ALL)
+  if (target.kind == DVM_STDIN_ALL || target.kind == DVM_STDIN_LIST)
     return rank == DVMD_PMIX_RANK_WILDCARD;
   return target.kind == DVM_STDIN_RANK && rank == target.rank;
 }

@@ -169,6 +169,9 @@ build_launch (Launches *self, DvmdJob *job, guint stdin_target, gsize credit, GA
       .universe = dvmd_node_pool_count_slots (dvmd_core_get_nodes (dvmd_controller_get_core (controller))),
       .options.kill_grace = dvmd_controller_get_kill_grace (controller),
       .options.stdin_target = stdin_target,
+      .options.stdin_ranks = stdin_target == DVMD_SOME_RANKS
+                                 ? (char *)dvm_job_spec_get_stdin_target (dvmd_job_get_spec (job))
+                                 : NULL,
       .options.parent = parent,
       .options.parent_rank = parent_rank,
       .options.offset = dvmd_job_get_offset (job),

@@ -62,7 +62,7 @@ check_ranks (DvmdJob *job, GError **error)
 
   for (guint i = 0; i < app_np->len; i++)
     n_ranks += g_array_index (app_np, guint, i);
-  return dvmd_input_parse_target (dvm_job_spec_get_stdin_target (spec), n_ranks, &target, error)
+  return dvmd_input_parse_target (dvm_job_spec_get_stdin_target (spec), n_ranks, &target, NULL, error)
          && check_stop_ranks (_dvm_job_spec_get_stop_ranks (spec), n_ranks, error);
 }
 

@@ -166,6 +166,8 @@ found_first (DvmdController *self, gpointer data, DvmdAllocator *allocator, Dvmd
       dvmd_core_allocation_failed (core, failed->message);
       return;
     }
+  if (shape->max_nodes > 0)
+    n_nodes = MIN (n_nodes, shape->max_nodes);
   shape->logical = dvmd_allocation_get_logical (allocation) || dvmd_shape_is_local (shape);
   for (guint i = 0; i < n_nodes; i++)
     dvmd_core_set_node_origin (core, dvmd_core_add_node (core, nodes[i].name, nodes[i].slots, nodes[i].slots_max)->rank,

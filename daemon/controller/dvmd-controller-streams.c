@@ -43,6 +43,7 @@ struct _DvmdJobStreams
   int stdin_fd;         /* waits for the launch */
   gboolean stdin_owned; /* somebody has it */
   guint stdin_target;
+  DvmdIdSet *stdin_ranks; /* (nullable): of DVMD_INPUT_SOME */
   GHashTable *uncredited; /* rank of agent -> bytes, as gpointer */
   gboolean started;
   gboolean ended;
@@ -258,6 +259,7 @@ dvmd_job_streams_free (DvmdJobStreams *self)
   if (self->job == NULL)
     dvmd_output_refuse (self->output);
   g_clear_pointer (&self->input, dvmd_input_free);
+  g_clear_pointer (&self->stdin_ranks, dvmd_id_set_free);
   g_clear_pointer (&self->output, dvmd_output_free);
   g_clear_pointer (&self->uncredited, g_hash_table_unref);
   g_clear_pointer (&self->unlaunched, g_hash_table_unref);
@@ -375,6 +377,23 @@ dvmd_job_streams_accept (DvmdJobStreams *self, DvmdJob *job)
 
 /* ---- stdin ---- */
 
+static GArray *
+find_nodes_of_some (DvmdJobStreams *self)
+{
+  DvmdProcTable *procs = dvmd_job_get_procs (self->job);
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+  GArray *nodes = g_array_new (FALSE, FALSE, sizeof (guint));
+
+  for (guint rank = 0; dvmd_id_set_next (self->stdin_ranks, rank, &rank); rank++)
+    {
+      guint node = dvmd_proc_table_row (procs, rank)->node;
+
+      if (g_hash_table_add (seen, GUINT_TO_POINTER (node)))
+        g_array_append_val (nodes, node);
+    }
+  return nodes;
+}
+
 /* The nodes of the ranks that read it. */
 static GArray *
 find_readers (DvmdJobStreams *self)
@@ -383,6 +402,8 @@ find_readers (DvmdJobStreams *self)
 
   if (self->stdin_target == DVMD_INPUT_ALL)
     return dvmd_map_get_nodes (dvmd_job_get_map (self->job));
+  if (self->stdin_target == DVMD_INPUT_SOME)
+    return find_nodes_of_some (self);
   nodes = g_array_new (FALSE, FALSE, sizeof (guint));
   if (self->stdin_target != DVMD_INPUT_NONE)
     g_array_append_val (nodes, dvmd_proc_table_row (dvmd_job_get_procs (self->job), self->stdin_target)->node);
@@ -394,7 +415,8 @@ send_input (DvmdInput *input, guint rank, GBytes *bytes, gpointer user_data)
 {
   DvmdJobStreams *self = user_data;
   guint32 id = dvmd_job_get_id (self->job);
-  guint32 to = rank == DVMD_INPUT_ALL ? DVMD_ALL_RANKS : rank;
+  /* An agent knows which of its ranks read. */
+  guint32 to = rank == DVMD_INPUT_ALL || rank == DVMD_INPUT_SOME ? DVMD_ALL_RANKS : rank;
   DvmdMessageKind kind = bytes != NULL ? DVMD_MSG_INPUT : DVMD_MSG_INPUT_EOF;
   g_autoptr (GVariant) body = NULL;
   g_autoptr (GArray) nodes = NULL;
@@ -438,10 +460,10 @@ dvmd_job_streams_launch (DvmdJobStreams *self, guint *stdin_target, gsize *credi
   self->stdin_target = DVMD_INPUT_NONE;
   /* The map has checked it. */
   if (text != NULL || self->stdin_owned || dvm_job_spec_get_pty (spec))
-    dvmd_input_parse_target (text, n_ranks, &self->stdin_target, NULL);
+    dvmd_input_parse_target (text, n_ranks, &self->stdin_target, &self->stdin_ranks, NULL);
   await_launch (self);
-  self->input = dvmd_input_new (dvmd_controller_get_parts (self->all->controller)->context, self->stdin_target, n_ranks,
-                                &input_funcs, self);
+  self->input = dvmd_input_new (dvmd_controller_get_parts (self->all->controller)->context, self->stdin_target,
+                                self->stdin_ranks, n_ranks, &input_funcs, self);
   if (self->stdin_fd >= 0 && !dvmd_input_set_fd (self->input, g_steal_fd (&self->stdin_fd), &error))
     dvmd_log_job (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, dvm_job_get_nspace (dvmd_job_get_record (self->job)), "%s",
                   error->message);
@@ -777,6 +799,16 @@ static const DvmdHandler handlers[] = {
   { 0 },
 };
 
+/* Its agent may have ended its part of the job: others do not wait until it has room for more. */
+static void
+proc_ended (gpointer service, DvmdJob *job, guint32 rank)
+{
+  DvmdJobStreams *streams = g_hash_table_lookup (((Streams *)service)->jobs, GUINT_TO_POINTER (dvmd_job_get_id (job)));
+
+  if (streams != NULL && streams->input != NULL)
+    dvmd_input_rank_ended (streams->input, rank);
+}
+
 const DvmdService dvmd_streams_service = {
   .name = "streams",
   .create = create,
@@ -784,6 +816,7 @@ const DvmdService dvmd_streams_service = {
   .handlers = handlers,
   .job_started = job_started,
   .job_forgotten = job_forgotten,
+  .proc_ended = proc_ended,
   .settings_changed = settings_changed,
   .add_statistics = add_statistics,
 };

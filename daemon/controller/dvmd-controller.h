@@ -53,6 +53,7 @@ typedef struct
   const char *const *nodes;  /* (nullable): names, each with an agent in this process */
   guint slots;               /* 0: as default_slots says */
   const char *default_slots; /* (nullable): what a node has a slot for: "hwthreads", "cores"...; NULL: hwthreads */
+  guint max_nodes;           /* so many of those that are found, the first ones; 0: all */
   guint n_logical;           /* so many nodes, node1 and so on, which are parts of this machine; 0: none */
   const char *hostfile;      /* (nullable): the file that names the nodes */
   const char *hosts;         /* (nullable): a list of nodes, "node3:4,node5"; with hostfile: of those in the file */

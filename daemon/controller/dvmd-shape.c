@@ -65,6 +65,7 @@ dvmd_shape_new (const DvmdControllerSettings *settings)
   shape->hosts = g_strdup (settings->shape.hosts);
   shape->launcher = g_strdup (settings->shape.launcher);
   shape->n_logical = settings->shape.n_logical;
+  shape->max_nodes = settings->shape.max_nodes;
   shape->start_timeout = settings->shape.start_timeout;
   shape->addresses = g_hash_table_new_full (_dvm_host_name_hash, _dvm_host_name_equal, g_free, g_free);
   return shape;

@@ -20,6 +20,7 @@ typedef struct
   char *hosts;    /* (nullable) */
   char *launcher; /* (nullable) */
   guint n_logical;
+  guint max_nodes;       /* 0: all that are found */
   gint64 start_timeout;  /* µs */
   char **names;          /* (nullable): of the hosts that file and list name */
   GArray *named;         /* (nullable): DvmdPluginNode, of each of names */

@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The standard input of a job is read from one descriptor and given to one rank or to all, as fast as they take it.
+ * The standard input of a job is read from one descriptor and given to one rank, to some or to all, as fast as they
+ * take it.
  */
 
 #include "config.h"
@@ -45,11 +46,27 @@ struct _DvmdInput
   gpointer tag;
 };
 
+/* some (out) (nullable) (transfer full) */
+static gboolean
+read_list (const char *text, guint n_ranks, DvmdIdSet **some)
+{
+  g_autoptr (DvmdIdSet) set = dvmd_id_set_parse (text, "stdin", NULL);
+  guint wrong;
+
+  if (set == NULL || dvmd_id_set_next (set, n_ranks, &wrong))
+    return FALSE;
+  if (some != NULL)
+    *some = g_steal_pointer (&set);
+  return TRUE;
+}
+
 gboolean
-dvmd_input_parse_target (const char *text, guint n_ranks, guint *target, GError **error)
+dvmd_input_parse_target (const char *text, guint n_ranks, guint *target, DvmdIdSet **some, GError **error)
 {
   guint64 rank = 0;
 
+  if (some != NULL)
+    *some = NULL;
   if (g_strcmp0 (text, "all") == 0)
     *target = DVMD_INPUT_ALL;
   else if (g_strcmp0 (text, "none") == 0)
@@ -58,13 +75,16 @@ dvmd_input_parse_target (const char *text, guint n_ranks, guint *target, GError 
     *target = 0;
   else if (g_ascii_string_to_unsigned (text, 10, 0, DVMD_INPUT_NONE - 1, &rank, NULL) && rank < n_ranks)
     *target = (guint)rank;
+  else if (read_list (text, n_ranks, some))
+    *target = DVMD_INPUT_SOME;
   else
     {
       g_autofree char *shown = g_utf8_make_valid (text, -1);
 
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                   "stdin: '%s' is neither a rank of this job (0 to %u) nor 'all' nor 'none'", shown,
-                   n_ranks > 0 ? n_ranks - 1 : 0);
+      g_set_error (
+          error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+          "stdin: '%s' is neither a rank of this job (0 to %u), nor a list such as 0,2-4, nor 'all' nor 'none'", shown,
+          n_ranks > 0 ? n_ranks - 1 : 0);
       return FALSE;
     }
   return TRUE;
@@ -154,8 +174,15 @@ on_readable (gpointer user_data)
   return G_SOURCE_CONTINUE;
 }
 
+static gboolean
+is_many (DvmdInput *self)
+{
+  return self->target == DVMD_INPUT_ALL || self->target == DVMD_INPUT_SOME;
+}
+
 DvmdInput *
-dvmd_input_new (GMainContext *context, guint target, guint n_ranks, const DvmdInputFuncs *funcs, gpointer user_data)
+dvmd_input_new (GMainContext *context, guint target, DvmdIdSet *some, guint n_ranks, const DvmdInputFuncs *funcs,
+                gpointer user_data)
 {
   DvmdInput *self = g_new0 (DvmdInput, 1);
 
@@ -165,9 +192,15 @@ dvmd_input_new (GMainContext *context, guint target, guint n_ranks, const DvmdIn
   self->funcs = funcs;
   self->user_data = user_data;
   self->fd = -1;
-  self->n_pending = target == DVMD_INPUT_ALL ? n_ranks : target == DVMD_INPUT_NONE ? 0 : 1;
+  self->n_pending = is_many (self) ? n_ranks : target == DVMD_INPUT_NONE ? 0 : 1;
   self->n_live = self->n_pending;
   self->pending = g_new0 (gsize, MAX (self->n_pending, 1));
+  for (guint i = 0; target == DVMD_INPUT_SOME && i < n_ranks; i++)
+    if (!dvmd_id_set_contains (some, i))
+      {
+        self->pending[i] = ENDED;
+        self->n_live--;
+      }
   self->source = dvmd_turn_source_new (context, "dvmd input", on_readable, self);
   return self;
 }
@@ -282,7 +315,7 @@ dvmd_input_start (DvmdInput *self)
 static guint
 find_target (DvmdInput *self, guint rank)
 {
-  if (self->target == DVMD_INPUT_ALL && rank < self->n_pending)
+  if (is_many (self) && rank < self->n_pending)
     return rank;
   return self->target == rank && self->n_pending == 1 ? 0 : G_MAXUINT;
 }

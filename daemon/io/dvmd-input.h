@@ -4,31 +4,37 @@
 
 #pragma once
 
+#include "dvmd-id-set.h"
 #include "dvmd-stream.h"
 
 G_BEGIN_DECLS
 
 /*
- * Controller side: the standard input of one job, from one descriptor to one rank or to all. Reads no more than the
- * slowest target has credit for (DVMD_STREAM_WINDOW each).
+ * Controller side: the standard input of one job, from one descriptor to one rank, to some or to all. Reads no more
+ * than the slowest target has credit for (DVMD_STREAM_WINDOW each).
  */
 
 typedef struct _DvmdInput DvmdInput;
 
 #define DVMD_INPUT_ALL  G_MAXUINT       /* every rank */
 #define DVMD_INPUT_NONE (G_MAXUINT - 1) /* no rank */
+#define DVMD_INPUT_SOME (G_MAXUINT - 2) /* those of a list */
 
 typedef struct
 {
-  /* rank: the target, or DVMD_INPUT_ALL. bytes NULL: end-of-file, once and last. */
+  /* rank: the target, DVMD_INPUT_ALL or DVMD_INPUT_SOME. bytes NULL: end-of-file, once and last. */
   void (*send) (DvmdInput *self, guint rank, GBytes *bytes, gpointer user_data);
 } DvmdInputFuncs;
 
-/* text (nullable): rank, "all", "none"; NULL is rank 0. A rank >= n_ranks is DVM_ERROR_BAD_PARAM. */
-gboolean dvmd_input_parse_target (const char *text, guint n_ranks, guint *target, GError **error);
+/*
+ * text (nullable): rank, "0,2-4", "all", "none"; NULL is rank 0. A rank >= n_ranks is DVM_ERROR_BAD_PARAM. some (out)
+ * (nullable) (transfer full): those of a list, where the target is DVMD_INPUT_SOME, else NULL
+ */
+gboolean dvmd_input_parse_target (const char *text, guint n_ranks, guint *target, DvmdIdSet **some, GError **error);
 
-DvmdInput *dvmd_input_new (GMainContext *context, guint target, guint n_ranks, const DvmdInputFuncs *funcs,
-                           gpointer user_data);
+/* some: (nullable): the ranks of DVMD_INPUT_SOME */
+DvmdInput *dvmd_input_new (GMainContext *context, guint target, DvmdIdSet *some, guint n_ranks,
+                           const DvmdInputFuncs *funcs, gpointer user_data);
 void dvmd_input_free (DvmdInput *self);
 
 /* stdin-fd of Submit, taken over (closed on error too). DVM_ERROR_EXISTS when stdin has its owner. */

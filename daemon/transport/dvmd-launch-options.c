@@ -27,6 +27,7 @@ const DvmdField dvmd_launch_fields[] = {
   FIELD ("psets", "as", psets),
   FIELD ("kill-grace", "x", kill_grace),
   FIELD ("stdin", "u", stdin_target),
+  FIELD ("stdin-ranks", "s", stdin_ranks),
   FIELD ("credit", "t", credit),
   FIELD ("parent", "s", parent),
   FIELD ("parent-rank", "u", parent_rank),

@@ -11,7 +11,8 @@ G_BEGIN_DECLS
 
 #define DVMD_LAUNCH_MOVED_TYPE "a(uu)"
 
-#define DVMD_NO_STDIN (DVMD_ALL_RANKS - 1)
+#define DVMD_NO_STDIN   (DVMD_ALL_RANKS - 1)
+#define DVMD_SOME_RANKS (DVMD_ALL_RANKS - 2)
 
 /* The options of the job in a launch message, beside its programs and its map. */
 typedef struct
@@ -29,7 +30,8 @@ typedef struct
   GVariant *preloaded_apps;      /* (nullable): au: those that come as files themselves */
   GVariant *psets;               /* (nullable): as: the process set of each application, "" for none */
   gint64 kill_grace;             /* µs */
-  guint32 stdin_target;          /* rank, DVMD_ALL_RANKS, or DVMD_NO_STDIN */
+  guint32 stdin_target;          /* rank, DVMD_ALL_RANKS, DVMD_SOME_RANKS, or DVMD_NO_STDIN */
+  char *stdin_ranks;             /* (nullable): "0,2-4", of DVMD_SOME_RANKS */
   guint64 credit;                /* bytes of output that an agent may send unasked */
   char *parent;                  /* (nullable): namespace of the process or tool that has spawned it */
   guint32 parent_rank;

@@ -135,6 +135,15 @@ def test_values():
             (["--socket", ""], ("files", set())),
             (["start", "--hostfile", ""], ("files", set())),
             (["run", "--add-hostfile", ""], ("files", set())),
+            (["run", "--default-hostfile", ""], ("files", set())),
+            (["run", "--dvm-uri", ""], ("none", set())),
+            (["run", "--report-uri", ""], ("files", set())),
+            (["run", "--keepalive", ""], ("files", set())),
+            (["run", "--app-pmix-prefix", ""], ("directories", set())),
+            (["run", "--dvm", "s"], ("words", {"search", "system", "system-first"})),
+            (["stop", "--namesp"], ("words", {"--namespace"})),
+            (["help", "mp"], ("words", {"mpirun"})),
+            (["help", "jo"], ("words", {"job", "jobs"})),
             (["campaign", ""], ("words", {"show", "cancel"})),
             (["session", ""], ("words", {"list", "show", "create", "extend", "release", "reaquire", "cancel", "pause", "resume",
                                        "preempt", "restore", "signal", "terminate", "separate"})),
@@ -229,7 +238,7 @@ def test_syntax():
         result = subprocess.run([shell, "-n", os.path.join(FOLDER, name)], stderr=subprocess.PIPE, text=True)
         equal((result.returncode, result.stderr), (0, ""), name)
     with open(os.path.join(FOLDER, "_dvm-cli")) as script:
-        equal(script.readline(), "#compdef dvm-cli\n")
+        equal(script.readline(), "#compdef dvm-cli dvm-mpirun\n")
 
 
 if __name__ == "__main__":

@@ -41,10 +41,16 @@ def test_hints():
     """what other launchers call otherwise is answered with the name that it has here"""
     for given, here in (
         ("-l", "'--output tag'"),
-        ("--prtemca", "the runtime of mpirun does not run here"),
+        ("--prtemca", "needs a value: NAME VALUE"),
+        ("--activate", "'dvm-cli node restart NODE' starts one again"),
+        ("--memory-alloc-kinds", "by mpi_memory_alloc_kinds"),
+        ("--gpu-support", "the MPI of the program decides"),
+        ("--pmix-prefix", "--app-pmix-prefix DIR is for one of the program"),
+        ("--launch-agent", "launcher-prefix"),
+        ("--debug-daemons", "'dvm-cli logs'"),
+        ("--system-server", "'dvm-cli --bus system start'"),
         ("--use-hwthreads-as-cpus", "'--map-by :HWTCPUS'"),
         ("--mca", "needs a value: NAME VALUE"),
-        ("--report-uri", "dvm-cli status --json"),
         ("--cpu-bind=cores", "'--bind-to OBJECT'"),
         ("--display=foo", "there are: map, map-devel, bindings, allocation, topo, cpus"),
         ("--display=map:foo", "there are: parseable, parsable, physical"),
@@ -72,6 +78,7 @@ def test_old_spellings():
         refuse("run", *words.split(), "x", mention=mention)
     refuse("jobs", "--bynode", mention="unknown option '--bynode'")
     refuse("submit", "--display-map", "x", mention="job procs")
+    refuse("submit", "--report-bindings", "x", mention="'dvm-cli job map JOB'")
     refuse("run", "a", ":", "--donotlaunch", "b", mention="behind ':' only options of a program")
     refuse("run", "a", ":", "--bynode", "--pernode", "b", mention="'--bynode' and '--pernode' contradict each other")
 

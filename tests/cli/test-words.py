@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Command lines of other launchers, typed behind `dvm-cli run`: what becomes of each stands in docs/from-mpirun.md.
+"""Command lines of other launchers, typed as they are: what becomes of each stands in docs/from-mpirun.md.
 
-DVM_TEST_WRITE=1 writes the table there anew.
+DVM_TEST_WRITE=1 writes the tables there anew.
 """
 
 import os
@@ -17,6 +17,7 @@ from dvmtest import CLI, LIMIT, check, contains, dvm, equal, functions, place, r
 SOURCE = os.environ["DVM_SOURCE_DIR"]
 TABLE = os.path.join(SOURCE, "docs", "from-mpirun.md")
 BEGIN, END = "<!-- the table: tests/cli/test-words.py -->\n", "<!-- its end -->\n"
+HELP_BEGIN, HELP_END = "<!-- dvm-cli help mpirun: tests/cli/test-words.py -->\n", "<!-- the end of the help -->\n"
 
 # (the line, its status, its output); FILES are those of make_files().
 LINES = [
@@ -28,6 +29,8 @@ LINES = [
     ("mpirun --gmca osc rdma -n 1 sh -c 'echo $OMPI_MCA_osc' : -n 1 sh -c 'echo $OMPI_MCA_osc'", 0, "rdma\nrdma\n"),
     ("mpirun --mca plm_rsh_agent ssh -n 1 true", 0, ""),
     ("mpirun --mca btl tcp --mca btl self -n 1 true", 2, ""),
+    ("mpirun --mca rmaps_base_mapping_policy node -n 1 true", 0, ""),
+    ("mpirun --mca orte_default_hostfile hosts -n 1 true", 0, ""),
     ("mpirun --allow-run-as-root -np 1 true", 0, ""),
     ("mpirun --tag-output -n 1 echo x", 0, r"\[\d+,0\]<stdout>: x\n"),
     ("mpirun --timestamp-output -n 1 echo x", 0, r"\d{4}-.*<stdout>: x\n"),
@@ -55,10 +58,13 @@ LINES = [
     ("mpirun --timeout 60 -n 1 true", 0, ""),
     ("mpirun --timeout 1 -n 1 sleep 100", 125, ""),
     ("mpirun --report-pid - -n 1 true", 0, r"\d+\n"),
-    ("mpirun --report-uri - -n 1 true", 2, ""),
+    ("mpirun --report-uri - -n 1 true", 0, r"unix:path=/.*/dvm/default/bus\n"),
     ("mpirun --enable-recovery -n 1 true", 0, ""),
     ("mpirun --stdin none -n 1 cat", 0, ""),
+    ("mpirun --stdin 0,1 -n 2 cat", 0, ""),
     ("mpirun --xterm 0 -n 1 true", 2, ""),
+    ("mpirun --default-hostfile hosts -n 1 true", 0, ""),
+    ("mpirun --max-vm-size 1 -n 1 true", 2, ""),
     ("mpirun -q -n 1 true", 0, ""),
     ("mpirun -n 1 sh -c 'exit 3'", 3, ""),
     # mpirun and prun of Open MPI 5 and PRRTE
@@ -71,12 +77,24 @@ LINES = [
     ("mpirun --forward-signals none -n 1 true", 0, ""),
     ("mpirun --forward-signals USR1,SIGALRM -n 1 true", 0, ""),
     ("mpirun --pmixmca ptl tcp -n 1 sh -c 'echo $PMIX_MCA_ptl'", 0, "tcp\n"),
-    ("mpirun --prtemca plm ssh -n 1 true", 2, ""),
+    ("mpirun --prtemca plm ssh -n 1 true", 0, ""),
+    ("mpirun --prtemca rmaps_default_mapping_policy node -n 1 true", 0, ""),
+    ("prterun --keepalive 77 -n 1 true", 2, ""),
+    ("prterun --app-pmix-prefix /opt/pmix -n 1 sh -c 'echo $PMIX_PREFIX ${LD_LIBRARY_PATH%%:*}'", 0, "/opt/pmix /opt/pmix/lib\n"),
+    ("prterun --memory-alloc-kinds system -n 1 true", 2, ""),
+    ("prterun --gpu-support 1 -n 1 true", 2, ""),
+    ("prterun --continuous -n 1 true", 0, ""),
+    ("prterun --dvm search -n 1 echo x", 0, "x\n"),
     ("prun -n 1 --set-env A=b sh -c 'echo $A'", 0, "b\n"),
     ("prun -n 1 --unset-env 'WO*' sh -c 'echo \"<$WORD>\"'", 0, "<>\n"),
     ("prun -n 1 --prepend-env WORD a --append-env 'WORD[ ]' z sh -c 'echo $WORD'", 0, "a:word z\n"),
     ("prun --personality ompi -n 1 true", 0, ""),
-    ("prun --dvm-uri file:uri -n 1 true", 2, ""),
+    ("prun --dvm-uri file:uri -n 1 echo x", 0, "x\n"),
+    ("prun --pid 1 -n 1 true", 125, ""),
+    ("prun --namespace other -n 1 true", 125, ""),
+    ("prun --system-server-first -n 1 echo x", 0, "x\n"),
+    ("prun --num-connect-retries 3 --wait-to-connect 1 -n 1 echo x", 0, "x\n"),
+    ("prun --activate +all -n 1 true", 2, ""),
     ("prun --rtos report-child-jobs-separately -n 1 true", 0, ""),
     ("prun --rtos timeout=1 -n 1 sleep 100", 125, ""),
     ("prun --rtos exec-agent='env A=b' -n 1 sh -c 'echo $A'", 0, "b\n"),
@@ -100,6 +118,7 @@ def make_files(folder):
         "hosts": "localhost slots=2\n",
         "programs": "# two programs\n-n 1 echo one\n-np 2 echo two\n",
         "parameters": "-x T=t --mca pml ob1\n\nosc = rdma\n",
+        "uri": f"unix:path={folder}/dvm/default/bus\n",
     }
     for name, text in files.items():
         with open(os.path.join(folder, name), "w") as file:
@@ -107,16 +126,24 @@ def make_files(folder):
 
 
 def run_line(here, line):
+    """By its first word; srun is no name of ours."""
     words = shlex.split(line)
+    program = [CLI, "run"]
+    if words[0] != "srun":
+        program = [os.path.join(here.path, words[0])]
+        if not os.path.islink(program[0]):
+            os.symlink(CLI, program[0])
+    if "--personality" not in words:
+        program += ["--personality", "plain"]
     env = {**here.env, "WORD": "word"}
-    return subprocess.run([CLI, "run", "--personality", "plain", *words[1:]] if "--personality" not in words else
-                          [CLI, "run", *words[1:]], cwd=here.path, env=env, stdin=subprocess.DEVNULL,
+    env.pop("DISPLAY", None)
+    return subprocess.run([*program, *words[1:]], cwd=here.path, env=env, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=LIMIT)
 
 
 def say(here, result):
     """What dvm-cli says of a line, without what differs from run to run."""
-    lines = [line.removeprefix("dvm-cli: ").replace(here.path + "/", "").replace(" (DVM_NOTICE=no hides this line)", "")
+    lines = [re.sub("^(dvm-cli|[a-z]*run): ", "", line).replace(here.path + "/", "").replace(" (DVM_NOTICE=no hides this line)", "")
              for line in result.stderr.splitlines() if "shows how it is used" not in line]
     return "; ".join(lines).replace("|", "\\|")
 
@@ -148,6 +175,32 @@ def test_lines():
         for there, row in zip(text.splitlines(), wanted.splitlines()):
             equal(there, row, "docs/from-mpirun.md; DVM_TEST_WRITE=1 writes it anew")
         equal(text.count("\n"), wanted.count("\n"), "rows of docs/from-mpirun.md")
+
+
+def test_help():
+    """dvm-cli help mpirun is made of the tables by which lines are read, and stands in docs/from-mpirun.md"""
+    with place() as here:
+        helped = here.cli("help", "mpirun")
+        equal((helped.returncode, helped.stderr), (0, ""))
+        for topic in ("mpiexec", "prun", "prterun", "srun"):
+            equal(here.cli("help", topic).stdout, helped.stdout, topic)
+        equal(here.cli("help", "run").stdout, here.cli("run", "--help").stdout)
+        equal(here.cli("help").stdout, here.cli("--help").stdout)
+        refused = here.cli("help", "nobody")
+        equal(refused.returncode, 2)
+        contains(refused.stderr, "there is no help on 'nobody'")
+    for row in ("--bynode                --map-by node", "rtos                        --runtime-options",
+                "-l, --prepend-rank          --output tag", "dvm-cli start", "--activate "):
+        contains(helped.stdout, row)
+    with open(TABLE) as file:
+        text = file.read()
+    head, _, rest = text.partition(HELP_BEGIN)
+    _, _, tail = rest.partition(HELP_END)
+    wanted = f"{head}{HELP_BEGIN}```\n{helped.stdout}```\n{HELP_END}{tail}"
+    if os.environ.get("DVM_TEST_WRITE") == "1":
+        with open(TABLE, "w") as file:
+            file.write(wanted)
+    equal(text if os.environ.get("DVM_TEST_WRITE") != "1" else wanted, wanted, "docs/from-mpirun.md; DVM_TEST_WRITE=1 writes it anew")
 
 
 def test_wrong():

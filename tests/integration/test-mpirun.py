@@ -56,6 +56,15 @@ class Mpirun(dvmtest.Case):
             ours = self.run_under([CLI, 'run'], words, DVM_BUS='none', DVM_NOTICE='no')
             self.assertEqual(ours, theirs, words)
 
+    def test_names(self):
+        """Called as mpirun, dvm-cli takes the line of mpirun, old spellings of Open MPI 4 included."""
+        words = '--allow-run-as-root --mca pml ob1 -n 2 --bind-to core'
+        theirs = self.run_under([MPIRUN], words)
+        for name in ('dvm-mpirun', 'mpiexec', 'mpirun'):
+            link = os.path.join(self.folder, name)
+            os.symlink(CLI, link)
+            self.assertEqual(self.run_under([link], words, DVM_BUS='none', DVM_NOTICE='no'), theirs, name)
+
     def test_document(self):
         """The table in docs/placement.md is of these commands."""
         with open(DOCUMENT, encoding='utf-8') as file:

@@ -267,6 +267,8 @@ static const struct
   { "a:0", { "--host", "a:0" } },
   { "a:x", { "--host", "a:x" } },
   { "a:", { "--host", "a:" } },
+  { "a:+2", { "a:+2", "do not change" } },
+  { "a:-2", { "a:-2", "do not change" } },
   { ":2", { "--host", ":2" } },
   { "a b", { "--host", "a b" } },
   { "+n", { "--host", "+n" } },

@@ -45,7 +45,7 @@ setup (Fixture *fixture, gconstpointer data)
 {
   fixture->text = g_string_new (NULL);
   fixture->n_eof = 0;
-  fixture->input = dvmd_input_new (NULL, GPOINTER_TO_UINT (data), 3, &funcs, fixture);
+  fixture->input = dvmd_input_new (NULL, GPOINTER_TO_UINT (data), NULL, 3, &funcs, fixture);
 }
 
 static void
@@ -65,22 +65,30 @@ settle (void)
 static void
 test_parse (void)
 {
-  const char *bad[] = { "3", "-1", "some", "1x", "4294967295", NULL };
+  const char *bad[] = { "3", "-1", "some", "1x", "4294967295", "0,3", "1-3", NULL };
   guint target;
+  DvmdIdSet *some = NULL;
 
-  g_assert_true (dvmd_input_parse_target (NULL, 3, &target, NULL));
+  g_assert_true (dvmd_input_parse_target (NULL, 3, &target, NULL, NULL));
   g_assert_cmpuint (target, ==, 0);
-  g_assert_true (dvmd_input_parse_target ("2", 3, &target, NULL));
+  g_assert_true (dvmd_input_parse_target ("2", 3, &target, NULL, NULL));
   g_assert_cmpuint (target, ==, 2);
-  g_assert_true (dvmd_input_parse_target ("all", 3, &target, NULL));
+  g_assert_true (dvmd_input_parse_target ("all", 3, &target, NULL, NULL));
   g_assert_cmpuint (target, ==, DVMD_INPUT_ALL);
-  g_assert_true (dvmd_input_parse_target ("none", 3, &target, NULL));
+  g_assert_true (dvmd_input_parse_target ("none", 3, &target, NULL, NULL));
   g_assert_cmpuint (target, ==, DVMD_INPUT_NONE);
+  g_assert_true (dvmd_input_parse_target ("0,2", 3, &target, &some, NULL));
+  g_assert_cmpuint (target, ==, DVMD_INPUT_SOME);
+  g_assert_true (dvmd_id_set_contains (some, 2));
+  g_assert_false (dvmd_id_set_contains (some, 1));
+  g_clear_pointer (&some, dvmd_id_set_free);
+  g_assert_true (dvmd_input_parse_target ("1", 3, &target, &some, NULL));
+  g_assert_null (some);
   for (guint i = 0; bad[i] != NULL; i++)
     {
       g_autoptr (GError) error = NULL;
 
-      g_assert_false (dvmd_input_parse_target (bad[i], 3, &target, &error));
+      g_assert_false (dvmd_input_parse_target (bad[i], 3, &target, NULL, &error));
       g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
     }
 }
@@ -174,6 +182,39 @@ test_all (Fixture *fixture, gconstpointer data)
   g_assert_cmpint (write (fd, "x", 1), ==, -1);
   g_assert_cmpuint (fixture->n_eof, ==, 0);
   close (fd);
+}
+
+/* The ranks of a list count, and no others. */
+static void
+test_some (void)
+{
+  g_autoptr (DvmdIdSet) some = dvmd_id_set_parse ("0,2", "ranks", NULL);
+  Fixture fixture = { .text = g_string_new (NULL) };
+  int fd;
+
+  fixture.input = dvmd_input_new (NULL, DVMD_INPUT_SOME, some, 3, &funcs, &fixture);
+  fd = dvmd_input_attach (fixture.input, NULL);
+  dvmd_input_start (fixture.input);
+  fill (fd, DVMD_STREAM_WINDOW + 1000);
+  g_assert_cmpuint (fixture.rank, ==, DVMD_INPUT_SOME);
+  g_assert_cmpuint (fixture.text->len, ==, DVMD_STREAM_WINDOW);
+  dvmd_input_add_credit (fixture.input, 0, 1000);
+  settle ();
+  g_assert_cmpuint (fixture.text->len, ==, DVMD_STREAM_WINDOW);
+  dvmd_input_add_credit (fixture.input, 2, 400);
+  settle ();
+  g_assert_cmpuint (fixture.text->len, ==, DVMD_STREAM_WINDOW + 400);
+  dvmd_input_rank_ended (fixture.input, 1);
+  /* The last one that reads takes the descriptor along. */
+  dvmd_input_rank_ended (fixture.input, 2);
+  settle ();
+  g_assert_cmpuint (fixture.text->len, ==, DVMD_STREAM_WINDOW + 1000);
+  dvmd_input_rank_ended (fixture.input, 0);
+  signal (SIGPIPE, SIG_IGN);
+  g_assert_cmpint (write (fd, "x", 1), ==, -1);
+  close (fd);
+  dvmd_input_free (fixture.input);
+  g_string_free (fixture.text, TRUE);
 }
 
 static void
@@ -276,6 +317,7 @@ main (int argc, char **argv)
   add ("attach", 1, test_attach);
   add ("credit", 1, test_credit);
   add ("all", DVMD_INPUT_ALL, test_all);
+  g_test_add_func ("/io/input/some", test_some);
   add ("none", DVMD_INPUT_NONE, test_none);
   add ("given-pipe", 0, test_given_pipe);
   add ("given-file", 0, test_given_file);

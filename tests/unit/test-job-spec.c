@@ -511,6 +511,11 @@ test_parsers (void)
   g_assert_true (_dvm_stdin_target_parse ("7", "", &target, NULL));
   g_assert_cmpint (target.kind, ==, DVM_STDIN_RANK);
   g_assert_cmpuint (target.rank, ==, 7);
+  g_assert_true (_dvm_stdin_target_parse ("0,2-4,3", "", &target, NULL));
+  g_assert_cmpint (target.kind, ==, DVM_STDIN_LIST);
+  g_assert_cmpuint (target.rank, ==, 4);
+  g_assert_false (_dvm_stdin_target_parse ("4-2", "", &target, NULL));
+  g_assert_false (_dvm_stdin_target_parse ("1,", "", &target, NULL));
   g_assert_true (_dvm_stdin_target_parse ("None", "", &target, NULL));
   g_assert_cmpint (target.kind, ==, DVM_STDIN_NONE);
   g_assert_true (_dvm_when_full_parse ("over", "", &when_full, NULL));
