@@ -18,7 +18,8 @@ from ..overrides import override
 
 _Dvm = get_introspection_module('Dvm')
 __all__ = ['AppSpec', 'Campaign', 'Client', 'CompletedJob', 'DvmError', 'EventLoop', 'Executor', 'Job', 'JobError', 'JobFuture',
-           'JobSpec', 'Node', 'Proc', 'Session', 'StateChange', 'run']
+           'JobSpec', 'Node', 'Proc', 'Session', 'StateChange', 'complete_job', 'connect', 'iterate_results', 'make_error', 'run',
+           'start']
 
 
 # ---- errors ----
@@ -54,7 +55,8 @@ for _class in _ERRORS.values():
 del _class
 
 
-def _make_error(code, message):
+def make_error(code, message):
+    """The exception for a code of DVM_ERROR."""
     return _ERRORS[int(code)](message, 'dvm-error-quark', int(code))
 
 
@@ -397,7 +399,7 @@ class Client(_Dvm.Client):
             while (change := await changes.get()) is not None:
                 yield change
             if not job.props.ended:
-                raise _make_error(_Dvm.Error.SHUTTING_DOWN, 'The connection to the DVM is lost: it has ended')
+                raise make_error(_Dvm.Error.SHUTTING_DOWN, 'The connection to the DVM is lost: it has ended')
         finally:
             for source, handler in handlers:
                 source.disconnect(handler)
@@ -407,4 +409,18 @@ class Client(_Dvm.Client):
         return f'<Dvm.Client {self.props.name or "default"} {where}>'
 
 
-from ._dvm_executor import CompletedJob, Executor, JobError, JobFuture  # noqa: E402, it needs what is above
+# ---- whole DVMs, by the package dvm ----
+
+def start(name=None, **options):
+    """`with Dvm.start(nodes=4) as dvm`: dvm.start(), which docs/python.md describes."""
+    import dvm
+    return dvm.start(name, **options)
+
+
+def connect(name=None, **options):
+    """A DVM that is there: dvm.connect()."""
+    import dvm
+    return dvm.connect(name, **options)
+
+
+from ._dvm_executor import CompletedJob, Executor, JobError, JobFuture, complete_job, iterate_results  # noqa: E402, it needs what is above

@@ -13,7 +13,7 @@ import weakref
 
 from gi.repository import Gio, GLib
 
-from .Dvm import Client, JobSpec, _Dvm, _make_error
+from .Dvm import Client, JobSpec, _Dvm, make_error
 
 # How a program ends by itself; every other failure is the DVM's, or of one who cancelled the job.
 _OWN_ENDS = (_Dvm.JobState.NON_ZERO_TERM, _Dvm.JobState.ABORTED_BY_SIG, _Dvm.JobState.CALLED_ABORT)
@@ -49,8 +49,16 @@ class JobFuture(concurrent.futures.Future):
         return self.job_id is not None and not self.done()
 
 
-def _results(futures, end):
-    """In their order; what nobody waits for any more is cancelled."""
+def complete_job(job, args, stdout, stderr):
+    """The CompletedJob of one that has ended; a JobError if that was no end of its own."""
+    if job.props.failed and job.props.state not in _OWN_ENDS:
+        raise JobError(job)
+    return CompletedJob(job, args, stdout, stderr)
+
+
+def iterate_results(futures, end):
+    """In their order, until the time end; what nobody waits for any more is cancelled."""
+    futures = collections.deque(futures)
     try:
         while futures:
             yield futures[0].result(None if end is None else end - time.monotonic())
@@ -61,13 +69,14 @@ def _results(futures, end):
 
 
 class _Task:
-    def __init__(self, spec, check, capture, text):
+    def __init__(self, spec, check, capture, text, stdin=None):
         self.future = JobFuture()
         self.spec = spec
         self.args = spec.get_app(0).get_argv() if spec.get_n_apps() > 0 else []
         self.check = check
         self.captures = capture
         self.text = text
+        self.stdin = stdin
         self.job = None
         self.ended = False
         self.streams = []
@@ -83,15 +92,22 @@ class _Task:
         try:
             if error is not None:
                 raise error
-            if self.job.props.failed and self.job.props.state not in _OWN_ENDS:
-                raise JobError(self.job)
-            result = CompletedJob(self.job, self.args, *self.get_output())
+            result = complete_job(self.job, self.args, *self.get_output())
             if self.check:
                 result.check_returncode()
         except Exception as caught:
             self.future.set_exception(caught)
         else:
             self.future.set_result(result)
+
+
+def _make_file(data):
+    """A descriptor from which data is read. It is no pipe: those who never read it hold nobody up."""
+    with os.fdopen(os.memfd_create('dvm-stdin', os.MFD_CLOEXEC), 'wb') as file:
+        file.write(data)
+        file.flush()
+        file.seek(0)
+        return os.dup(file.fileno())
 
 
 class Executor(concurrent.futures.Executor):
@@ -135,12 +151,13 @@ class Executor(concurrent.futures.Executor):
 
     # ---- for any thread ----
 
-    def submit(self, command, /, *, check=False, capture_output=False, text=False, **options):
+    def submit(self, command, /, *, check=False, capture_output=False, text=False, stdin=None, **options):
         """A JobFuture of a CompletedJob. command: a JobSpec, or the words of a command line.
 
         Options are those of JobSpec(); without them it is one process in the current directory. As with
         subprocess.run() an exit code is a result, and with check=True an exception (CalledProcessError). A job that
-        came to no end of its own is a JobError, and what the DVM refuses a DvmError.
+        came to no end of its own is a JobError, and what the DVM refuses a DvmError. stdin: bytes for its standard
+        input, with capture_output.
         """
         if not isinstance(command, JobSpec):
             command = JobSpec(command, **{'np': 1, 'cwd': os.getcwd(), **options})
@@ -148,7 +165,9 @@ class Executor(concurrent.futures.Executor):
             raise TypeError(f'{", ".join(options)}: to be said in the JobSpec')
         if os.getpid() != self._pid:
             raise RuntimeError('a Dvm.Executor cannot be used in a child of fork(): make one there')
-        task = _Task(command, check, capture_output or text, text)
+        if stdin is not None and not (capture_output or text):
+            raise TypeError('stdin is for jobs with capture_output=True')
+        task = _Task(command, check, capture_output or text, text, stdin)
         with self._lock:
             if self._closed:
                 raise RuntimeError('cannot submit after shutdown')
@@ -162,8 +181,8 @@ class Executor(concurrent.futures.Executor):
     def map(self, command, *iterables, timeout=None, chunksize=1, **options):
         """As map() of any executor. command: a function that makes a command line, or a command line to be added to."""
         make = command if callable(command) else lambda *words: [*command, *map(str, words)]
-        futures = collections.deque(self.submit(make(*items), **options) for items in zip(*iterables))
-        return _results(futures, None if timeout is None else time.monotonic() + timeout)
+        futures = [self.submit(make(*items), **options) for items in zip(*iterables)]
+        return iterate_results(futures, None if timeout is None else time.monotonic() + timeout)
 
     def shutdown(self, wait=True, *, cancel_futures=False):
         """No job is taken any more. cancel_futures: what the DVM has not been given yet is cancelled."""
@@ -268,11 +287,13 @@ class Executor(concurrent.futures.Executor):
             task.settle(error)
 
     def _submit(self, task):
-        fds = [-1, -1]
+        fds = [-1, -1, -1]
         try:
+            if task.stdin is not None:
+                fds[0] = _make_file(task.stdin)
             for index in range(2 if task.captures else 0):
-                fds[index] = self._open_pipe(task, index)
-            self._client.submit_with_fds_async(task.spec, -1, *fds, None, self._on_submitted, task)
+                fds[1 + index] = self._open_pipe(task, index)
+            self._client.submit_with_fds_async(task.spec, *fds, None, self._on_submitted, task)
         finally:
             for fd in fds:
                 if fd >= 0:
@@ -355,7 +376,7 @@ class Executor(concurrent.futures.Executor):
         if client.get_connected():
             return
         with self._lock:
-            self._broken = _make_error(_Dvm.Error.SHUTTING_DOWN, 'The connection to the DVM is lost')
+            self._broken = make_error(_Dvm.Error.SHUTTING_DOWN, 'The connection to the DVM is lost')
         # Each call that is on its way gets an error of its own; what has not been given away gets this one.
         self._go_on()
 
