@@ -17,6 +17,18 @@ gi.require_version("Dvm", "1.0")
 from gi.repository import Dvm, GLib  # noqa: E402
 
 
+has_reader = [True]
+
+
+def say(text):
+    """Nodes are given back also when nobody reads any more: then there is an end as soon as that is done."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        has_reader.clear()
+
+
 class Change:
     """A change of the size: begun by a call, ended by a signal, which comes to whoever called and to nobody else."""
 
@@ -28,7 +40,7 @@ class Change:
         client.connect("notify::connected", lambda *_: self.end("the DVM has ended"))
 
     def on_ready(self, client, alloc_id, req_id, details):
-        print(f"{details['kind']} of {alloc_id} is done: {' '.join(details['nodes'])}", flush=True)
+        say(f"{details['kind']} of {alloc_id} is done: {' '.join(details['nodes'])}")
         self.end(None)
 
     def on_failed(self, client, alloc_id, req_id, status, reason, details):
@@ -41,7 +53,7 @@ class Change:
     def wait(self, alloc_id, campaign):
         """campaign: None if nothing changes; then there is no signal either."""
         if campaign is not None:
-            print(f"{campaign.get_object_path()} for {alloc_id}", flush=True)
+            say(f"{campaign.get_object_path()} for {alloc_id}")
             self.loop.run()
         if self.failure is not None:
             raise RuntimeError(self.failure)
@@ -58,7 +70,7 @@ def run(client, command, nodes):
     job = client.submit(Dvm.JobSpec(command, cwd=os.getcwd(), np=max(len(nodes), 1), **hosts))
     client.wait(job)
     client.refresh_job(job)
-    print(f"{job.props.nspace} ran on {' '.join(job.props.nodes)}: {job.props.state_name}", flush=True)
+    say(f"{job.props.nspace} ran on {' '.join(job.props.nodes)}: {job.props.state_name}")
     return exit_status(job)
 
 
@@ -80,7 +92,8 @@ def main():
         alloc_id, campaign = client.grow(**wish)
         change.wait(alloc_id, campaign)
         try:
-            return run(client, arguments.command, client.find_session(alloc_id).props.nodes)
+            nodes = client.find_session(alloc_id).props.nodes
+            return run(client, arguments.command, nodes) if has_reader else 141
         finally:
             change.wait(*client.shrink(alloc_id=alloc_id))
     except (GLib.Error, RuntimeError) as error:

@@ -11,6 +11,7 @@ Ctrl-C cancels the jobs. The exit status is 0 if all jobs succeeded, 1 if one fa
 import argparse
 import asyncio
 import os
+import signal
 import sys
 
 import gi
@@ -37,6 +38,8 @@ async def main(arguments):
     # Whatever ends this program, Ctrl-C too, ends its jobs.
     client.set_jobs_end_with_client(True)
     await client.connect_async()
+    # So does whoever stops to read. GLib has just had the signal ignored.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     # The DVM takes any number of jobs and lets them wait for slots; a limit is kind to others who use it.
     limit = asyncio.Semaphore(arguments.jobs)
     lines = [line.rstrip("\n") for line in sys.stdin]

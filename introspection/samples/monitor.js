@@ -26,6 +26,7 @@ const lookFor = name => {
         return null;
     }
 };
+const watchFd = lookFor('GLibUnix')?.fd_add_full ?? GLib.unix_fd_add_full;
 const addSignal = lookFor('GLibUnix')?.signal_add_full ?? GLib.unix_signal_add;
 const OutputStream = lookFor('GioUnix')?.OutputStream ?? Gio.UnixOutputStream;
 
@@ -172,6 +173,11 @@ function run(client) {
         picture?.finish();
         printerr('monitor.js: the DVM has ended');
         loop.quit();
+    });
+    // A pipe that nobody reads, or a terminal that has gone: it can be seen without writing to it.
+    watchFd(GLib.PRIORITY_DEFAULT, 1, GLib.IOCondition.ERR | GLib.IOCondition.HUP, () => {
+        loop.quit();
+        return GLib.SOURCE_REMOVE;
     });
     for (const number of [SIGINT, SIGTERM]) {
         addSignal(GLib.PRIORITY_DEFAULT, number, () => {

@@ -8,6 +8,7 @@ The tasks run wherever the DVM has slots; a shell and awk are all that they need
 """
 
 import concurrent.futures
+import signal
 import sys
 
 import gi
@@ -40,6 +41,8 @@ def main(arguments):
     try:
         # Leaving the block waits for all jobs; an exception in it, such as Ctrl-C, does so too, after cancelling.
         with Dvm.Executor(name) as executor:
+            # Whoever stops to read ends this program, and so its jobs. GLib has just had the signal ignored.
+            signal.signal(signal.SIGPIPE, signal.SIG_DFL)
             try:
                 estimate(executor, tasks, darts)
             except BaseException:

@@ -19,6 +19,18 @@ gi.require_version("Dvm", "1.0")
 from gi.repository import Dvm, GLib  # noqa: E402
 
 
+has_reader = [True]
+
+
+def say(text):
+    """Nodes are given back also when nobody reads any more: then there is an end as soon as that is done."""
+    try:
+        print(text, flush=True)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        has_reader.clear()
+
+
 def exit_status(job):
     if job.props.exit_signal:
         return 128 + job.props.exit_signal
@@ -35,13 +47,13 @@ async def reserve(client, arguments):
         if campaign.props.state != Dvm.CampaignState.COMPLETED:
             raise RuntimeError(campaign.props.reason)
     session = await client.find_session_async(answer["alloc-id"])
-    print(f"{session.get_object_path()} has {' '.join(session.props.nodes)}", flush=True)
+    say(f"{session.get_object_path()} has {' '.join(session.props.nodes)}")
     return session
 
 
 async def extend(client, session, arguments, seconds_left):
     await client.extend_session_async(session, time=arguments.time, warn_timeout=arguments.warn)
-    print(f"extended with {seconds_left} s left", flush=True)
+    say(f"extended with {seconds_left} s left")
 
 
 async def run(client, session, command):
@@ -49,7 +61,7 @@ async def run(client, session, command):
                                                 target=[session.props.alloc_id]))
     await client.wait_async(job)
     await client.refresh_job_async(job)
-    print(f"{job.props.nspace} ran on {' '.join(job.props.nodes)}: {job.props.state_name}", flush=True)
+    say(f"{job.props.nspace} ran on {' '.join(job.props.nodes)}: {job.props.state_name}")
     return exit_status(job)
 
 
@@ -65,12 +77,12 @@ async def main(arguments):
 
     client.connect("alloc-timeout-warning", on_warning)
     try:
-        return await run(client, session, arguments.command)
+        return await run(client, session, arguments.command) if has_reader else 141
     finally:
         campaign = await client.release_session_async(session)
         if campaign is not None:
             await client.wait_campaign_async(campaign)
-        print(f"{session.props.alloc_id} is given back", flush=True)
+        say(f"{session.props.alloc_id} is given back")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ is free when it has ended. Each decision is a line of output.
 
 import argparse
 import itertools
+import signal
 import sys
 
 import gi
@@ -187,6 +188,8 @@ def read_nodes(text):
 def main(options):
     loop = GLib.MainLoop()
     connection = Gio.bus_get_sync(Gio.BusType.SESSION)
+    # Whoever stops to read ends this program. GLib has just had the signal ignored.
+    signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     scheduler = Scheduler(options, connection)
     lost = []
 

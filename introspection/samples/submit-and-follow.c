@@ -10,6 +10,7 @@
  */
 
 #include <dvm.h>
+#include <signal.h>
 
 typedef struct
 {
@@ -87,6 +88,8 @@ run (const Options *options, int *status, GError **error)
   /* Subscribed before the job is there, so that none of its states is missed. */
   if (!dvm_client_connect (client, NULL, error) || !dvm_client_subscribe (client, NULL, error))
     return FALSE;
+  /* Whoever stops to read ends this program, and not the job. GLib has just had the signal ignored. */
+  signal (SIGPIPE, SIG_DFL);
   job = dvm_client_submit (client, spec, NULL, error);
   if (job == NULL)
     return FALSE;

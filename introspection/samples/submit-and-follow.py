@@ -9,6 +9,7 @@ The exit status is the job's: its exit code, 128 + the signal that ended it, 125
 
 import argparse
 import os
+import signal
 import sys
 
 import gi
@@ -59,6 +60,8 @@ def main():
     try:
         client = Dvm.Client.new(arguments.name)
         client.connect_sync()
+        # Whoever stops to read ends this program, and not the job. GLib has just had the signal ignored.
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         # Before the job is there, so that none of its states is missed.
         client.subscribe()
         job = client.submit(spec)

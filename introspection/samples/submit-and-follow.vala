@@ -31,6 +31,14 @@ int exit_status (Dvm.Job job) {
     return job.failed ? 125 : 0;
 }
 
+// Whoever stops to read ends this program, and not the job: GLib ignores the signal that would.
+void say (string text) {
+    print ("%s\n", text);
+    if (stdout.error () != 0) {
+        Process.exit (141);
+    }
+}
+
 async int run_job () throws Error {
     var app = new Dvm.AppSpec (command);
     app.set_np (np);
@@ -44,13 +52,13 @@ async int run_job () throws Error {
     yield client.subscribe_async (null);
     var job = yield client.submit_async (spec, null);
     job.state_changed.connect ((old_state, new_state, reason) => {
-        print ("%s -> %s%s%s\n", old_state.to_string (), new_state.to_string (), reason != "" ? ": " : "", reason);
+        say ("%s -> %s%s%s".printf (old_state.to_string (), new_state.to_string (), reason != "" ? ": " : "", reason));
     });
-    print ("submitted %s\n", job.get_object_path ());
+    say ("submitted " + job.get_object_path ());
     yield client.watch_job_async (job, null);
     yield client.wait_async (job, 0, null);
     var status = exit_status (job);
-    print ("%s ended as %s, exit status %d\n", job.nspace, job.state_name, status);
+    say ("%s ended as %s, exit status %d".printf (job.nspace, job.state_name, status));
     return status;
 }
 

@@ -408,8 +408,11 @@ class Executor(Shared):
             self.assertEqual(executor.submit(['echo', 'x'], n=2, text=True).result(LIMIT).stdout, 'x\nx\n')
             results = executor.map(['echo'], range(3), n=1, text=True)
             self.assertEqual([done.stdout for done in results], ['0\n', '1\n', '2\n'])
+            self.assertEqual(executor.submit(['cat'], stdin=b'given', text=True).result(LIMIT).stdout, 'given')
             with self.assertRaises(TypeError):
                 executor.submit(['echo'], 'x')
+            with self.assertRaisesRegex(TypeError, 'capture_output'):
+                executor.submit(['cat'], stdin=b'given')
 
     def test_calls(self):
         with dvm.DvmExecutor(self.vm) as executor:

@@ -395,6 +395,42 @@ class ReserveAndRunInJavaScript(ReserveAndRun):
     name = 'reserve-and-run.js'
 
 
+class NoReader(Case):
+    """A sample ends when nobody reads what it says, without a word, and gives back what it has taken."""
+
+    def run_unread(self, dvm, words, stdin=''):
+        reading, writing = os.pipe()
+        os.close(reading)
+        try:
+            done = subprocess.run(words, env=self.environment(dvm), input=stdin, stdout=writing, stderr=subprocess.PIPE, text=True,
+                                  timeout=dvmtest.LIMIT, check=False)
+        finally:
+            os.close(writing)
+        self.assertEqual(done.stderr, '', words)
+        return done.returncode
+
+    def test_python(self):
+        dvm = self.dvm(slots=2)
+        for words, stdin in ((['submit-and-follow.py', 'sleep', '1000'], ''), (['many-jobs.py', 'true'], '1\n'),
+                             (['parameter-sweep.py', '2', '100'], '')):
+            self.assertEqual(self.run_unread(dvm, sample(*words), stdin), -signal.SIGPIPE, words)
+
+    def test_python_with_nodes(self):
+        dvm = self.dvm(settings=['nodes=1', 'elastic=true'])
+        for name in ('grow-and-shrink.py', 'reserve-and-run.py'):
+            self.assertEqual(self.run_unread(dvm, sample(name, '--hosts', 'n9', 'sleep', '1000')), 141, name)
+            self.assertEqual([row['Name'] for row in dvm.get_nodes()[1:]], ['node1'], name)
+
+    def test_c(self):
+        self.assertEqual(self.run_unread(self.dvm(slots=1), [*command('c'), 'sleep', '1000']), -signal.SIGPIPE)
+
+    def test_vala(self):
+        self.assertEqual(self.run_unread(self.dvm(slots=1), [*command('vala'), 'sleep', '1000']), 141)
+
+    def test_monitor(self):
+        self.assertEqual(self.run_unread(self.dvm(slots=1), sample('monitor.js')), 0)
+
+
 class Nowhere(unittest.TestCase):
     """No daemon: a sentence, and no endless wait."""
 

@@ -30,6 +30,15 @@ def run(command, place, text=None):
         raise Broken(result.stderr.strip()[-2000:])
 
 
+# Python is not compiled: the build has copies, which the tests find.
+PYTHON = {'introspection/python/dvm': 'introspection/python/dvm', 'introspection/overrides': 'introspection/overrides/gi/overrides'}
+
+
+def copy_of(file):
+    """Where the build has the copy of a Python file."""
+    return os.path.join(PYTHON[os.path.dirname(file)], os.path.basename(file))
+
+
 class Build:
     """What ninja would do, and what meson would run."""
 
@@ -79,6 +88,12 @@ class Build:
 
     def check(self, mutant):
         """Raises Broken when what the mutant makes of its file is no C. Nothing is written, and nothing is linked."""
+        if mutant.file.endswith('.py'):
+            try:
+                compile(mutant.applied(), mutant.file, 'exec')
+            except SyntaxError as error:
+                raise Broken(str(error)) from error
+            return
         objects = self.compiled.get(os.path.join(ROOT, mutant.file), [])
         if not objects:
             raise Broken(f'nothing is compiled of {mutant.file}')
@@ -133,8 +148,18 @@ class Overlay:
         # Whether it is quick does not matter: it runs once.
         run(f'{command} -iquote {os.path.dirname(os.path.join(ROOT, file))} {QUIET} -O0 -g0 -U_FORTIFY_SOURCE', self.build.path)
 
+    def _replace_copy(self, mutant):
+        self.made = [copy_of(mutant.file)]
+        path = os.path.join(self.path, self.made[0])
+        os.unlink(path)
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(mutant.applied())
+
     def make(self, mutant):
         """Puts the mistake in; what is named by the test is the mutant from now on."""
+        if mutant.file.endswith('.py'):
+            self._replace_copy(mutant)
+            return
         objects, outputs = self.build.to_make(mutant.file, mutant.test)
         if not objects:
             raise Broken(f'{mutant.test} has nothing of {mutant.file} in it')
