@@ -38,7 +38,7 @@ async def main(arguments):
     # Whatever ends this program, Ctrl-C too, ends its jobs.
     client.set_jobs_end_with_client(True)
     await client.connect_async()
-    # So does whoever stops to read. GLib has just had the signal ignored.
+    # A reader that goes does so, too. GLib has just had the signal ignored.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     # The DVM takes any number of jobs and lets them wait for slots; a limit is kind to others who use it.
     limit = asyncio.Semaphore(arguments.jobs)

@@ -41,7 +41,7 @@ def main(arguments):
     try:
         # Leaving the block waits for all jobs; an exception in it, such as Ctrl-C, does so too, after cancelling.
         with Dvm.Executor(name) as executor:
-            # Whoever stops to read ends this program, and so its jobs. GLib has just had the signal ignored.
+            # A reader that goes ends this program, and so its jobs. GLib has just had the signal ignored.
             signal.signal(signal.SIGPIPE, signal.SIG_DFL)
             try:
                 estimate(executor, tasks, darts)

@@ -188,7 +188,7 @@ def read_nodes(text):
 def main(options):
     loop = GLib.MainLoop()
     connection = Gio.bus_get_sync(Gio.BusType.SESSION)
-    # Whoever stops to read ends this program. GLib has just had the signal ignored.
+    # A reader that goes ends this program. GLib has just had the signal ignored.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     scheduler = Scheduler(options, connection)
     lost = []

@@ -88,7 +88,7 @@ run (const Options *options, int *status, GError **error)
   /* Subscribed before the job is there, so that none of its states is missed. */
   if (!dvm_client_connect (client, NULL, error) || !dvm_client_subscribe (client, NULL, error))
     return FALSE;
-  /* Whoever stops to read ends this program, and not the job. GLib has just had the signal ignored. */
+  /* A reader that goes ends this program, and not the job. GLib has just had the signal ignored. */
   signal (SIGPIPE, SIG_DFL);
   job = dvm_client_submit (client, spec, NULL, error);
   if (job == NULL)

@@ -60,7 +60,7 @@ def main():
     try:
         client = Dvm.Client.new(arguments.name)
         client.connect_sync()
-        # Whoever stops to read ends this program, and not the job. GLib has just had the signal ignored.
+        # A reader that goes ends this program, and not the job. GLib has just had the signal ignored.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
         # Before the job is there, so that none of its states is missed.
         client.subscribe()

@@ -31,7 +31,7 @@ int exit_status (Dvm.Job job) {
     return job.failed ? 125 : 0;
 }
 
-// Whoever stops to read ends this program, and not the job: GLib ignores the signal that would.
+// A reader that goes ends this program, and not the job: GLib ignores the signal that would.
 void say (string text) {
     print ("%s\n", text);
     if (stdout.error () != 0) {
