@@ -171,6 +171,30 @@ dvm_cli_width (const char *text)
   return width;
 }
 
+char *
+dvm_cli_cut (const char *text, guint width)
+{
+  GString *kept = g_string_new (NULL);
+  guint used = 0;
+
+  if (dvm_cli_width (text) <= width)
+    return g_string_free (g_string_assign (kept, text), FALSE);
+  while (*text != '\0')
+    {
+      const char *next = g_utf8_next_char (text);
+      g_autofree char *character = g_strndup (text, (gsize)(next - text));
+      guint needed = dvm_cli_width (character);
+
+      if (used + needed + 1 > width)
+        break;
+      g_string_append (kept, character);
+      used += needed;
+      text = next;
+    }
+  g_string_append (kept, "…");
+  return g_string_free (kept, FALSE);
+}
+
 const char *
 dvm_cli_skip_app (const char *message, guint *app)
 {

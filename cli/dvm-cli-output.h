@@ -37,6 +37,8 @@ void dvm_cli_tell (DvmCli *cli, const char *format, ...) G_GNUC_PRINTF (2, 3);
 char *dvm_cli_escape (const char *text);
 /* columns that text takes on a screen */
 guint dvm_cli_width (const char *text);
+/* (transfer full): cut at the end, with an ellipsis, to what fits into so many columns, at least one */
+char *dvm_cli_cut (const char *text, guint width);
 
 /* The message behind "apps[1]: ", and the number that stands there, else 0 */
 const char *dvm_cli_skip_app (const char *message, guint *app);

@@ -111,9 +111,8 @@ dvm_cli_describe_command (DvmJob *job)
 }
 
 static char *
-describe_awaited_jobs (DvmJob *job)
+describe_awaited_jobs (const char *const *jobs)
 {
-  const char *const *jobs = dvm_job_get_awaited_jobs (job);
   g_autofree char *ids = dvm_cli_join_ids (jobs);
 
   if (ids[0] == '\0')
@@ -124,15 +123,14 @@ describe_awaited_jobs (DvmJob *job)
 
 /* (nullable): that it waits, and for what */
 static char *
-describe_wait (DvmJob *job)
+describe_wait (const DvmCliJobFacts *facts)
 {
-  const char *held_at = dvm_job_get_held_at (job);
-  const char *const *campaigns = dvm_job_get_waits_for (job);
-  g_autofree char *ids = dvm_cli_join_ids (campaigns);
+  const char *held_at = facts->held_at;
+  g_autofree char *ids = dvm_cli_join_ids (facts->campaigns);
 
   if (ids[0] != '\0')
     return g_strdup_printf (g_dngettext (GETTEXT_PACKAGE, "waiting for campaign %s", "waiting for campaigns %s",
-                                         g_strv_length ((char **)campaigns)),
+                                         g_strv_length ((char **)facts->campaigns)),
                             ids);
   if (g_strcmp0 (held_at, "slots") == 0)
     return g_strdup (_ ("waiting for slots"));
@@ -145,10 +143,10 @@ describe_wait (DvmJob *job)
   if (g_strcmp0 (held_at, "limit") == 0)
     return g_strdup (_ ("waiting for other jobs to end"));
   if (g_strcmp0 (held_at, "jobs") == 0)
-    return describe_awaited_jobs (job);
+    return describe_awaited_jobs (facts->jobs);
   if (g_strcmp0 (held_at, "hold") == 0)
     return g_strdup (_ ("waiting for its release"));
-  if (dvm_job_get_state (job) == DVM_JOB_STATE_READY_FOR_DEBUG)
+  if (facts->state == DVM_JOB_STATE_READY_FOR_DEBUG)
     return g_strdup (_ ("waiting for a debugger"));
   return held_at[0] != '\0' ? g_strdup_printf (_ ("waiting for %s"), held_at) : NULL;
 }
@@ -163,19 +161,33 @@ describe_end (DvmJobState state)
 
 /* In a word: the names of the states are for programs, which have them in JSON and in the trace. */
 char *
-dvm_cli_describe_state (DvmJob *job)
+dvm_cli_describe_facts (const DvmCliJobFacts *facts)
 {
-  DvmJobState state = dvm_job_get_state (job);
   char *waiting;
 
-  if (dvm_job_state_is_error (state) || state >= DVM_JOB_STATE_UNTERMINATED)
-    return g_strdup (describe_end (state));
-  waiting = describe_wait (job);
+  if (dvm_job_state_is_error (facts->state) || facts->state >= DVM_JOB_STATE_UNTERMINATED)
+    return g_strdup (describe_end (facts->state));
+  waiting = describe_wait (facts);
   if (waiting != NULL)
     return waiting;
-  if (dvm_job_get_num_launched (job) == 0)
-    return g_strdup (dvm_job_get_paused (job) ? _ ("starting (paused)") : _ ("starting"));
-  return g_strdup (dvm_job_get_paused (job) ? _ ("running (paused)") : _ ("running"));
+  if (facts->num_launched == 0)
+    return g_strdup (facts->paused ? _ ("starting (paused)") : _ ("starting"));
+  return g_strdup (facts->paused ? _ ("running (paused)") : _ ("running"));
+}
+
+char *
+dvm_cli_describe_state (DvmJob *job)
+{
+  const DvmCliJobFacts facts = {
+    .state = dvm_job_get_state (job),
+    .held_at = dvm_job_get_held_at (job),
+    .campaigns = dvm_job_get_waits_for (job),
+    .jobs = dvm_job_get_awaited_jobs (job),
+    .num_launched = dvm_job_get_num_launched (job),
+    .paused = dvm_job_get_paused (job),
+  };
+
+  return dvm_cli_describe_facts (&facts);
 }
 
 char *

@@ -27,6 +27,20 @@ char *dvm_cli_job_name (DvmJob *job);
 /* (transfer full) */
 char *dvm_cli_describe_command (DvmJob *job);
 char *dvm_cli_describe_state (DvmJob *job);
+
+/* A job's state in words depends on these, for rows that are no records. */
+typedef struct
+{
+  DvmJobState state;
+  const char *held_at;
+  const char *const *campaigns; /* (nullable): those it waits for */
+  const char *const *jobs;      /* (nullable): likewise */
+  guint num_launched;
+  gboolean paused;
+} DvmCliJobFacts;
+
+/* (transfer full) */
+char *dvm_cli_describe_facts (const DvmCliJobFacts *facts);
 char *dvm_cli_describe_elapsed (DvmJob *job);
 /* (transfer full): "1.250s" of two times in µs since the epoch; end 0: until now. Empty without a start */
 char *dvm_cli_describe_span (gint64 start, gint64 end);

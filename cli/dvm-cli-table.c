@@ -148,31 +148,6 @@ dvm_cli_state_colour (const char *state)
   return NULL;
 }
 
-/* Cuts at the end, with an ellipsis, to what fits. */
-static char *
-cut (const char *text, guint width)
-{
-  GString *kept = g_string_new (NULL);
-  guint used = 0;
-
-  if (dvm_cli_width (text) <= width)
-    return g_string_free (g_string_assign (kept, text), FALSE);
-  while (*text != '\0')
-    {
-      const char *next = g_utf8_next_char (text);
-      g_autofree char *character = g_strndup (text, (gsize)(next - text));
-      guint needed = dvm_cli_width (character);
-
-      if (used + needed + 1 > width)
-        break;
-      g_string_append (kept, character);
-      used += needed;
-      text = next;
-    }
-  g_string_append (kept, "…");
-  return g_string_free (kept, FALSE);
-}
-
 static void
 append_padding (GString *text, guint n)
 {
@@ -297,7 +272,7 @@ fit (GPtrArray *shown, guint *widths, guint n_columns, guint screen)
     {
       char *whole = g_ptr_array_index (shown, i);
 
-      g_ptr_array_index (shown, i) = cut (whole, room);
+      g_ptr_array_index (shown, i) = dvm_cli_cut (whole, room);
       g_free (whole);
     }
   widths[n_columns - 1] = room;
@@ -370,7 +345,7 @@ append_record (DvmCliTable *self, GString *text, guint row, guint screen, gboole
       if (column->title == NULL)
         continue;
       whole = show_value (column, g_ptr_array_index (self->cells, row * self->n_columns + i));
-      shown = screen > 0 ? cut (whole, MAX (screen, width + 2 + MIN_CUT_WIDTH) - width - 2) : g_strdup (whole);
+      shown = screen > 0 ? dvm_cli_cut (whole, MAX (screen, width + 2 + MIN_CUT_WIDTH) - width - 2) : g_strdup (whole);
       append_padding (text, width - dvm_cli_width (_ (column->title)));
       g_string_append_printf (text, "%s: ", _ (column->title));
       append_cell (text, column, shown, 0, TRUE, colour);

@@ -17,6 +17,7 @@
 #include "dvmd-controller-facts.h"
 #include "dvmd-controller-map.h"
 #include "dvmd-controller-topologies.h"
+#include "dvmd-controller-usage.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -38,6 +39,7 @@ typedef struct
   const char **names;      /* (nullable): of nodes */
   const char **topologies; /* (nullable): of nodes that are only described */
   guint n_nodes;           /* likewise */
+  const char *measured;    /* (nullable): the name by which node-usage was asked for */
 } Query;
 
 enum
@@ -376,6 +378,17 @@ get_version (Query *query, GError **error)
   return g_variant_new_string (DVM_VERSION_STRING);
 }
 
+/* Its agent has to be asked: the value comes last. */
+static GVariant *
+get_node_usage (Query *query, GError **error)
+{
+  if (dvmd_facts_is_up (query->node) && query->node->rank > 0)
+    return g_variant_new_array (G_VARIANT_TYPE ("{sv}"), NULL, 0);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY, "The node %s has no agent now that could measure",
+               query->node_name);
+  return NULL;
+}
+
 static GVariant *get_query_keys (Query *query, GError **error);
 
 static const QueryKey keys[] = {
@@ -388,6 +401,7 @@ static const QueryKey keys[] = {
   { "memory", "PMIX_QUERY_MEMORY_USAGE", 0, get_memory },
   { "namespace-info", "PMIX_QUERY_NAMESPACE_INFO", TAKES_JOB, get_namespace_info },
   { "namespaces", "PMIX_QUERY_NAMESPACES", 0, get_namespaces },
+  { "node-usage", NULL, NEEDS_NODE, get_node_usage },
   { "nodes", "PMIX_QUERY_RESOLVE_NODE", TAKES_JOB, get_nodes },
   { "peers", "PMIX_QUERY_RESOLVE_PEERS", NEEDS_JOB | TAKES_NODE, get_peers },
   { "plugins", NULL, 0, get_plugins },
@@ -499,7 +513,66 @@ answer (Query *query, const char *name, GVariantDict *values, GError **error)
   value = check_qualifiers (key, query, error) ? key->get (query, error) : NULL;
   if (value != NULL)
     g_variant_dict_insert_value (values, name, value);
+  if (value != NULL && key->get == get_node_usage)
+    query->measured = name;
   return value != NULL;
+}
+
+/* ---- what an agent measures ---- */
+
+typedef struct
+{
+  GDBusMethodInvocation *invocation; /* (nullable): answered */
+  char *name;
+  char *node;
+  GVariant *values; /* those of the other keys */
+} Measure;
+
+static void
+on_measured (gpointer user_data, int status, GVariant *rows)
+{
+  Measure *measure = user_data;
+  GDBusMethodInvocation *invocation = g_steal_pointer (&measure->invocation);
+  g_auto (GVariantDict) values = G_VARIANT_DICT_INIT (measure->values);
+  g_autoptr (GVariant) row = NULL;
+
+  if (rows == NULL || g_variant_n_children (rows) != 1)
+    {
+      dvmd_bus_return_error (invocation,
+                             g_error_new (DVM_ERROR, DVM_ERROR_NOT_READY,
+                                          "The agent of the node %s has gone, or does not answer", measure->node));
+      return;
+    }
+  row = g_variant_get_child_value (rows, 0);
+  g_variant_dict_insert_value (&values, measure->name, row);
+  dvmd_bus_return_value (invocation, g_variant_new ("(@a{sv})", g_variant_dict_end (&values)));
+}
+
+static void
+measure_free (gpointer data)
+{
+  Measure *measure = data;
+
+  if (measure->invocation != NULL)
+    dvmd_bus_return_error (measure->invocation,
+                           g_error_new (DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The DVM is shutting down"));
+  g_variant_unref (measure->values);
+  g_free (measure->name);
+  g_free (measure->node);
+  g_free (measure);
+}
+
+/* values: floating */
+static void
+measure_node (Query *query, GVariant *values, GDBusMethodInvocation *invocation)
+{
+  g_autoptr (GArray) nodes = g_array_new (FALSE, FALSE, sizeof (guint));
+  Measure *measure = g_new (Measure, 1);
+
+  g_array_append_val (nodes, query->node->rank);
+  *measure = (Measure){ invocation, g_strdup (query->measured), g_strdup (query->node_name),
+                        g_variant_ref_sink (values) };
+  dvmd_controller_measure (query->server->controller, nodes, NULL, 0, on_measured, measure, measure_free);
 }
 
 void
@@ -520,8 +593,10 @@ dvmd_bus_query (DvmdBusCall *call)
       answer (&query, names[i], &values, &error);
   g_free (query.names);
   g_free (query.topologies);
-  if (error == NULL)
-    dvmd_bus_return_value (call->invocation, g_variant_new ("(@a{sv})", g_variant_dict_end (&values)));
-  else
+  if (error != NULL)
     dvmd_bus_return_error (call->invocation, error);
+  else if (query.measured != NULL)
+    measure_node (&query, g_variant_dict_end (&values), call->invocation);
+  else
+    dvmd_bus_return_value (call->invocation, g_variant_new ("(@a{sv})", g_variant_dict_end (&values)));
 }

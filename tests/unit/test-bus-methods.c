@@ -478,6 +478,9 @@ test_query (Fixture *f, gconstpointer data)
   QUERY_REFUSED ("(['nodes'], {'names': <['here']>})", BAD_PARAM, "nodes takes no qualifier");
   QUERY_REFUSED ("(['topologies'], {'nodes': <uint32 2>})", BAD_PARAM, "need a topology");
   QUERY_REFUSED ("(['topologies'], {'topology': <['package:x']>})", BAD_PARAM, "package:x");
+  check_query (f, "(['node-usage'], {'node': <'here'>})",
+               "({'node-usage': <{'load-1': <0.5>, 'mem-total': <uint64 1024>}>},)");
+  QUERY_REFUSED ("(['node-usage'], @a{sv} {})", BAD_PARAM, "needs the qualifier");
   QUERY_REFUSED ("(['settings'], @a{sv} {})", "org.dvm.Error.NotSupported", "settings");
 }
 
@@ -502,10 +505,12 @@ test_query_keys (Fixture *f, gconstpointer data)
     {
       gboolean of_job = g_str_has_suffix (keys[i], "proc-table") || g_str_equal (keys[i], "peers")
                         || g_str_equal (keys[i], "policies") || g_str_equal (keys[i], "job-size");
-      gboolean of_node = g_str_equal (keys[i], "local-proc-table");
+      gboolean of_node = g_str_equal (keys[i], "local-proc-table") || g_str_equal (keys[i], "node-usage");
       g_autofree char *parameters = g_strdup_printf ("([%s'%s'], @a{sv} {%s%s})", "", keys[i],
                                                      of_job ? "'nspace': <'dvm-fake@1'>" : "",
-                                                     of_node ? ", 'node': <'here'>" : "");
+                                                     !of_node ? ""
+                                                     : of_job ? ", 'node': <'here'>"
+                                                              : "'node': <'here'>");
       g_autoptr (GVariant) answer = bus_client_check (f->client, MANAGER_PATH, MANAGER, "Query", parse (parameters));
       g_autoptr (GVariant) values = g_variant_get_child_value (answer, 0);
       g_autoptr (GVariant) value = g_variant_lookup_value (values, keys[i], NULL);

@@ -1,0 +1,459 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Few rows are all read each time. Of many jobs only those are that a signal has named, and those that are seen.
+ */
+
+#include "config.h"
+
+#include "dvm-cli-top-feed.h"
+
+#include <string.h>
+
+#define MANAGER      "org.dvm.Manager"
+#define MANAGER_PATH "/org/dvm/Manager"
+
+/* Up to so many jobs all are read each time. */
+#define FEW_JOBS 2048
+
+/* So many agents are asked at a time. */
+#define MAX_MEASURED 64
+
+struct _DvmCliTopFeed
+{
+  DvmClient *client;
+  DvmCliTopModel *model;
+  DvmCliTopFeedFunc func;
+  gpointer user_data;
+  gulong handler;
+
+  GDBusConnection *connection; /* (nullable): that is followed */
+  char *instance;              /* (nullable): of the DVM that the model is of */
+  GCancellable *cancellable;   /* of the calls of this connection */
+  guint subscription;
+  GHashTable *changed;                    /* ids of jobs */
+  GHashTable *measured;                   /* ranks whose agents have been asked */
+  GQueue to_measure;                      /* those that are asked after them */
+  gboolean is_read[DVM_CLI_TOP_N_PANELS]; /* whole, once */
+  guint n_open;
+  gboolean again;
+  DvmCliTopPanel panel; /* of the last refresh */
+  GArray *visible;
+};
+
+/* A list that is on its way */
+typedef struct
+{
+  DvmCliTopFeed *feed; /* gone, if the call was cancelled */
+  DvmCliTopPanel panel;
+  GArray *asked; /* (nullable): ids that were asked for; NULL: all */
+  char *ids;
+} Page;
+
+static void
+page_free (Page *page)
+{
+  g_clear_pointer (&page->asked, g_array_unref);
+  g_free (page->ids);
+  g_free (page);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Page, page_free)
+
+static gboolean
+is_cancelled (const GError *error)
+{
+  return g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+}
+
+static void
+close_one (DvmCliTopFeed *self, const GError *error)
+{
+  self->n_open--;
+  if (error != NULL)
+    self->func (error, self->user_data);
+  if (self->n_open > 0)
+    return;
+  if (self->again)
+    {
+      g_autoptr (GArray) visible = g_array_copy (self->visible);
+
+      self->again = FALSE;
+      dvm_cli_top_feed_refresh (self, self->panel, visible);
+    }
+  self->func (NULL, self->user_data);
+}
+
+/* ---- lists ---- */
+
+static void ask_page (Page *page);
+
+static void
+put_rows (Page *page, GVariant *rows)
+{
+  GVariantIter iter;
+  GVariant *row;
+
+  g_variant_iter_init (&iter, rows);
+  while (g_variant_iter_loop (&iter, "@a{sv}", &row))
+    dvm_cli_top_model_put (page->feed->model, page->panel, row);
+}
+
+static void
+on_page (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (Page) page = user_data;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) reply = g_dbus_connection_call_finish (G_DBUS_CONNECTION (source), result, &error);
+  g_autoptr (GVariant) rows = NULL;
+  const char *rest;
+
+  if (is_cancelled (error))
+    return;
+  if (reply == NULL)
+    {
+      g_dbus_error_strip_remote_error (error);
+      close_one (page->feed, error);
+      return;
+    }
+  g_variant_get (reply, "(@aa{sv}&s)", &rows, &rest);
+  put_rows (page, rows);
+  /* A DVM that does not get on would be asked for ever. */
+  if (rest[0] != '\0' && strcmp (rest, page->ids) != 0)
+    {
+      g_free (page->ids);
+      page->ids = g_strdup (rest);
+      ask_page (g_steal_pointer (&page));
+      return;
+    }
+  dvm_cli_top_model_end (page->feed->model, page->panel, page->asked);
+  page->feed->is_read[page->panel] = TRUE;
+  close_one (page->feed, NULL);
+}
+
+static GVariant *
+make_filter (Page *page)
+{
+  GVariantDict filter;
+
+  g_variant_dict_init (&filter, NULL);
+  g_variant_dict_insert_value (&filter, "columns", g_variant_new_strv (dvm_cli_top_properties (page->panel), -1));
+  if (page->panel == DVM_CLI_TOP_NODES)
+    return g_variant_new ("(s@a{sv})", page->ids, g_variant_dict_end (&filter));
+  if (page->ids[0] != '\0')
+    g_variant_dict_insert (&filter, "ids", "s", page->ids);
+  if (dvm_cli_top_model_get_all (page->feed->model))
+    g_variant_dict_insert (&filter, "all", "b", TRUE);
+  return g_variant_new ("(@a{sv})", g_variant_dict_end (&filter));
+}
+
+/* Takes it over. */
+static void
+ask_page (Page *page)
+{
+  static const char *const methods[] = { "ListJobs", "ListNodes", "ListCampaigns" };
+  DvmCliTopFeed *self = page->feed;
+
+  g_dbus_connection_call (self->connection, dvm_client_get_dbus_name_owner (self->client), MANAGER_PATH, MANAGER,
+                          methods[page->panel], make_filter (page), G_VARIANT_TYPE ("(aa{sv}s)"),
+                          G_DBUS_CALL_FLAGS_NO_AUTO_START, G_MAXINT, self->cancellable, on_page, page);
+}
+
+static gint
+compare_ids (gconstpointer a, gconstpointer b)
+{
+  guint one = *(const guint *)a;
+  guint two = *(const guint *)b;
+
+  return (one > two) - (one < two);
+}
+
+/* (transfer full): "1-3,7" */
+static char *
+format_ids (GArray *ids)
+{
+  GString *text = g_string_new (NULL);
+
+  g_array_sort (ids, compare_ids);
+  for (guint i = 0; i < ids->len;)
+    {
+      guint first = g_array_index (ids, guint, i);
+      guint last = first;
+
+      while (++i < ids->len && g_array_index (ids, guint, i) <= last + 1)
+        last = g_array_index (ids, guint, i);
+      g_string_append_printf (text, "%s%u", text->len > 0 ? "," : "", first);
+      if (last > first)
+        g_string_append_printf (text, "-%u", last);
+    }
+  return g_string_free (text, FALSE);
+}
+
+/* ids: (transfer full) (nullable): NULL: all */
+static void
+ask_list (DvmCliTopFeed *self, DvmCliTopPanel panel, GArray *ids)
+{
+  Page *page = g_new0 (Page, 1);
+
+  page->feed = self;
+  page->panel = panel;
+  page->asked = ids;
+  page->ids = ids != NULL ? format_ids (ids) : g_strdup ("");
+  self->n_open++;
+  dvm_cli_top_model_begin (self->model, panel, ids);
+  ask_page (page);
+}
+
+/* Those that the DVM has forgotten are found by reading all. */
+static gboolean
+has_too_many (DvmCliTopFeed *self, guint n)
+{
+  guint limit = dvm_cli_top_model_get_history_limit (self->model);
+
+  return dvm_cli_top_model_get_all (self->model) && limit > 0 && n > limit + limit / 4 + FEW_JOBS;
+}
+
+static void
+ask_jobs (DvmCliTopFeed *self)
+{
+  g_autoptr (GArray) ids = g_array_new (FALSE, FALSE, sizeof (guint));
+  guint n = dvm_cli_top_model_count (self->model, DVM_CLI_TOP_JOBS);
+  GHashTableIter iter;
+  gpointer id;
+
+  if (!self->is_read[DVM_CLI_TOP_JOBS] || n <= FEW_JOBS || has_too_many (self, n))
+    {
+      g_hash_table_remove_all (self->changed);
+      ask_list (self, DVM_CLI_TOP_JOBS, NULL);
+      return;
+    }
+  if (self->panel == DVM_CLI_TOP_JOBS)
+    g_array_append_vals (ids, self->visible->data, self->visible->len);
+  g_hash_table_iter_init (&iter, self->changed);
+  while (g_hash_table_iter_next (&iter, &id, NULL))
+    {
+      guint number = GPOINTER_TO_UINT (id);
+
+      g_array_append_val (ids, number);
+    }
+  g_hash_table_remove_all (self->changed);
+  if (ids->len > 0)
+    ask_list (self, DVM_CLI_TOP_JOBS, g_steal_pointer (&ids));
+}
+
+/* ---- nodes are measured ---- */
+
+typedef struct
+{
+  DvmCliTopFeed *feed; /* gone, if the call was cancelled */
+  guint rank;
+} Measure;
+
+static void measure_next (DvmCliTopFeed *self);
+
+static void
+on_measured (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autofree Measure *measure = user_data;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) values = dvm_client_query_finish (DVM_CLIENT (source), result, &error);
+  g_autoptr (GVariant) usage = NULL;
+
+  if (is_cancelled (error))
+    return;
+  /* A node that does not tell has "-" there. */
+  if (values != NULL)
+    usage = g_variant_lookup_value (values, "node-usage", G_VARIANT_TYPE_VARDICT);
+  g_hash_table_remove (measure->feed->measured, GUINT_TO_POINTER (measure->rank));
+  dvm_cli_top_model_set_usage (measure->feed->model, measure->rank, usage);
+  measure_next (measure->feed);
+  if (g_hash_table_size (measure->feed->measured) == 0)
+    measure->feed->func (NULL, measure->feed->user_data);
+}
+
+static void
+measure_node (DvmCliTopFeed *self, guint rank)
+{
+  static const char *const keys[] = { "node-usage", NULL };
+  gint index = dvm_cli_top_model_find (self->model, DVM_CLI_TOP_NODES, rank);
+  const DvmCliTopRow *row = dvm_cli_top_model_get (self->model, DVM_CLI_TOP_NODES, (guint)index);
+  GVariantDict qualifiers;
+  Measure *measure;
+
+  if (row == NULL || !g_hash_table_add (self->measured, GUINT_TO_POINTER (rank)))
+    return;
+  g_variant_dict_init (&qualifiers, NULL);
+  g_variant_dict_insert (&qualifiers, "node", "s", row->texts[1]);
+  measure = g_new (Measure, 1);
+  *measure = (Measure){ self, rank };
+  dvm_client_query_async (self->client, keys, g_variant_dict_end (&qualifiers), self->cancellable, on_measured,
+                          measure);
+}
+
+static void
+measure_next (DvmCliTopFeed *self)
+{
+  while (!g_queue_is_empty (&self->to_measure) && g_hash_table_size (self->measured) < MAX_MEASURED)
+    measure_node (self, GPOINTER_TO_UINT (g_queue_pop_head (&self->to_measure)));
+}
+
+/* ---- the DVM itself ---- */
+
+static void
+on_info (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  DvmCliTopFeed *self = user_data;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) info = dvm_client_get_info_finish (DVM_CLIENT (source), result, &error);
+
+  if (is_cancelled (error))
+    return;
+  if (info != NULL)
+    dvm_cli_top_model_set_info (self->model, info, g_get_real_time ());
+  close_one (self, error);
+}
+
+static void
+on_jobs_changed (GDBusConnection *connection, const char *sender, const char *path, const char *interface,
+                 const char *name, GVariant *parameters, gpointer user_data)
+{
+  DvmCliTopFeed *self = user_data;
+  g_autoptr (GVariantIter) changes = NULL;
+  const char *job;
+
+  if (!g_variant_is_of_type (parameters, G_VARIANT_TYPE ("(a(ouus))")))
+    return;
+  g_variant_get (parameters, "(a(ouus))", &changes);
+  while (g_variant_iter_next (changes, "(&ouu&s)", &job, NULL, NULL, NULL))
+    g_hash_table_add (self->changed, GUINT_TO_POINTER (g_ascii_strtoull (strrchr (job, '/') + 1, NULL, 10)));
+}
+
+static void
+on_subscribed (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (GError) error = NULL;
+
+  /* A user who may not subscribe sees rows that are old by a while. */
+  if (!dvm_client_subscribe_finish (DVM_CLIENT (source), result, &error) && !is_cancelled (error))
+    g_debug ("no signals: %s", error->message);
+}
+
+static void
+stop_following (DvmCliTopFeed *self)
+{
+  if (self->connection == NULL)
+    return;
+  g_cancellable_cancel (self->cancellable);
+  g_clear_object (&self->cancellable);
+  g_dbus_connection_signal_unsubscribe (self->connection, self->subscription);
+  g_clear_object (&self->connection);
+  g_hash_table_remove_all (self->measured);
+  g_queue_clear (&self->to_measure);
+  self->n_open = 0;
+  self->again = FALSE;
+}
+
+static void
+start_following (DvmCliTopFeed *self)
+{
+  const char *instance = dvm_client_get_instance_id (self->client);
+
+  if (g_strcmp0 (self->instance, instance) != 0)
+    dvm_cli_top_model_clear (self->model);
+  g_free (self->instance);
+  self->instance = g_strdup (instance);
+  self->connection = g_object_ref (dvm_client_get_dbus_connection (self->client));
+  self->cancellable = g_cancellable_new ();
+  self->subscription = g_dbus_connection_signal_subscribe (
+      self->connection, dvm_client_get_dbus_name_owner (self->client), MANAGER, "JobsChanged", MANAGER_PATH, NULL,
+      G_DBUS_SIGNAL_FLAGS_NONE, on_jobs_changed, self, NULL);
+  dvm_client_subscribe_async (self->client, self->cancellable, on_subscribed, NULL);
+  dvm_cli_top_feed_forget (self);
+}
+
+static void
+on_connected_changed (DvmCliTopFeed *self)
+{
+  gboolean connected = dvm_client_get_connected (self->client);
+
+  stop_following (self);
+  if (connected)
+    start_following (self);
+  self->func (NULL, self->user_data);
+}
+
+DvmCliTopFeed *
+dvm_cli_top_feed_new (DvmClient *client, DvmCliTopModel *model, DvmCliTopFeedFunc func, gpointer user_data)
+{
+  DvmCliTopFeed *self = g_new0 (DvmCliTopFeed, 1);
+
+  self->client = client;
+  self->model = model;
+  self->func = func;
+  self->user_data = user_data;
+  self->changed = g_hash_table_new (NULL, NULL);
+  self->measured = g_hash_table_new (NULL, NULL);
+  self->visible = g_array_new (FALSE, FALSE, sizeof (guint));
+  self->handler = g_signal_connect_swapped (client, "notify::connected", G_CALLBACK (on_connected_changed), self);
+  if (dvm_client_get_connected (client))
+    start_following (self);
+  return self;
+}
+
+void
+dvm_cli_top_feed_free (DvmCliTopFeed *self)
+{
+  g_signal_handler_disconnect (self->client, self->handler);
+  stop_following (self);
+  g_hash_table_unref (self->changed);
+  g_hash_table_unref (self->measured);
+  g_array_unref (self->visible);
+  g_free (self->instance);
+  g_free (self);
+}
+
+void
+dvm_cli_top_feed_forget (DvmCliTopFeed *self)
+{
+  memset (self->is_read, 0, sizeof self->is_read);
+}
+
+gboolean
+dvm_cli_top_feed_is_idle (DvmCliTopFeed *self)
+{
+  return self->n_open == 0 && g_hash_table_size (self->measured) == 0;
+}
+
+static gboolean
+wants (DvmCliTopFeed *self, DvmCliTopPanel panel)
+{
+  return self->panel == panel || self->panel == DVM_CLI_TOP_N_PANELS || !self->is_read[panel];
+}
+
+void
+dvm_cli_top_feed_refresh (DvmCliTopFeed *self, DvmCliTopPanel panel, const GArray *visible)
+{
+  self->panel = panel;
+  g_array_set_size (self->visible, 0);
+  if (visible != NULL)
+    g_array_append_vals (self->visible, visible->data, visible->len);
+  if (self->connection == NULL)
+    return;
+  if (self->n_open > 0)
+    {
+      self->again = TRUE;
+      return;
+    }
+  self->n_open++;
+  dvm_client_get_info_async (self->client, self->cancellable, on_info, self);
+  if (wants (self, DVM_CLI_TOP_JOBS))
+    ask_jobs (self);
+  if (wants (self, DVM_CLI_TOP_NODES))
+    ask_list (self, DVM_CLI_TOP_NODES, NULL);
+  if (wants (self, DVM_CLI_TOP_CAMPAIGNS))
+    ask_list (self, DVM_CLI_TOP_CAMPAIGNS, NULL);
+  g_queue_clear (&self->to_measure);
+  for (guint i = 0; panel == DVM_CLI_TOP_NODES && i < self->visible->len; i++)
+    g_queue_push_tail (&self->to_measure, GUINT_TO_POINTER (g_array_index (self->visible, guint, i)));
+  measure_next (self);
+}

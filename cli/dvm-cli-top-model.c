@@ -1,0 +1,791 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Rows are read from the bulk answers of the bus, and kept small: ten thousand jobs are ten thousand of them.
+ */
+
+#include "config.h"
+
+#include "dvm-cli-top-model.h"
+
+#include <glib/gi18n-lib.h>
+#include <pwd.h>
+#include <string.h>
+
+#include "dvm-cli-json.h"
+#include "dvm-cli-output.h"
+#include "dvm-cli-records.h"
+
+/* Rates are those of so many µs at least. */
+#define MIN_RATE_TIME (G_USEC_PER_SEC / 2)
+
+enum
+{
+  JOB_ID,
+  JOB_NAMESPACE,
+  JOB_STATE,
+  JOB_USER,
+  JOB_PROCS,
+  JOB_LIVE,
+  JOB_TIME,
+  JOB_COMMAND,
+};
+
+enum
+{
+  NODE_RANK,
+  NODE_NAME,
+  NODE_STATE,
+  NODE_USED,
+  NODE_SLOTS,
+  NODE_LOAD,
+  NODE_MEMORY,
+  NODE_TOTAL,
+  NODE_REASON,
+};
+
+enum
+{
+  CAMPAIGN_ID,
+  CAMPAIGN_KIND,
+  CAMPAIGN_STATE,
+  CAMPAIGN_DONE,
+  CAMPAIGN_TOTAL,
+  CAMPAIGN_TIME,
+  CAMPAIGN_HELD,
+  CAMPAIGN_HOSTS,
+};
+
+static const DvmCliTopColumn job_columns[] = {
+  { "id", N_ ("ID"), DVM_CLI_TOP_NUMBER, 0 },
+  { "namespace", N_ ("NAMESPACE"), DVM_CLI_TOP_TEXT, 4 },
+  { "state", N_ ("STATE"), DVM_CLI_TOP_STATE, 0 },
+  { "user", N_ ("USER"), DVM_CLI_TOP_TEXT, 3 },
+  { "procs", N_ ("PROCS"), DVM_CLI_TOP_NUMBER, 5 },
+  { "live", N_ ("LIVE"), DVM_CLI_TOP_NUMBER, 1 },
+  { "time", N_ ("TIME"), DVM_CLI_TOP_SPAN, 2 },
+  { "command", N_ ("COMMAND"), DVM_CLI_TOP_TEXT, 6 },
+  { NULL, NULL, 0, 0 },
+};
+
+static const DvmCliTopColumn node_columns[] = {
+  { "rank", N_ ("RANK"), DVM_CLI_TOP_NUMBER, 4 },   { "name", N_ ("NAME"), DVM_CLI_TOP_TEXT, 0 },
+  { "state", N_ ("STATE"), DVM_CLI_TOP_STATE, 0 },  { "used", N_ ("USED"), DVM_CLI_TOP_NUMBER, 6 },
+  { "slots", N_ ("SLOTS"), DVM_CLI_TOP_NUMBER, 5 }, { "load", N_ ("LOAD"), DVM_CLI_TOP_LOAD, 3 },
+  { "memory", N_ ("MEM"), DVM_CLI_TOP_BYTES, 2 },   { "memory-total", N_ ("OF"), DVM_CLI_TOP_BYTES, 1 },
+  { "reason", N_ ("REASON"), DVM_CLI_TOP_TEXT, 7 }, { NULL, NULL, 0, 0 },
+};
+
+static const DvmCliTopColumn campaign_columns[] = {
+  { "id", N_ ("ID"), DVM_CLI_TOP_NUMBER, 0 },
+  { "kind", N_ ("KIND"), DVM_CLI_TOP_TEXT, 0 },
+  { "state", N_ ("STATE"), DVM_CLI_TOP_STATE, 3 },
+  { "done", N_ ("DONE"), DVM_CLI_TOP_NUMBER, 5 },
+  { "total", N_ ("OF"), DVM_CLI_TOP_NUMBER, 4 },
+  { "time", N_ ("TIME"), DVM_CLI_TOP_SPAN, 2 },
+  { "held-jobs", N_ ("HELD"), DVM_CLI_TOP_NUMBER, 1 },
+  { "hosts", N_ ("HOSTS"), DVM_CLI_TOP_TEXT, 6 },
+  { NULL, NULL, 0, 0 },
+};
+
+static const char *const job_properties[] = { "Id",       "Namespace",   "State",         "Ended",
+                                              "HeldAt",   "Paused",      "WaitsFor",      "AwaitedJobs",
+                                              "NumProcs", "NumLaunched", "NumTerminated", "SubmitterUid",
+                                              "Command",  "StartedAt",   "EndedAt",       NULL };
+static const char *const node_properties[] = { "Rank",  "Name",       "State",  "StateName",
+                                               "Slots", "SlotsInUse", "Reason", NULL };
+static const char *const campaign_properties[] = { "Id",        "Kind",    "State",    "Targets", "Pending",
+                                                   "StartedAt", "EndedAt", "HeldJobs", "Hosts",   NULL };
+
+typedef struct
+{
+  GHashTable *rows; /* id -> DvmCliTopRow */
+  GPtrArray *shown; /* DvmCliTopRow of rows */
+  gboolean stale;   /* what is shown */
+  guint sort;
+  gboolean descending;
+  char *filter;
+} Panel;
+
+struct _DvmCliTopModel
+{
+  Panel panels[DVM_CLI_TOP_N_PANELS];
+  GHashTable *users; /* uid -> name */
+  GVariant *info;    /* (nullable) */
+  gboolean all;
+  guint64 n_ended; /* jobs */
+  guint64 n_before;
+  gint64 time_before; /* of n_before */
+  double rate;
+};
+
+/* ---- panels and their columns ---- */
+
+const DvmCliTopColumn *
+dvm_cli_top_columns (DvmCliTopPanel panel)
+{
+  static const DvmCliTopColumn *const columns[] = { job_columns, node_columns, campaign_columns };
+
+  return columns[panel];
+}
+
+static guint
+count_columns (DvmCliTopPanel panel)
+{
+  const DvmCliTopColumn *columns = dvm_cli_top_columns (panel);
+  guint n = 0;
+
+  while (columns[n].key != NULL)
+    n++;
+  return n;
+}
+
+static const char *const panel_names[] = { "jobs", "nodes", "campaigns" };
+
+const char *
+dvm_cli_top_panel_name (DvmCliTopPanel panel)
+{
+  return panel_names[panel];
+}
+
+gboolean
+dvm_cli_top_panel_parse (const char *name, DvmCliTopPanel *panel)
+{
+  for (guint i = 0; i < DVM_CLI_TOP_N_PANELS; i++)
+    if (strcmp (panel_names[i], name) == 0)
+      {
+        *panel = i;
+        return TRUE;
+      }
+  return FALSE;
+}
+
+const char *const *
+dvm_cli_top_properties (DvmCliTopPanel panel)
+{
+  static const char *const *const properties[] = { job_properties, node_properties, campaign_properties };
+
+  return properties[panel];
+}
+
+/* ---- the model ---- */
+
+static void
+row_free (gpointer data)
+{
+  DvmCliTopRow *row = data;
+
+  for (guint i = 0; i < DVM_CLI_TOP_MAX_COLUMNS; i++)
+    g_free (row->texts[i]);
+  g_free (row);
+}
+
+DvmCliTopModel *
+dvm_cli_top_model_new (void)
+{
+  DvmCliTopModel *self = g_new0 (DvmCliTopModel, 1);
+
+  self->rate = -1;
+  self->users = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  for (guint i = 0; i < DVM_CLI_TOP_N_PANELS; i++)
+    {
+      self->panels[i].rows = g_hash_table_new_full (NULL, NULL, NULL, row_free);
+      self->panels[i].shown = g_ptr_array_new ();
+      self->panels[i].filter = g_strdup ("");
+    }
+  return self;
+}
+
+void
+dvm_cli_top_model_free (DvmCliTopModel *self)
+{
+  for (guint i = 0; i < DVM_CLI_TOP_N_PANELS; i++)
+    {
+      g_ptr_array_unref (self->panels[i].shown);
+      g_hash_table_unref (self->panels[i].rows);
+      g_free (self->panels[i].filter);
+    }
+  g_hash_table_unref (self->users);
+  g_clear_pointer (&self->info, g_variant_unref);
+  g_free (self);
+}
+
+void
+dvm_cli_top_model_set_all (DvmCliTopModel *self, gboolean all)
+{
+  self->all = all;
+}
+
+gboolean
+dvm_cli_top_model_get_all (DvmCliTopModel *self)
+{
+  return self->all;
+}
+
+static void
+forget_shown (Panel *panel)
+{
+  panel->stale = TRUE;
+  g_ptr_array_set_size (panel->shown, 0);
+}
+
+void
+dvm_cli_top_model_clear (DvmCliTopModel *self)
+{
+  for (guint i = 0; i < DVM_CLI_TOP_N_PANELS; i++)
+    {
+      forget_shown (&self->panels[i]);
+      g_hash_table_remove_all (self->panels[i].rows);
+    }
+  g_clear_pointer (&self->info, g_variant_unref);
+  self->rate = -1;
+}
+
+static DvmCliTopRow *
+find_row (DvmCliTopModel *self, DvmCliTopPanel panel, guint id)
+{
+  return g_hash_table_lookup (self->panels[panel].rows, GUINT_TO_POINTER (id));
+}
+
+static void
+remove_row (DvmCliTopModel *self, DvmCliTopPanel panel, guint id)
+{
+  forget_shown (&self->panels[panel]);
+  g_hash_table_remove (self->panels[panel].rows, GUINT_TO_POINTER (id));
+}
+
+static gboolean
+is_unseen (gpointer key, gpointer value, gpointer user_data)
+{
+  return !((DvmCliTopRow *)value)->seen;
+}
+
+void
+dvm_cli_top_model_begin (DvmCliTopModel *self, DvmCliTopPanel panel, const GArray *ids)
+{
+  GHashTableIter iter;
+  gpointer row;
+
+  g_hash_table_iter_init (&iter, self->panels[panel].rows);
+  while (ids == NULL && g_hash_table_iter_next (&iter, NULL, &row))
+    ((DvmCliTopRow *)row)->seen = FALSE;
+  for (guint i = 0; ids != NULL && i < ids->len; i++)
+    if ((row = find_row (self, panel, g_array_index (ids, guint, i))) != NULL)
+      ((DvmCliTopRow *)row)->seen = FALSE;
+}
+
+void
+dvm_cli_top_model_end (DvmCliTopModel *self, DvmCliTopPanel panel, const GArray *ids)
+{
+  forget_shown (&self->panels[panel]);
+  if (ids == NULL)
+    g_hash_table_foreach_remove (self->panels[panel].rows, is_unseen, NULL);
+  for (guint i = 0; ids != NULL && i < ids->len; i++)
+    {
+      const DvmCliTopRow *row = find_row (self, panel, g_array_index (ids, guint, i));
+
+      if (row != NULL && !row->seen)
+        remove_row (self, panel, row->id);
+    }
+}
+
+/* ---- rows from the bus ---- */
+
+static guint
+get_uint (GVariant *dict, const char *key)
+{
+  guint value = 0;
+
+  g_variant_lookup (dict, key, "u", &value);
+  return value;
+}
+
+static gint64
+get_time (GVariant *dict, const char *key)
+{
+  guint64 value = 0;
+
+  g_variant_lookup (dict, key, "t", &value);
+  return (gint64)value;
+}
+
+static gboolean
+get_boolean (GVariant *dict, const char *key)
+{
+  gboolean value = FALSE;
+
+  g_variant_lookup (dict, key, "b", &value);
+  return value;
+}
+
+static guint
+count_items (GVariant *dict, const char *key)
+{
+  g_autoptr (GVariant) value = g_variant_lookup_value (dict, key, NULL);
+
+  return value != NULL && g_variant_is_container (value) ? (guint)g_variant_n_children (value) : 0;
+}
+
+/* value: (transfer full) */
+static void
+set_text (DvmCliTopRow *row, guint column, char *value)
+{
+  g_autofree char *owned = value;
+
+  g_free (row->texts[column]);
+  row->texts[column] = dvm_cli_escape (owned);
+}
+
+static char *
+join_texts (GVariant *dict, const char *key, const char *separator)
+{
+  g_autofree const char **texts = NULL;
+
+  if (!g_variant_lookup (dict, key, "^a&s", &texts))
+    return g_strdup ("");
+  return g_strjoinv (separator, (char **)texts);
+}
+
+static const char *
+find_user (DvmCliTopModel *self, guint uid)
+{
+  const char *known = g_hash_table_lookup (self->users, GUINT_TO_POINTER (uid));
+  const struct passwd *entry;
+  char *name;
+
+  if (known != NULL)
+    return known;
+  entry = getpwuid (uid);
+  name = entry != NULL ? g_strdup (entry->pw_name) : g_strdup_printf ("%u", uid);
+  g_hash_table_insert (self->users, GUINT_TO_POINTER (uid), name);
+  return name;
+}
+
+static void
+fill_job (DvmCliTopModel *self, DvmCliTopRow *row, GVariant *dict)
+{
+  g_autofree const char **campaigns = NULL;
+  g_autofree const char **jobs = NULL;
+  guint terminated = get_uint (dict, "NumTerminated");
+  DvmCliJobFacts facts = {
+    .state = get_uint (dict, "State"),
+    .held_at = dvm_cli_lookup_text (dict, "HeldAt"),
+    .num_launched = get_uint (dict, "NumLaunched"),
+    .paused = get_boolean (dict, "Paused"),
+  };
+
+  g_variant_lookup (dict, "WaitsFor", "^a&o", &campaigns);
+  g_variant_lookup (dict, "AwaitedJobs", "^a&o", &jobs);
+  facts.campaigns = campaigns;
+  facts.jobs = jobs;
+  row->numbers[JOB_ID] = row->id;
+  set_text (row, JOB_NAMESPACE, g_strdup (dvm_cli_lookup_text (dict, "Namespace")));
+  set_text (row, JOB_STATE, dvm_cli_describe_facts (&facts));
+  row->numbers[JOB_STATE] = facts.state;
+  set_text (row, JOB_USER, g_strdup (find_user (self, get_uint (dict, "SubmitterUid"))));
+  row->numbers[JOB_PROCS] = get_uint (dict, "NumProcs");
+  row->numbers[JOB_LIVE] = facts.num_launched > terminated ? facts.num_launched - terminated : 0;
+  row->numbers[JOB_TIME] = get_time (dict, "StartedAt");
+  set_text (row, JOB_COMMAND, join_texts (dict, "Command", " "));
+  row->ended_at = get_boolean (dict, "Ended") ? get_time (dict, "EndedAt") : 0;
+}
+
+static void
+fill_node (DvmCliTopModel *self, DvmCliTopRow *row, GVariant *dict)
+{
+  row->numbers[NODE_RANK] = row->id;
+  set_text (row, NODE_NAME, g_strdup (dvm_cli_lookup_text (dict, "Name")));
+  set_text (row, NODE_STATE, g_strdup (dvm_cli_lookup_text (dict, "StateName")));
+  row->numbers[NODE_USED] = get_uint (dict, "SlotsInUse");
+  row->numbers[NODE_SLOTS] = get_uint (dict, "Slots");
+  set_text (row, NODE_REASON, g_strdup (dvm_cli_lookup_text (dict, "Reason")));
+}
+
+static void
+fill_campaign (DvmCliTopModel *self, DvmCliTopRow *row, GVariant *dict)
+{
+  guint total = count_items (dict, "Targets");
+  guint pending = get_uint (dict, "Pending");
+
+  row->numbers[CAMPAIGN_ID] = row->id;
+  set_text (row, CAMPAIGN_KIND, g_strdup (dvm_cli_lookup_text (dict, "Kind")));
+  set_text (row, CAMPAIGN_STATE, g_strdup (dvm_cli_lookup_text (dict, "State")));
+  row->numbers[CAMPAIGN_DONE] = total > pending ? total - pending : 0;
+  row->numbers[CAMPAIGN_TOTAL] = total;
+  row->numbers[CAMPAIGN_TIME] = get_time (dict, "StartedAt");
+  row->numbers[CAMPAIGN_HELD] = count_items (dict, "HeldJobs");
+  set_text (row, CAMPAIGN_HOSTS, join_texts (dict, "Hosts", ","));
+  row->ended_at = get_time (dict, "EndedAt");
+}
+
+static DvmCliTopRow *
+row_new (DvmCliTopPanel panel, guint id)
+{
+  DvmCliTopRow *row = g_new0 (DvmCliTopRow, 1);
+
+  row->id = id;
+  /* Its agent has not been asked. */
+  if (panel == DVM_CLI_TOP_NODES)
+    row->numbers[NODE_LOAD] = row->numbers[NODE_MEMORY] = row->numbers[NODE_TOTAL] = -1;
+  return row;
+}
+
+void
+dvm_cli_top_model_put (DvmCliTopModel *self, DvmCliTopPanel panel, GVariant *dict)
+{
+  static void (*const fill[]) (DvmCliTopModel *, DvmCliTopRow *, GVariant *) = { fill_job, fill_node, fill_campaign };
+  guint id = get_uint (dict, panel == DVM_CLI_TOP_NODES ? "Rank" : "Id");
+  gboolean has_ended = panel == DVM_CLI_TOP_JOBS ? get_boolean (dict, "Ended")
+                                                 : panel == DVM_CLI_TOP_CAMPAIGNS && get_time (dict, "EndedAt") != 0;
+  DvmCliTopRow *row;
+
+  /* The controller has no slots, and is told of by the header. */
+  if ((has_ended && !self->all) || (panel == DVM_CLI_TOP_NODES && id == 0))
+    {
+      remove_row (self, panel, id);
+      return;
+    }
+  row = find_row (self, panel, id);
+  if (row == NULL)
+    {
+      row = row_new (panel, id);
+      g_hash_table_insert (self->panels[panel].rows, GUINT_TO_POINTER (id), row);
+    }
+  fill[panel](self, row, dict);
+  row->seen = TRUE;
+  self->panels[panel].stale = TRUE;
+}
+
+void
+dvm_cli_top_model_set_usage (DvmCliTopModel *self, guint rank, GVariant *usage)
+{
+  Panel *panel = &self->panels[DVM_CLI_TOP_NODES];
+  DvmCliTopRow *row = find_row (self, DVM_CLI_TOP_NODES, rank);
+  gint64 unused = 0;
+  double load;
+
+  if (row == NULL)
+    return;
+  panel->stale = TRUE;
+  row->numbers[NODE_LOAD] = row->numbers[NODE_MEMORY] = row->numbers[NODE_TOTAL] = -1;
+  if (usage == NULL)
+    return;
+  if (g_variant_lookup (usage, "load-1", "d", &load) && load >= 0 && load < 1e9)
+    row->numbers[NODE_LOAD] = (gint64)(load * 100 + 0.5);
+  if (!g_variant_lookup (usage, "mem-total", "t", NULL))
+    return;
+  unused = get_time (usage, "mem-free") + get_time (usage, "buffers") + get_time (usage, "cached");
+  row->numbers[NODE_TOTAL] = get_time (usage, "mem-total");
+  row->numbers[NODE_MEMORY] = MAX (row->numbers[NODE_TOTAL] - unused, 0);
+}
+
+/* ---- the DVM ---- */
+
+void
+dvm_cli_top_model_set_info (DvmCliTopModel *self, GVariant *info, gint64 now)
+{
+  g_autoptr (GVariant) statistics = g_variant_lookup_value (info, "Statistics", G_VARIANT_TYPE_VARDICT);
+  guint64 n_ended = statistics != NULL ? (guint64)get_time (statistics, "jobs-ended") : 0;
+
+  /* Two answers of one moment say nothing about a second. */
+  if (self->info == NULL || n_ended < self->n_before || now < self->time_before)
+    {
+      self->rate = -1;
+      self->n_before = n_ended;
+      self->time_before = now;
+    }
+  else if (now - self->time_before >= MIN_RATE_TIME)
+    {
+      self->rate = (double)(n_ended - self->n_before) * G_USEC_PER_SEC / (double)(now - self->time_before);
+      self->n_before = n_ended;
+      self->time_before = now;
+    }
+  self->n_ended = n_ended;
+  g_clear_pointer (&self->info, g_variant_unref);
+  self->info = g_variant_ref (info);
+}
+
+guint
+dvm_cli_top_model_get_history_limit (DvmCliTopModel *self)
+{
+  return self->info != NULL ? get_uint (self->info, "HistoryLimit") : 0;
+}
+
+static const char *
+get_state (DvmCliTopModel *self)
+{
+  return get_boolean (self->info, "Ready") ? _ ("ready") : dvm_cli_lookup_text (self->info, "StateName");
+}
+
+char *
+dvm_cli_top_model_describe (DvmCliTopModel *self, const char *name, gint64 now)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  g_autofree char *uptime = NULL;
+  g_autofree char *n_ended = g_strdup_printf ("%" G_GUINT64_FORMAT, self->n_ended);
+  guint n_campaigns;
+
+  if (self->info == NULL)
+    return g_strdup_printf ("%s\n", name);
+  uptime = dvm_cli_describe_span (get_time (self->info, "StartedAt"), now);
+  n_campaigns = get_uint (self->info, "CampaignsRunning");
+  g_string_append_printf (
+      text, _ ("%s: %s, up %s; nodes %u/%u, slots %u/%u"), name, get_state (self), uptime,
+      get_uint (self->info, "NodeCount"),
+      MAX (g_hash_table_size (self->panels[DVM_CLI_TOP_NODES].rows), get_uint (self->info, "NodeCount")),
+      get_uint (self->info, "SlotsInUse"), get_uint (self->info, "SlotCount"));
+  g_string_append_c (text, '\n');
+  g_string_append_printf (text, _ ("jobs: %u running, %u waiting, %s ended"), get_uint (self->info, "JobsRunning"),
+                          get_uint (self->info, "JobsHeld"), n_ended);
+  if (self->rate >= 0)
+    g_string_append_printf (text, _ (", %.1f/s"), self->rate);
+  if (n_campaigns > 0)
+    g_string_append_printf (text, g_dngettext (GETTEXT_PACKAGE, "; %u campaign", "; %u campaigns", n_campaigns),
+                            n_campaigns);
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+/* ---- the order ---- */
+
+typedef struct
+{
+  guint column;
+  gboolean is_text;
+  gboolean descending;
+} Order;
+
+static gint
+compare_rows (gconstpointer a, gconstpointer b, gpointer user_data)
+{
+  const DvmCliTopRow *one = *(const DvmCliTopRow *const *)a;
+  const DvmCliTopRow *two = *(const DvmCliTopRow *const *)b;
+  const Order *order = user_data;
+  gint64 left = one->numbers[order->column];
+  gint64 right = two->numbers[order->column];
+  gint result = (left > right) - (left < right);
+
+  if (order->is_text)
+    result = g_strcmp0 (one->texts[order->column], two->texts[order->column]);
+  if (order->descending)
+    result = -result;
+  return result != 0 ? result : (one->id > two->id) - (one->id < two->id);
+}
+
+static gboolean
+matches (DvmCliTopPanel panel, const DvmCliTopRow *row, const char *filter)
+{
+  char number[16];
+
+  if (filter[0] == '\0')
+    return TRUE;
+  g_snprintf (number, sizeof number, "%u", row->id);
+  if (strcmp (number, filter) == 0)
+    return TRUE;
+  for (guint i = 0; i < count_columns (panel); i++)
+    if (row->texts[i] != NULL && strcasestr (row->texts[i], filter) != NULL)
+      return TRUE;
+  return FALSE;
+}
+
+static gboolean
+is_text (DvmCliTopKind kind)
+{
+  return kind == DVM_CLI_TOP_TEXT || kind == DVM_CLI_TOP_STATE;
+}
+
+static void
+arrange (DvmCliTopModel *self, DvmCliTopPanel which)
+{
+  Panel *panel = &self->panels[which];
+  Order order = { panel->sort, is_text (dvm_cli_top_columns (which)[panel->sort].kind), panel->descending };
+  GHashTableIter iter;
+  gpointer row;
+
+  if (!panel->stale)
+    return;
+  panel->stale = FALSE;
+  g_ptr_array_set_size (panel->shown, 0);
+  g_hash_table_iter_init (&iter, panel->rows);
+  while (g_hash_table_iter_next (&iter, NULL, &row))
+    if (matches (which, row, panel->filter))
+      g_ptr_array_add (panel->shown, row);
+  g_ptr_array_sort_with_data (panel->shown, compare_rows, &order);
+}
+
+gboolean
+dvm_cli_top_model_sort_by (DvmCliTopModel *self, DvmCliTopPanel panel, const char *key)
+{
+  const DvmCliTopColumn *columns = dvm_cli_top_columns (panel);
+
+  for (guint i = 0; i < count_columns (panel); i++)
+    if (strcmp (columns[i].key, key) == 0)
+      {
+        dvm_cli_top_model_set_sort (self, panel, i, i > 0 && !is_text (columns[i].kind));
+        return TRUE;
+      }
+  return FALSE;
+}
+
+void
+dvm_cli_top_model_set_sort (DvmCliTopModel *self, DvmCliTopPanel panel, guint column, gboolean descending)
+{
+  self->panels[panel].sort = MIN (column, count_columns (panel) - 1);
+  self->panels[panel].descending = descending;
+  self->panels[panel].stale = TRUE;
+}
+
+guint
+dvm_cli_top_model_get_sort (DvmCliTopModel *self, DvmCliTopPanel panel, gboolean *descending)
+{
+  *descending = self->panels[panel].descending;
+  return self->panels[panel].sort;
+}
+
+void
+dvm_cli_top_model_set_filter (DvmCliTopModel *self, DvmCliTopPanel panel, const char *text)
+{
+  g_free (self->panels[panel].filter);
+  self->panels[panel].filter = g_strdup (text);
+  self->panels[panel].stale = TRUE;
+}
+
+const char *
+dvm_cli_top_model_get_filter (DvmCliTopModel *self, DvmCliTopPanel panel)
+{
+  return self->panels[panel].filter;
+}
+
+guint
+dvm_cli_top_model_count (DvmCliTopModel *self, DvmCliTopPanel panel)
+{
+  return g_hash_table_size (self->panels[panel].rows);
+}
+
+guint
+dvm_cli_top_model_count_shown (DvmCliTopModel *self, DvmCliTopPanel panel)
+{
+  arrange (self, panel);
+  return self->panels[panel].shown->len;
+}
+
+const DvmCliTopRow *
+dvm_cli_top_model_get (DvmCliTopModel *self, DvmCliTopPanel panel, guint index)
+{
+  arrange (self, panel);
+  return index < self->panels[panel].shown->len ? self->panels[panel].shown->pdata[index] : NULL;
+}
+
+gint
+dvm_cli_top_model_find (DvmCliTopModel *self, DvmCliTopPanel panel, guint id)
+{
+  arrange (self, panel);
+  for (guint i = 0; i < self->panels[panel].shown->len; i++)
+    if (((const DvmCliTopRow *)self->panels[panel].shown->pdata[i])->id == id)
+      return (gint)i;
+  return -1;
+}
+
+/* ---- cells ---- */
+
+/* "512M", "1.5G": as narrow as top(1) has them */
+static char *
+format_bytes (gint64 bytes)
+{
+  static const char units[] = "BKMGTPE";
+  double value = (double)bytes;
+  guint unit = 0;
+
+  while (value >= 1000 && units[unit + 1] != '\0')
+    {
+      value /= 1024;
+      unit++;
+    }
+  return g_strdup_printf (unit > 0 && value < 9.95 ? "%.1f%c" : "%.0f%c", value, units[unit]);
+}
+
+char *
+dvm_cli_top_format (DvmCliTopPanel panel, guint column, const DvmCliTopRow *row, gint64 now)
+{
+  DvmCliTopKind kind = dvm_cli_top_columns (panel)[column].kind;
+  gint64 number = row->numbers[column];
+  g_autofree char *text = NULL;
+
+  if (is_text (kind))
+    text = g_strdup (row->texts[column]);
+  else if (kind == DVM_CLI_TOP_SPAN)
+    text = dvm_cli_describe_span (number, row->ended_at != 0 ? row->ended_at : now);
+  else if (number >= 0 && kind == DVM_CLI_TOP_LOAD)
+    text = g_strdup_printf ("%" G_GINT64_FORMAT ".%02d", number / 100, (int)(number % 100));
+  else if (number >= 0)
+    text = kind == DVM_CLI_TOP_BYTES ? format_bytes (number) : g_strdup_printf ("%" G_GINT64_FORMAT, number);
+  return text != NULL && text[0] != '\0' ? g_steal_pointer (&text) : g_strdup ("-");
+}
+
+/* ---- JSON ---- */
+
+static void
+append_value (GString *json, DvmCliTopPanel panel, guint column, const DvmCliTopRow *row, gint64 now)
+{
+  const DvmCliTopColumn *columns = dvm_cli_top_columns (panel);
+  gint64 number = row->numbers[column];
+
+  g_string_append_printf (json, "%s\"%s\":", column > 0 ? "," : "{", columns[column].key);
+  if (panel == DVM_CLI_TOP_JOBS && column == JOB_STATE)
+    dvm_cli_json_append_string (json, dvm_job_state_to_string ((DvmJobState)number));
+  else if (is_text (columns[column].kind))
+    dvm_cli_json_append_string (json, row->texts[column] != NULL ? row->texts[column] : "");
+  else if (columns[column].kind == DVM_CLI_TOP_SPAN ? number == 0 : number < 0)
+    g_string_append (json, "null");
+  else if (columns[column].kind == DVM_CLI_TOP_SPAN)
+    {
+      gint64 span = (row->ended_at != 0 ? row->ended_at : now) - number;
+
+      g_string_append_printf (json, "%" G_GINT64_FORMAT ".%06d", MAX (span, 0) / G_USEC_PER_SEC,
+                              (int)(MAX (span, 0) % G_USEC_PER_SEC));
+    }
+  else if (columns[column].kind == DVM_CLI_TOP_LOAD)
+    g_string_append_printf (json, "%" G_GINT64_FORMAT ".%02d", number / 100, (int)(number % 100));
+  else
+    g_string_append_printf (json, "%" G_GINT64_FORMAT, number);
+}
+
+static void
+append_rows (GString *json, DvmCliTopModel *self, DvmCliTopPanel panel, gint64 now)
+{
+  guint n_columns = count_columns (panel);
+  const DvmCliTopRow *row;
+
+  g_string_append_printf (json, ",\"%s\":[", panel_names[panel]);
+  for (guint i = 0; (row = dvm_cli_top_model_get (self, panel, i)) != NULL; i++)
+    {
+      g_string_append (json, i > 0 ? "," : "");
+      for (guint j = 0; j < n_columns; j++)
+        append_value (json, panel, j, row, now);
+      g_string_append_c (json, '}');
+    }
+  g_string_append_c (json, ']');
+}
+
+char *
+dvm_cli_top_model_to_json (DvmCliTopModel *self, const char *name, gint64 now)
+{
+  static const char *const counts[][2] = {
+    { "nodes-up", "NodeCount" },       { "slots", "SlotCount" },    { "slots-in-use", "SlotsInUse" },
+    { "jobs-running", "JobsRunning" }, { "jobs-held", "JobsHeld" }, { "campaigns-running", "CampaignsRunning" }
+  };
+  g_autofree char *time = dvm_cli_format_time (now);
+  GString *json = g_string_new (NULL);
+
+  g_string_append_printf (json, "{\"time\":\"%s\",\"name\":", time);
+  dvm_cli_json_append_string (json, name);
+  g_string_append (json, ",\"state\":");
+  dvm_cli_json_append_string (json, self->info != NULL ? dvm_cli_lookup_text (self->info, "StateName") : "");
+  for (guint i = 0; i < G_N_ELEMENTS (counts); i++)
+    g_string_append_printf (json, ",\"%s\":%u", counts[i][0],
+                            self->info != NULL ? get_uint (self->info, counts[i][1]) : 0);
+  g_string_append_printf (json, ",\"jobs-ended\":%" G_GUINT64_FORMAT, self->n_ended);
+  for (DvmCliTopPanel panel = 0; panel < DVM_CLI_TOP_N_PANELS; panel++)
+    append_rows (json, self, panel, now);
+  g_string_append (json, "}\n");
+  return g_string_free (json, FALSE);
+}
