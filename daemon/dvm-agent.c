@@ -49,6 +49,7 @@ typedef struct
   char **settings;
   gboolean bootstraps;
   gboolean logical;
+  gboolean stays;
   gboolean guarded;
   gboolean checks;
   gboolean fixes;
@@ -85,7 +86,9 @@ on_input (int fd, GIOCondition condition, gpointer user_data)
 
   if (n > 0 || (n < 0 && (errno == EINTR || errno == EAGAIN)))
     return G_SOURCE_CONTINUE;
-  dvmd_agent_program_leave (((Program *)user_data)->program, "whoever has started it has gone");
+  /* Another agent has started it, which may go long before the DVM does: then the controller's word counts alone. */
+  if (!((Program *)user_data)->stays)
+    dvmd_agent_program_leave (((Program *)user_data)->program, "whoever has started it has gone");
   return G_SOURCE_REMOVE;
 }
 
@@ -138,12 +141,12 @@ check_options (Program *self, int argc, char **argv, GError **error)
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "--check looks at a machine, and starts no agent there");
       return FALSE;
     }
-  if (self->bootstraps && (self->controller != NULL || self->runtime_dir != NULL || self->logical))
+  if (self->bootstraps && (self->controller != NULL || self->runtime_dir != NULL || self->logical || self->stays))
     {
       g_set_error (
           error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
           "--bootstrap: such an agent finds its controller by dvm.conf, and is on a machine of its own: it takes "
-          "no --controller, --runtime-dir or --logical");
+          "no --controller, --runtime-dir, --logical or --stay");
       return FALSE;
     }
   if (self->bootstraps || self->checks || self->controller != NULL)
@@ -197,6 +200,7 @@ parse_arguments (Program *self, int *argc, char ***argv, GError **error)
     { "topology", 0, 0, G_OPTION_ARG_FILENAME, &self->topology, "The topology of this machine, as hwloc's XML",
       "FILE" },
     { "logical", 0, 0, G_OPTION_ARG_NONE, &self->logical, "The node is a part of its machine", NULL },
+    { "stay", 0, 0, G_OPTION_ARG_NONE, &self->stays, "Live on when standard input ends", NULL },
     { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &self->settings, "A setting of dvm.conf", "NAME=VALUE" },
     { "bootstrap", 0, 0, G_OPTION_ARG_NONE, &self->bootstraps, "Find the controller by dvm.conf, and wait for it",
       NULL },

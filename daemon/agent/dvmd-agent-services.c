@@ -13,7 +13,7 @@ static const DvmdAgentService *const services[] = {
   &dvmd_agent_io_service,     &dvmd_agent_debug_service,       &dvmd_agent_pmix_service,   &dvmd_agent_fences_service,
   &dvmd_agent_tools_service,  &dvmd_agent_size_service,        &dvmd_agent_spawn_service,  &dvmd_agent_connect_service,
   &dvmd_agent_calls_service,  &dvmd_agent_environment_service, &dvmd_agent_events_service, &dvmd_agent_usage_service,
-  &dvmd_agent_stacks_service, &dvmd_agent_pmi_service,         &dvmd_agent_psets_service,
+  &dvmd_agent_stacks_service, &dvmd_agent_pmi_service,         &dvmd_agent_psets_service,  &dvmd_agent_runs_service,
 };
 
 struct _DvmdAgentServices

@@ -50,6 +50,7 @@ extern const DvmdAgentService dvmd_agent_pmi_service;
 extern const DvmdAgentService dvmd_agent_pmix_service;
 extern const DvmdAgentService dvmd_agent_procs_service;
 extern const DvmdAgentService dvmd_agent_psets_service;
+extern const DvmdAgentService dvmd_agent_runs_service;
 extern const DvmdAgentService dvmd_agent_size_service;
 extern const DvmdAgentService dvmd_agent_spawn_service;
 extern const DvmdAgentService dvmd_agent_stacks_service;

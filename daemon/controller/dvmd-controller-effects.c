@@ -159,6 +159,7 @@ dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *conte
   core_settings.queue_max_running = settings->queue.max_running;
   core_settings.uid = geteuid ();
   self->core = dvmd_core_new (&core_settings, self->parts.clock, self->queue, &controller_effects, self);
+  self->parts.plugins = settings->plugins != NULL ? settings->plugins : builtin_plugins ();
   self->services = dvmd_services_new (self, settings);
   g_signal_connect (self->core, "job-ended", G_CALLBACK (on_job_ended), self);
   g_signal_connect (self->core, "job-state-changed", G_CALLBACK (on_job_state_changed), self);
@@ -166,7 +167,6 @@ dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *conte
   g_signal_connect (self->core, "node-state-changed", G_CALLBACK (on_node_state_changed), self);
   self->parts.shape = dvmd_shape_new (settings);
   self->agents = settings->config != NULL ? dvmd_remote_new (self, settings) : dvmd_embedded_new (self, settings);
-  self->parts.plugins = settings->plugins != NULL ? settings->plugins : builtin_plugins ();
   dvmd_controller_listen_to_allocators (self);
   return self;
 }

@@ -93,6 +93,19 @@ dvmd_remote_joined (DvmdRemote *self, guint32 rank, const char *name)
   dvmd_controller_add_link (self->controller, rank, g_object_ref (dvmd_router_get_link (self->router, rank)));
 }
 
+/* It may have other ones started by this one. */
+static void
+tell_launcher (DvmdRemote *self, guint32 rank)
+{
+  DvmdAgentEntry *entry = dvmd_remote_find (self, rank);
+
+  if (entry == NULL || entry->launcher == NULL || entry->step >= AGENT_LEAVING)
+    return;
+  dvmd_controller_enter (self->controller);
+  dvmd_launcher_came (entry->launcher, rank);
+  dvmd_controller_leave (self->controller);
+}
+
 void
 dvmd_remote_reported (DvmdAgents *agents, guint rank, const DvmdAgentReport *report)
 {
@@ -109,6 +122,7 @@ dvmd_remote_reported (DvmdAgents *agents, guint rank, const DvmdAgentReport *rep
   dvmd_remote_close_launch (self, entry);
   dvmd_core_agent_reported (dvmd_controller_get_core (self->controller), rank, report);
   dvmd_services_agent_reported (self->controller, rank);
+  tell_launcher (self, rank);
 }
 
 typedef struct

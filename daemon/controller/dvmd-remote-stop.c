@@ -151,6 +151,17 @@ on_all_ended (DvmdRemote *self, GPtrArray *entries)
     }
 }
 
+/* Those without a place in the tree hear no broadcast, and not all of them end with their input. */
+static void
+send_away (DvmdRemote *self)
+{
+  g_autoptr (GPtrArray) placeless = dvmd_remote_list (self, AGENT_JOINED, AGENT_REPORTED);
+
+  for (guint i = 0; i < placeless->len; i++)
+    dvmd_controller_send (self->controller, ((DvmdAgentEntry *)g_ptr_array_index (placeless, i))->rank, DVMD_MSG_LEAVE,
+                          g_variant_new ("()"));
+}
+
 /* Agents that have no more messages to pass on are let go. */
 static void
 release (DvmdRemote *self)
@@ -166,6 +177,7 @@ release (DvmdRemote *self)
   dvmd_remote_close_launches (self);
   if (self->router != NULL)
     dvmd_router_broadcast (self->router, DVMD_MSG_EXIT, g_variant_new ("()"));
+  send_away (self);
   dvmd_remote_terminate (self, left, on_all_ended);
 }
 

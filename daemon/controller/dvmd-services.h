@@ -92,6 +92,7 @@ typedef struct
   SERVICE (query)                                                                                                      \
   SERVICE (input)                                                                                                      \
   SERVICE (events)                                                                                                     \
+  SERVICE (runs)                                                                                                       \
   SERVICE (defaults)
 
 #define DVMD_SERVICE_DECLARATION(name) extern const DvmdService dvmd_##name##_service;

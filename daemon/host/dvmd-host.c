@@ -33,12 +33,22 @@ struct _DvmdHost
 
   char *id;
   GHashTable *settings;
-  DvmdSpawner *spawner;  /* unowned */
-  DvmdReaper *reaper;    /* unowned */
-  GPtrArray *commands;   /* Command that run, unowned */
-  GHashTable *processes; /* number -> DvmdHostProcess that runs */
-  guint n_processes;     /* that were ever started */
+  DvmdSpawner *spawner;               /* unowned */
+  DvmdReaper *reaper;                 /* unowned */
+  GPtrArray *commands;                /* Command that run, unowned */
+  GHashTable *processes;              /* number -> DvmdHostProcess that runs */
+  guint n_processes;                  /* that were ever started */
+  GHashTable *far;                    /* number -> Far, of other nodes */
+  const DvmdHostElsewhere *elsewhere; /* (nullable): unowned */
+  gpointer elsewhere_data;
 };
+
+typedef struct
+{
+  guint64 token;
+  const DvmdPluginWatch *watch;
+  gpointer user_data;
+} Far;
 
 /* One command under way. It is over when it has been reaped and both of its streams have ended. */
 typedef struct
@@ -253,22 +263,101 @@ host_start (DvmdPluginHost *host, const DvmdPluginCommand *command, const DvmdPl
   return self->n_processes;
 }
 
+static guint
+host_start_at (DvmdPluginHost *host, guint32 rank, const DvmdPluginCommand *command, const DvmdPluginWatch *watch,
+               gpointer user_data, GError **error)
+{
+  DvmdHost *self = DVMD_HOST (host);
+  guint64 token;
+  Far *far;
+
+  if (self->elsewhere == NULL)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY, "Plugin %s cannot start a process on another node now",
+                   self->id);
+      return 0;
+    }
+  token = self->elsewhere->start (self->elsewhere_data, rank, command->argv, self, self->n_processes + 1, error);
+  if (token == 0)
+    return 0;
+  far = g_new0 (Far, 1);
+  far->token = token;
+  far->watch = watch;
+  far->user_data = user_data;
+  g_hash_table_insert (self->far, GUINT_TO_POINTER (++self->n_processes), far);
+  return self->n_processes;
+}
+
 static void
 host_give_input (DvmdPluginHost *host, guint number, GBytes *input, gboolean last)
 {
-  gpointer process = g_hash_table_lookup (DVMD_HOST (host)->processes, GUINT_TO_POINTER (number));
+  DvmdHost *self = DVMD_HOST (host);
+  gpointer process = g_hash_table_lookup (self->processes, GUINT_TO_POINTER (number));
+  Far *far = g_hash_table_lookup (self->far, GUINT_TO_POINTER (number));
 
   if (process != NULL)
     dvmd_host_process_give_input (process, input, last);
+  else if (far != NULL && self->elsewhere != NULL)
+    self->elsewhere->give_input (self->elsewhere_data, far->token, input, last);
 }
 
 static void
 host_send_signal (DvmdPluginHost *host, guint number, int signum)
 {
-  gpointer process = g_hash_table_lookup (DVMD_HOST (host)->processes, GUINT_TO_POINTER (number));
+  DvmdHost *self = DVMD_HOST (host);
+  gpointer process = g_hash_table_lookup (self->processes, GUINT_TO_POINTER (number));
+  Far *far = g_hash_table_lookup (self->far, GUINT_TO_POINTER (number));
 
   if (process != NULL)
     dvmd_host_process_send_signal (process, signum);
+  else if (far != NULL && self->elsewhere != NULL)
+    self->elsewhere->send_signal (self->elsewhere_data, far->token, signum);
+}
+
+/* ---- processes of other nodes ---- */
+
+void
+dvmd_host_tell_line (DvmdHost *self, guint number, gboolean is_message, const char *line)
+{
+  Far *far = g_hash_table_lookup (self->far, GUINT_TO_POINTER (number));
+
+  if (far != NULL && far->watch->line != NULL)
+    far->watch->line (number, is_message, line, far->user_data);
+}
+
+/* (nullable) (transfer full): no more of it is told */
+static Far *
+steal_far (DvmdHost *self, guint number)
+{
+  gpointer far = NULL;
+
+  g_hash_table_steal_extended (self->far, GUINT_TO_POINTER (number), NULL, &far);
+  return far;
+}
+
+void
+dvmd_host_tell_end (DvmdHost *self, guint number, const DvmdPluginOutcome *outcome)
+{
+  g_autofree Far *far = steal_far (self, number);
+
+  if (far != NULL)
+    far->watch->ended (number, outcome, far->user_data);
+}
+
+void
+dvmd_host_tell_lost (DvmdHost *self, guint number, const char *reason)
+{
+  g_autofree Far *far = steal_far (self, number);
+
+  if (far != NULL)
+    far->watch->lost (number, reason, far->user_data);
+}
+
+void
+dvmd_host_set_elsewhere (DvmdHost *self, const DvmdHostElsewhere *elsewhere, gpointer user_data)
+{
+  self->elsewhere = elsewhere;
+  self->elsewhere_data = user_data;
 }
 
 static void
@@ -298,6 +387,7 @@ dvmd_host_iface_init (DvmdPluginHostInterface *iface)
   iface->start = host_start;
   iface->give_input = host_give_input;
   iface->send_signal = host_send_signal;
+  iface->start_at = host_start_at;
 }
 
 static void
@@ -309,6 +399,7 @@ dvmd_host_finalize (GObject *object)
   g_hash_table_unref (self->settings);
   g_ptr_array_unref (self->commands);
   g_hash_table_unref (self->processes);
+  g_hash_table_unref (self->far);
   G_OBJECT_CLASS (dvmd_host_parent_class)->finalize (object);
 }
 
@@ -323,6 +414,7 @@ dvmd_host_init (DvmdHost *self)
 {
   self->commands = g_ptr_array_new ();
   self->processes = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)dvmd_host_process_free);
+  self->far = g_hash_table_new_full (NULL, NULL, NULL, g_free);
 }
 
 DvmdHost *
@@ -342,6 +434,16 @@ end_processes (DvmdHost *self)
 
   for (GList *each = all; each != NULL; each = each->next)
     dvmd_host_process_give_up (each->data);
+}
+
+/* Processes on other nodes end with the agents there. */
+static void
+end_far (DvmdHost *self)
+{
+  g_autoptr (GList) numbers = g_hash_table_get_keys (self->far);
+
+  for (GList *each = numbers; each != NULL; each = each->next)
+    dvmd_host_tell_lost (self, GPOINTER_TO_UINT (each->data), "the DVM has ended");
 }
 
 /* The output of the commands ends with them, and then their tasks. */
@@ -369,6 +471,8 @@ dvmd_host_set_processes (DvmdHost *self, DvmdSpawner *spawner, DvmdReaper *reape
   self->spawner = spawner;
   if (reaper == NULL && self->reaper != NULL)
     {
+      self->elsewhere = NULL;
+      end_far (self);
       end_processes (self);
       end_commands (self);
     }

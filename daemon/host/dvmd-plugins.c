@@ -18,11 +18,13 @@
 
 struct _DvmdPlugins
 {
-  GPtrArray *entries;   /* DvmdPluginEntry */
-  GPtrArray *active[4]; /* DvmdPlugin, by kind */
-  GPtrArray *hosts;     /* DvmdHost */
-  DvmdSpawner *spawner; /* (nullable) borrowed, for the hosts */
-  DvmdReaper *reaper;   /* likewise */
+  GPtrArray *entries;                 /* DvmdPluginEntry */
+  GPtrArray *active[4];               /* DvmdPlugin, by kind */
+  GPtrArray *hosts;                   /* DvmdHost */
+  DvmdSpawner *spawner;               /* (nullable) borrowed, for the hosts */
+  DvmdReaper *reaper;                 /* likewise */
+  const DvmdHostElsewhere *elsewhere; /* likewise */
+  gpointer elsewhere_data;
   GHashTable *disabled; /* "mapper-round-robin" -> itself */
   GHashTable *settings; /* "mapper-site.key" -> value */
 };
@@ -64,6 +66,7 @@ instantiate (DvmdPlugins *self, const DvmdPluginEntry *entry, const char *id)
 
   g_ptr_array_add (self->hosts, host);
   dvmd_host_set_processes (host, self->spawner, self->reaper);
+  dvmd_host_set_elsewhere (host, self->elsewhere, self->elsewhere_data);
   return g_object_new (entry->type, "host", host, "info", entry->info, NULL);
 }
 
@@ -309,6 +312,15 @@ dvmd_plugins_set_processes (DvmdPlugins *self, DvmdSpawner *spawner, DvmdReaper 
   self->reaper = reaper;
   for (guint i = 0; i < self->hosts->len; i++)
     dvmd_host_set_processes (g_ptr_array_index (self->hosts, i), spawner, reaper);
+}
+
+void
+dvmd_plugins_set_elsewhere (DvmdPlugins *self, const DvmdHostElsewhere *elsewhere, gpointer user_data)
+{
+  self->elsewhere = elsewhere;
+  self->elsewhere_data = user_data;
+  for (guint i = 0; i < self->hosts->len; i++)
+    dvmd_host_set_elsewhere (g_ptr_array_index (self->hosts, i), elsewhere, user_data);
 }
 
 const char *

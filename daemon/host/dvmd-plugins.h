@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include "dvmd-host.h"
 #include "dvmd-plugin.h"
 #include "dvmd-reaper.h"
 #include "dvmd-spawn.h"
@@ -47,6 +48,9 @@ void dvmd_plugins_set_disabled (DvmdPlugins *self, const char *disabled);
 
 /* From here on plugins can spawn commands; to be called again with NULL before the two are freed. */
 void dvmd_plugins_set_processes (DvmdPlugins *self, DvmdSpawner *spawner, DvmdReaper *reaper);
+
+/* And, by a service of the controller, on the nodes of agents; NULL likewise. */
+void dvmd_plugins_set_elsewhere (DvmdPlugins *self, const DvmdHostElsewhere *elsewhere, gpointer user_data);
 
 /* (element-type DvmdPluginEntry): all that were loaded, in the order in which they are asked. */
 GPtrArray *dvmd_plugins_list (DvmdPlugins *self);

@@ -100,6 +100,15 @@ dvmd_launcher_kill (DvmdLauncher *self, const DvmdPluginNode *nodes, guint32 n_n
 }
 
 void
+dvmd_launcher_came (DvmdLauncher *self, guint32 rank)
+{
+  g_return_if_fail (DVMD_IS_LAUNCHER (self));
+
+  if (DVMD_LAUNCHER_GET_CLASS (self)->came != NULL)
+    DVMD_LAUNCHER_GET_CLASS (self)->came (self, rank);
+}
+
+void
 dvmd_launcher_node_failed (DvmdLauncher *self, guint32 rank, const GError *reason)
 {
   g_return_if_fail (DVMD_IS_LAUNCHER (self));

@@ -90,6 +90,8 @@ G_DECLARE_DERIVABLE_TYPE (DvmdLauncher, dvmd_launcher, DVMD, LAUNCHER, DvmdPlugi
  * @awaits: the agents of the nodes start by themselves and prove by the site's secret (the setting bootstrap-secret)
  *   that they may join; @launch_async has the nodes started, or does nothing. Such a launcher is asked only where the
  *   setting launcher has its name
+ * @came: (nullable): the agent of the node of that rank is there: it takes part in the DVM, and
+ *   dvmd_plugin_host_start_at() may use it
  *
  * Since: 0.1
  */
@@ -105,8 +107,9 @@ struct _DvmdLauncherClass
   DvmdPluginVerdict (*terminate_finish) (DvmdLauncher *self, GAsyncResult *result, GError **error);
   void (*kill) (DvmdLauncher *self, const DvmdPluginNode *nodes, guint32 n_nodes);
   gboolean awaits;
+  void (*came) (DvmdLauncher *self, guint32 rank);
 
-  gpointer reserved[2];
+  gpointer reserved[1];
 };
 
 /* Requests that the launcher does not implement are declined. */
@@ -117,6 +120,7 @@ void dvmd_launcher_terminate_async (DvmdLauncher *self, const DvmdPluginNode *no
                                     GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data);
 DvmdPluginVerdict dvmd_launcher_terminate_finish (DvmdLauncher *self, GAsyncResult *result, GError **error);
 void dvmd_launcher_kill (DvmdLauncher *self, const DvmdPluginNode *nodes, guint32 n_nodes);
+void dvmd_launcher_came (DvmdLauncher *self, guint32 rank);
 
 /**
  * dvmd_launcher_node_failed:

@@ -68,6 +68,17 @@ dvmd_plugin_host_start (DvmdPluginHost *self, const DvmdPluginCommand *command, 
   return DVMD_PLUGIN_HOST_GET_IFACE (self)->start (self, command, watch, user_data, error);
 }
 
+guint
+dvmd_plugin_host_start_at (DvmdPluginHost *self, guint32 rank, const DvmdPluginCommand *command,
+                           const DvmdPluginWatch *watch, gpointer user_data, GError **error)
+{
+  g_return_val_if_fail (DVMD_IS_PLUGIN_HOST (self), 0);
+  g_return_val_if_fail (command != NULL && command->argv != NULL && command->argv[0] != NULL, 0);
+  g_return_val_if_fail (watch != NULL && watch->ended != NULL && watch->lost != NULL, 0);
+
+  return DVMD_PLUGIN_HOST_GET_IFACE (self)->start_at (self, rank, command, watch, user_data, error);
+}
+
 void
 dvmd_plugin_host_give_input (DvmdPluginHost *self, guint process, GBytes *input, gboolean last)
 {

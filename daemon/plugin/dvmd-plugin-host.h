@@ -63,6 +63,8 @@ typedef struct
  * (@is_message) or standard output
  * @ended: the process has ended: exit code or signal, and in messages the last 4 KiB of its standard error; borrowed.
  * It is the last call. A process that is ended because the DVM ends is told of as killed
+ * @lost: (nullable): instead of @ended, for a process of dvmd_plugin_host_start_at(): it could not be started, or
+ * nothing more is known of it, because the agent of its node has gone; the reason is a sentence
  *
  * Who wants to know what a process says and when it ends. What a process has written is told before its end.
  *
@@ -72,7 +74,8 @@ typedef struct
 {
   void (*line) (guint process, gboolean is_message, const char *line, gpointer user_data);
   void (*ended) (guint process, const DvmdPluginOutcome *outcome, gpointer user_data);
-  gpointer reserved[2];
+  void (*lost) (guint process, const char *reason, gpointer user_data);
+  gpointer reserved[1];
 } DvmdPluginWatch;
 
 /**
@@ -84,6 +87,7 @@ typedef struct
  * @start: starts a process that is talked with while it runs
  * @give_input: writes to its standard input
  * @send_signal: sends a signal to its process group
+ * @start_at: starts such a process on the node of an agent
  *
  * What the daemon implements.
  *
@@ -102,8 +106,10 @@ struct _DvmdPluginHostInterface
                   gpointer user_data, GError **error);
   void (*give_input) (DvmdPluginHost *self, guint process, GBytes *input, gboolean last);
   void (*send_signal) (DvmdPluginHost *self, guint process, int signum);
+  guint (*start_at) (DvmdPluginHost *self, guint32 rank, const DvmdPluginCommand *command, const DvmdPluginWatch *watch,
+                     gpointer user_data, GError **error);
 
-  gpointer reserved[4];
+  gpointer reserved[3];
 };
 
 /**
@@ -177,6 +183,25 @@ gboolean dvmd_plugin_host_spawn_finish (DvmdPluginHost *self, GAsyncResult *resu
  */
 guint dvmd_plugin_host_start (DvmdPluginHost *self, const DvmdPluginCommand *command, const DvmdPluginWatch *watch,
                               gpointer user_data, GError **error);
+
+/**
+ * dvmd_plugin_host_start_at:
+ * @self: the plugin's host
+ * @rank: of a node whose agent has come
+ * @command: what to run; of it @argv alone, which is copied: environment and directory are those of the agent
+ * @watch: what is called from now on, with @lost; it must live as long as the process
+ * @user_data: for @watch
+ * @error: return location for an error
+ *
+ * As dvmd_plugin_host_start(), on the node of an agent. What the process says and is given goes by the agent's
+ * connection.
+ *
+ * Returns: a number for the process, as those of dvmd_plugin_host_start(); 0 with @error set if no agent of this rank
+ *   is there. That it cannot be started there is told by @lost
+ * Since: 0.1
+ */
+guint dvmd_plugin_host_start_at (DvmdPluginHost *self, guint32 rank, const DvmdPluginCommand *command,
+                                 const DvmdPluginWatch *watch, gpointer user_data, GError **error);
 
 /**
  * dvmd_plugin_host_give_input:

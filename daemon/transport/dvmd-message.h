@@ -34,6 +34,8 @@ typedef enum
   DVMD_MSG_MODEX_DATA = 26,  /* (agent that asked, its token, status, bytes) */
   DVMD_MSG_USAGE = 34,       /* (token, [what a process or the node uses]): see dvmd-usage.h */
   DVMD_MSG_STACKS = 35,      /* (token, [(rank, stacks of its threads, what went wrong or "")]): of some, or all */
+  DVMD_MSG_RUN_LINE = 36,    /* (token, whether it is of standard error, line): a command of RUN has written it */
+  DVMD_MSG_RUN_ENDED = 37,   /* (token, exit code or -1, signal, last lines, why it was not started or "") */
   DVMD_MSG_GONE = 27,        /* (): the agent has ended everything and leaves */
   DVMD_MSG_TOPOLOGY = 28,    /* (token, XML of hwloc; empty: why not) */
   DVMD_MSG_STAGE_TAKEN = 29, /* (job, pass, bytes written) */
@@ -74,6 +76,9 @@ typedef enum
   DVMD_MSG_RESIZE = 80,       /* (job, rows, columns): its pseudo terminals, also of ranks that start later */
   DVMD_MSG_ENVIRONMENT = 81,  /* (digest, ["NAME=value"]): launch messages will name it */
   DVMD_MSG_ADDRESSES = 82,    /* [(rank, addresses)]: of those above a joiner */
+  DVMD_MSG_RUN = 91,          /* (token, argv): a command of a plugin, which lives on; RUN_ENDED */
+  DVMD_MSG_RUN_INPUT = 92,    /* (token, bytes, whether its standard input ends there) */
+  DVMD_MSG_RUN_SIGNAL = 93,   /* (token, signal): to its process group */
   DVMD_MSG_EXIT = 83,         /* (): every agent has said GONE; nobody is needed to pass anything on any more */
   DVMD_MSG_NODE_LOST = 84,    /* (job, rank and name of a node, ranks of the job that it took along): the job goes on */
   DVMD_MSG_FENCE_RESULT = 85, /* (job, sequence, status, all contributions), of fences that go by the tree */

@@ -66,7 +66,7 @@ class Launchers(dvmtest.Case):
         os.chmod(path, 0o755)
         return path
 
-    def launch(self, launcher, nodes, agent, **values):
+    def launch(self, launcher, nodes, agent, /, **values):
         if launcher == 'ssh':
             values.setdefault('command', self.ssh)
         launch = launching.Launch(launcher, nodes, agent, **values)
@@ -122,6 +122,32 @@ class Launchers(dvmtest.Case):
         os.makedirs(os.path.join(self.folder, 'there', 'bin'))
         os.rename(self.agent, os.path.join(self.folder, 'there', 'bin', 'agent'))
         self.run_well('ssh', ['a'], ['a'], prefix=os.path.join(self.folder, 'there'))
+
+    def test_other_side(self):
+        """An agent that is called in another way, and its libraries."""
+        script = self.script('wrapper', f'#!/bin/sh\necho "$LD_LIBRARY_PATH $1" >{self.folder}/libraries; shift; exec "$@"\n')
+        self.run_well('ssh', ['a'], ['a'], agent=f"{script} 'two words' {self.agent}", library_path='/opt/dvm lib:/opt/pmix')
+        self.assertEqual(self.read('libraries'), '/opt/dvm lib:/opt/pmix two words\n')
+        launch = self.launch('ssh', ['b'], [self.agent, self.folder], agent="'open")
+        self.assertIn('agent "\'open" is none', launch.expect('failed 0 BadParam'))
+        launch.close()
+
+    def test_tree_without_a_way(self):
+        """Nobody tells the launcher that agents come: it waits for none that is to start others, and starts all itself."""
+        names = [f'a{i}' for i in range(7)]
+        self.run_well('ssh', names, names, tree_radix=2, timeout=3)
+        launch = self.launch('ssh', [f'far{i}' for i in range(7)], [self.agent, self.folder], tree_radix=2)
+        self.assertEqual(launch.expect('launched'), 'launched done')
+        self.assertEqual({code for code, _ in launch.failures().values()}, {'LaunchFailed'})
+        self.assertEqual(set(launch.failures()), set(range(7)))
+        launch = self.launch('ssh', ['hangs1', 'a8', 'hangs2', 'a9'], [self.agent, self.folder], tree_radix=2, grace=1)
+        self.wait_for('a8.pid')
+        launch.order('terminate')
+        launch.expect('terminated done')
+        self.assertFalse(launch.failures())
+        wrong = self.launch('ssh', ['a'], [self.agent, self.folder], tree_radix='many')
+        wrong.expect('launched done')
+        self.assertIn('"tree-radix" is "many", and must be a number from 0', '\n'.join(wrong.log))
 
     def test_shells(self):
         """The remote shell may be any."""

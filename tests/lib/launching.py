@@ -28,13 +28,13 @@ echo ended >"$place/$last.ended"
 
 
 def settings(launcher, **values):
-    return ' '.join(f'launcher-{launcher}.{key}={shlex.quote(str(value))}' for key, value in values.items())
+    return ' '.join(f'launcher-{launcher}.{key.replace("_", "-")}={shlex.quote(str(value))}' for key, value in values.items())
 
 
 class Launch:
     """A launch under way; prefix: a function that starts a process elsewhere, with the arguments of subprocess.Popen."""
 
-    def __init__(self, launcher, nodes, agent, token='a token', start=subprocess.Popen, **values):
+    def __init__(self, launcher, nodes, agent, /, token='a token', start=subprocess.Popen, **values):
         self.lines = queue.Queue()
         self.seen = []
         argv = [PROGRAM, launcher, settings(launcher, **values), token + '\n', *nodes, '--', *agent]

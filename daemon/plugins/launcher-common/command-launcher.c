@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include "command-launcher.h"
+#include "command-tree.h"
 #include "input-file.h"
 #include "launch-call.h"
 
@@ -22,6 +23,32 @@
 #define KILL_THERE_GRACE 4
 /* Milliseconds between looks at what another machine has written: no file system tells that. */
 #define LOOK_AGAIN 200
+/* Of a tree: how many agents each starts where nothing else is said; how long one that is to start others, and one that
+ * another is to start, may take, as a part of the timeout: the launcher itself has all of it afterwards. */
+#define TREE_RADIX    32
+#define TREE_PATIENCE 3
+/* Agents that one was to start and did not: so many, and it is the one that is wrong. Likewise of all of them together,
+ * if none has started any. */
+#define SUSPECT  2
+#define HOPELESS 8
+
+typedef enum
+{
+  AGENT_OURS,  /* the launcher starts it */
+  AGENT_WAITS, /* until its parent has come, which is to start it */
+  AGENT_BELOW, /* its command runs on the node of its parent */
+  AGENT_ALONE, /* it has come, and its command has gone with the parent: it needs none */
+} AgentPlace;
+
+typedef struct
+{
+  AgentPlace place;
+  guint32 parent; /* rank: of one that waits or is below */
+  guint patience; /* the timer of one that is to start others */
+  guint n_failed; /* of those */
+  gboolean came;
+  gboolean again; /* its parent could not start it */
+} AgentTree;
 
 typedef struct
 {
@@ -39,6 +66,8 @@ typedef struct
   guint look;          /* the timer that looks at it */
   GCancellable *killing;
   int pid; /* where it lives, 0: not known */
+  AgentTree tree;
+  gboolean counted; /* among those that are starting */
   gboolean arrived;
   gboolean is_ending;
   gboolean late; /* its start has taken too long */
@@ -46,14 +75,18 @@ typedef struct
 
 typedef struct
 {
-  GQueue waiting;     /* Agent */
-  GHashTable *agents; /* rank -> Agent, all */
+  GQueue waiting;        /* Agent */
+  GHashTable *agents;    /* rank -> Agent, all */
+  GHashTable *processes; /* number -> Agent, unowned: others are not listened to any more */
   guint n_starting;
+  guint n_below;        /* that others have started */
+  guint n_failed_below; /* and have not */
 } DvmdCommandLauncherPrivate;
 
 G_DEFINE_ABSTRACT_TYPE_WITH_PRIVATE (DvmdCommandLauncher, dvmd_command_launcher, DVMD_TYPE_LAUNCHER)
 
 static void start_next (DvmdCommandLauncher *self);
+static void take_children (Agent *parent, gboolean all);
 
 static DvmdCommandLauncherPrivate *
 get_private (DvmdCommandLauncher *self)
@@ -61,83 +94,26 @@ get_private (DvmdCommandLauncher *self)
   return dvmd_command_launcher_get_instance_private (self);
 }
 
-guint
-dvmd_command_launcher_get_number (gpointer self, const char *key, guint standard)
+static guint
+get_number (gpointer self, const char *key, guint minimum, guint standard)
 {
   const char *text = dvmd_plugin_host_get_setting (dvmd_plugin_get_host (self), key);
   guint64 number;
 
   if (text == NULL)
     return standard;
-  if (g_ascii_string_to_unsigned (text, 10, 1, 1000000, &number, NULL))
+  if (g_ascii_string_to_unsigned (text, 10, minimum, 1000000, &number, NULL))
     return (guint)number;
   dvmd_plugin_host_log (dvmd_plugin_get_host (self), G_LOG_LEVEL_MESSAGE,
-                        "the setting \"%s\" is \"%s\", and must be a number from 1 to 1000000: it is taken as %u", key,
-                        text, standard);
+                        "the setting \"%s\" is \"%s\", and must be a number from %u to 1000000: it is taken as %u", key,
+                        text, minimum, standard);
   return standard;
 }
 
-/* "dvm-agent[123]: message: dvmd-agent: " before what an agent says: it differs where the cause is the same. */
-static const char *
-skip_log_prefix (const char *line)
+guint
+dvmd_command_launcher_get_number (gpointer self, const char *key, guint standard)
 {
-  const char *at = line;
-
-  if (!g_str_has_prefix (line, "dvm-agent[") && !g_str_has_prefix (line, "dvm-guard["))
-    return line;
-  for (guint i = 0; i < 3 && at != NULL; i++)
-    at = strstr (at, ": ") != NULL ? strstr (at, ": ") + 2 : NULL;
-  return at != NULL ? at : line;
-}
-
-/* A line of the log of an agent's PMIx server is no word of the agent. */
-#define PMIX_SERVER_LINE "dvm-pmix["
-
-char *
-dvmd_command_last_words (const DvmdPluginOutcome *outcome)
-{
-  gsize length;
-  const char *bytes = g_bytes_get_data (outcome->messages, &length);
-  g_autofree char *text = g_strndup (bytes != NULL ? bytes : "", length);
-  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
-
-  for (guint i = g_strv_length (lines); i > 0; i--)
-    if (g_strstrip (lines[i - 1])[0] != '\0' && !g_str_has_prefix (lines[i - 1], DVMD_COMMAND_ARRIVED)
-        && !g_str_has_prefix (lines[i - 1], PMIX_SERVER_LINE))
-      return g_strdup (skip_log_prefix (lines[i - 1]));
-  return g_strdup ("");
-}
-
-GError *
-dvmd_command_explain_exit (const char *name, const DvmdPluginOutcome *outcome)
-{
-  g_autofree char *words = dvmd_command_last_words (outcome);
-  const char *colon = words[0] != '\0' ? ": " : "";
-
-  if (outcome->exit_signal != 0)
-    return g_error_new (DVM_ERROR, DVM_ERROR_LAUNCH_FAILED, "%s: the agent was ended by signal %d (%s)%s%s", name,
-                        outcome->exit_signal, g_strsignal (outcome->exit_signal), colon, words);
-  switch (outcome->exit_code)
-    {
-    case 127:
-      return g_error_new (DVM_ERROR, DVM_ERROR_NOT_FOUND, "%s: agent missing: there is no such program%s%s", name,
-                          colon, words);
-    case 126:
-      return g_error_new (DVM_ERROR, DVM_ERROR_NOT_FOUND, "%s: agent missing: it cannot be executed%s%s", name, colon,
-                          words);
-    case DVMD_AGENT_EXIT_VERSION:
-      return g_error_new (DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "%s: version: the agent is of another version%s%s", name,
-                          colon, words);
-    case DVMD_AGENT_EXIT_CONNECT:
-      return g_error_new (DVM_ERROR, DVM_ERROR_NOT_READY, "%s: connection: the agent has not reached the DVM%s%s", name,
-                          colon, words);
-    case DVMD_AGENT_EXIT_AUTHENTICATION:
-      return g_error_new (DVM_ERROR, DVM_ERROR_NO_PERMISSIONS, "%s: authentication: the agent was not let in%s%s", name,
-                          colon, words);
-    default:
-      return g_error_new (DVM_ERROR, DVM_ERROR_LAUNCH_FAILED, "%s: the agent has exited with status %d%s%s", name,
-                          outcome->exit_code, colon, words);
-    }
+  return get_number (self, key, 1, standard);
 }
 
 /* ---- the agents ---- */
@@ -151,6 +127,8 @@ agent_free (gpointer data)
     g_source_remove (agent->timer);
   if (agent->look != 0)
     g_source_remove (agent->look);
+  if (agent->tree.patience != 0)
+    g_source_remove (agent->tree.patience);
   g_clear_pointer (&agent->file, dvmd_input_file_free);
   if (agent->killing != NULL)
     g_cancellable_cancel (agent->killing);
@@ -173,11 +151,19 @@ start_is_over (Agent *agent)
       g_source_remove (agent->timer);
       agent->timer = 0;
     }
-  if (launch == NULL)
-    return;
-  if (agent->process != 0)
+  if (agent->counted)
     get_private (agent->launcher)->n_starting--;
-  dvmd_launch_call_unref (launch);
+  agent->counted = FALSE;
+  if (launch != NULL)
+    dvmd_launch_call_unref (launch);
+}
+
+/* Its command is not listened to any more. */
+static void
+forget_process (Agent *agent)
+{
+  g_hash_table_remove (get_private (agent->launcher)->processes, GUINT_TO_POINTER (agent->process));
+  agent->process = 0;
 }
 
 /* Frees the agent. */
@@ -188,6 +174,8 @@ agent_gone (Agent *agent)
   g_autoptr (GPtrArray) calls = g_ptr_array_ref (agent->terminations);
 
   start_is_over (agent);
+  take_children (agent, FALSE);
+  forget_process (agent);
   g_hash_table_remove (get_private (self)->agents, GUINT_TO_POINTER (agent->rank));
   for (guint i = 0; i < calls->len; i++)
     dvmd_launch_call_unref (g_ptr_array_index (calls, i));
@@ -201,12 +189,169 @@ kill_process (Agent *agent, int signum)
   dvmd_plugin_host_send_signal (dvmd_plugin_get_host (agent->launcher), agent->process, signum);
 }
 
+/* ---- trees of agents ---- */
+
+static guint
+get_timeout (Agent *agent)
+{
+  return dvmd_command_launcher_get_number (agent->launcher, "timeout", TIMEOUT);
+}
+
+/* The launcher starts it itself, when its turn comes. */
+static void
+take_agent (Agent *agent)
+{
+  DvmdCommandLauncherPrivate *priv = get_private (agent->launcher);
+  gboolean again = agent->tree.place == AGENT_BELOW;
+
+  if (agent->process != 0)
+    kill_process (agent, SIGKILL);
+  forget_process (agent);
+  g_clear_handle_id (&agent->timer, g_source_remove);
+  agent->tree.place = AGENT_OURS;
+  agent->tree.again = again;
+  agent->arrived = FALSE;
+  agent->pid = 0;
+  /* Those that nobody has tried yet are more likely to come. */
+  if (again)
+    g_queue_push_tail (&priv->waiting, agent);
+  else
+    g_queue_push_head (&priv->waiting, agent);
+}
+
+/* Takes what an agent has not started yet; all: and what it has begun to. */
+static void
+take_children (Agent *parent, gboolean all)
+{
+  g_autoptr (GList) agents = NULL;
+
+  if (!DVMD_COMMAND_LAUNCHER_GET_CLASS (parent->launcher)->is_tree)
+    return;
+  agents = g_hash_table_get_values (get_private (parent->launcher)->agents);
+  for (GList *each = agents; each != NULL; each = each->next)
+    {
+      Agent *agent = each->data;
+      gboolean begun = agent->tree.place == AGENT_BELOW && !agent->arrived && !agent->is_ending;
+
+      if (agent->tree.parent == parent->rank && (agent->tree.place == AGENT_WAITS || (all && begun)))
+        take_agent (agent);
+    }
+}
+
+/* An agent was not started by its parent. certain: that one cannot start any */
+static void
+fail_below (Agent *agent, const char *words, gboolean certain)
+{
+  DvmdCommandLauncher *self = agent->launcher;
+  DvmdCommandLauncherPrivate *priv = get_private (self);
+  Agent *parent = g_hash_table_lookup (priv->agents, GUINT_TO_POINTER (agent->tree.parent));
+
+  dvmd_plugin_host_log (dvmd_plugin_get_host (self), G_LOG_LEVEL_INFO,
+                        "%s: %s has not started its agent, which is started from here: %s", agent->name,
+                        parent != NULL ? parent->name : "an agent that has gone", words);
+  take_agent (agent);
+  priv->n_failed_below++;
+  if (parent != NULL && (++parent->tree.n_failed >= SUSPECT || certain))
+    take_children (parent, TRUE);
+  start_next (self);
+}
+
+/* Its parent has gone, or its command, and it is part of the DVM. */
+static void
+leave_alone (Agent *agent)
+{
+  start_is_over (agent);
+  forget_process (agent);
+  agent->tree.place = AGENT_ALONE;
+}
+
+static gboolean
+has_lost_connection (Agent *agent, const DvmdPluginOutcome *outcome)
+{
+  return outcome->exit_signal != 0
+         || outcome->exit_code == DVMD_COMMAND_LAUNCHER_GET_CLASS (agent->launcher)->lost_status;
+}
+
+/* The end of a command that another agent has run, or that was a second attempt. FALSE: it is as any other */
+static gboolean
+outlive_command (Agent *agent, const DvmdPluginOutcome *outcome)
+{
+  gboolean below = agent->tree.place == AGENT_BELOW;
+  gboolean refused = outcome->exit_code == DVMD_AGENT_EXIT_CONNECT
+                     || outcome->exit_code == DVMD_AGENT_EXIT_AUTHENTICATION;
+  g_autofree char *words = NULL;
+
+  if (agent->is_ending)
+    return FALSE;
+  /* The first attempt has come after all, and the agent of the second one is not let in. */
+  if (agent->tree.came && (below ? has_lost_connection (agent, outcome) : agent->tree.again && refused))
+    {
+      leave_alone (agent);
+      return TRUE;
+    }
+  if (!below || agent->tree.came || (agent->arrived && !has_lost_connection (agent, outcome)))
+    return FALSE;
+  words = dvmd_command_last_words (outcome);
+  fail_below (agent, words, FALSE);
+  return TRUE;
+}
+
+static gboolean
+on_no_patience (gpointer user_data)
+{
+  Agent *agent = user_data;
+
+  agent->tree.patience = 0;
+  take_children (agent, FALSE);
+  start_next (agent->launcher);
+  return G_SOURCE_REMOVE;
+}
+
+/* (transfer full) (element-type guint32): those that wait for it */
+static GArray *
+list_children (Agent *parent)
+{
+  GArray *ranks = g_array_new (FALSE, FALSE, sizeof (guint32));
+  GHashTableIter iter;
+  gpointer value;
+
+  if (!DVMD_COMMAND_LAUNCHER_GET_CLASS (parent->launcher)->is_tree)
+    return ranks;
+  g_hash_table_iter_init (&iter, get_private (parent->launcher)->agents);
+  while (g_hash_table_iter_next (&iter, NULL, &value))
+    {
+      Agent *agent = value;
+
+      if (agent->tree.place == AGENT_WAITS && agent->tree.parent == parent->rank)
+        g_array_append_val (ranks, agent->rank);
+    }
+  return ranks;
+}
+
+/* One that is to start others is waited for. */
+static void
+await_parent (Agent *parent)
+{
+  g_autoptr (GArray) ranks = list_children (parent);
+
+  if (ranks->len > 0 && parent->tree.patience == 0)
+    parent->tree.patience = g_timeout_add_seconds (MAX (get_timeout (parent) / TREE_PATIENCE, 1), on_no_patience,
+                                                   parent);
+}
+
+/* ---- the start of one ---- */
+
 static gboolean
 on_start_timeout (gpointer user_data)
 {
   Agent *agent = user_data;
 
   agent->timer = 0;
+  if (agent->tree.place == AGENT_BELOW)
+    {
+      fail_below (agent, "it takes too long", FALSE);
+      return G_SOURCE_REMOVE;
+    }
   agent->late = TRUE;
   kill_process (agent, SIGKILL);
   return G_SOURCE_REMOVE;
@@ -218,6 +363,8 @@ arrive (Agent *agent, int pid)
 {
   agent->arrived = TRUE;
   agent->pid = pid;
+  if (agent->tree.place == AGENT_BELOW)
+    get_private (agent->launcher)->n_below++;
   g_clear_pointer (&agent->file, dvmd_input_file_free);
   start_is_over (agent);
 }
@@ -236,12 +383,21 @@ on_look (gpointer user_data)
   return G_SOURCE_REMOVE;
 }
 
+/* (nullable) */
+static Agent *
+find_by_process (gpointer launcher, guint process)
+{
+  return g_hash_table_lookup (get_private (launcher)->processes, GUINT_TO_POINTER (process));
+}
+
 static void
 on_line (guint process, gboolean is_message, const char *line, gpointer user_data)
 {
-  Agent *agent = user_data;
-  DvmdPluginHost *host = dvmd_plugin_get_host (agent->launcher);
+  DvmdPluginHost *host = dvmd_plugin_get_host (user_data);
+  Agent *agent = find_by_process (user_data, process);
 
+  if (agent == NULL)
+    return;
   if (agent->arrived || agent->file != NULL || !is_message || !g_str_has_prefix (line, DVMD_COMMAND_ARRIVED))
     {
       dvmd_plugin_host_log (host, G_LOG_LEVEL_MESSAGE, "%s: %s", agent->name, line);
@@ -260,17 +416,18 @@ explain (Agent *agent, const DvmdPluginOutcome *outcome)
 
   if (agent->late)
     return g_error_new (DVM_ERROR, DVM_ERROR_TIMEOUT, "%s: timeout: its agent has not started within %u s%s%s",
-                        agent->name, dvmd_command_launcher_get_number (agent->launcher, "timeout", TIMEOUT),
-                        words[0] != '\0' ? ": " : "", words);
+                        agent->name, get_timeout (agent), words[0] != '\0' ? ": " : "", words);
   return klass->explain (agent->launcher, agent->name, agent->arrived, outcome);
 }
 
 static void
 on_ended (guint process, const DvmdPluginOutcome *outcome, gpointer user_data)
 {
-  Agent *agent = user_data;
-  g_autoptr (DvmdCommandLauncher) self = g_object_ref (agent->launcher);
+  g_autoptr (DvmdCommandLauncher) self = g_object_ref (user_data);
+  Agent *agent = find_by_process (self, process);
 
+  if (agent == NULL || outlive_command (agent, outcome))
+    return;
   /* It may have come and gone since the last look. */
   agent->arrived = agent->arrived || (agent->file != NULL && dvmd_input_file_find_pid (agent->file) != 0);
   if (!agent->is_ending)
@@ -283,7 +440,25 @@ on_ended (guint process, const DvmdPluginOutcome *outcome, gpointer user_data)
   start_next (self);
 }
 
-static const DvmdPluginWatch watch = { .line = on_line, .ended = on_ended };
+/* Nothing is known any more of a command that an agent was to run. */
+static void
+on_lost (guint process, const char *reason, gpointer user_data)
+{
+  Agent *agent = find_by_process (user_data, process);
+  g_autoptr (DvmdCommandLauncher) self = g_object_ref (user_data);
+
+  if (agent == NULL)
+    return;
+  if (agent->is_ending)
+    agent_gone (agent);
+  else if (agent->tree.came)
+    leave_alone (agent);
+  else
+    fail_below (agent, reason, TRUE);
+  start_next (self);
+}
+
+static const DvmdPluginWatch watch = { .line = on_line, .ended = on_ended, .lost = on_lost };
 
 /*
  * The process is the agent itself, or a command that is to start it elsewhere: the message says which of the two
@@ -318,27 +493,71 @@ make_file (Agent *agent, GError **error)
   return agent->file != NULL;
 }
 
+/* (transfer full): one that another agent starts does not end with that one */
+static char **
+make_agent_argv (Agent *agent)
+{
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
+
+  g_strv_builder_addv (builder, (const char **)agent->agent_argv);
+  if (agent->tree.place == AGENT_BELOW)
+    g_strv_builder_add (builder, "--stay");
+  return g_strv_builder_end (builder);
+}
+
+static guint
+run_command (Agent *agent, const DvmdPluginCommand *command, GError **error)
+{
+  DvmdPluginHost *host = dvmd_plugin_get_host (agent->launcher);
+
+  if (agent->tree.place == AGENT_BELOW)
+    return dvmd_plugin_host_start_at (host, agent->tree.parent, command, &watch, agent->launcher, error);
+  return dvmd_plugin_host_start (host, command, &watch, agent->launcher, error);
+}
+
 static gboolean
 start_process (Agent *agent, GError **error)
 {
   GError *cause = NULL;
   DvmdCommandLauncherClass *klass = DVMD_COMMAND_LAUNCHER_GET_CLASS (agent->launcher);
+  g_auto (GStrv) agent_argv = make_agent_argv (agent);
   g_auto (GStrv) argv = NULL;
   DvmdPluginCommand command = { 0 };
 
   if (!make_file (agent, error))
     return FALSE;
-  argv = klass->make_argv (agent->launcher, agent->address, (const char *const *)agent->agent_argv,
+  argv = klass->make_argv (agent->launcher, agent->address, (const char *const *)agent_argv,
                            agent->file != NULL ? dvmd_input_file_get_path (agent->file) : NULL, error);
   if (argv == NULL)
     return FALSE;
   command.argv = (const char *const *)argv;
   if (!klass->waits)
     command.input = agent->input;
-  agent->process = dvmd_plugin_host_start (dvmd_plugin_get_host (agent->launcher), &command, &watch, agent, &cause);
+  agent->process = run_command (agent, &command, &cause);
   if (agent->process == 0)
     explain_no_start (agent, error, cause);
+  else
+    g_hash_table_insert (get_private (agent->launcher)->processes, GUINT_TO_POINTER (agent->process), agent);
   return agent->process != 0;
+}
+
+/* A failure of others may have ended its wait, or it. */
+static void
+start_below (DvmdCommandLauncher *self, guint32 rank)
+{
+  Agent *agent = g_hash_table_lookup (get_private (self)->agents, GUINT_TO_POINTER (rank));
+  g_autoptr (GError) error = NULL;
+
+  if (agent == NULL || agent->tree.place != AGENT_WAITS)
+    return;
+  agent->tree.place = AGENT_BELOW;
+  if (!start_process (agent, &error))
+    {
+      fail_below (agent, error->message, TRUE);
+      return;
+    }
+  await_parent (agent);
+  agent->timer = g_timeout_add_seconds (MAX (get_timeout (agent) / TREE_PATIENCE, 1), on_start_timeout, agent);
 }
 
 static void
@@ -361,11 +580,12 @@ start_agent (Agent *agent)
       return;
     }
   priv->n_starting++;
+  agent->counted = TRUE;
+  await_parent (agent);
   if (agent->file != NULL)
     agent->look = g_timeout_add (LOOK_AGAIN, on_look, agent);
   if (DVMD_COMMAND_LAUNCHER_GET_CLASS (agent->launcher)->waits)
-    agent->timer = g_timeout_add_seconds (dvmd_command_launcher_get_number (agent->launcher, "timeout", TIMEOUT),
-                                          on_start_timeout, agent);
+    agent->timer = g_timeout_add_seconds (get_timeout (agent), on_start_timeout, agent);
   else
     start_is_over (agent);
 }
@@ -397,21 +617,38 @@ on_launch_cancelled (GCancellable *cancellable, gpointer user_data)
 
       if (agent->launch != call)
         continue;
+      if (agent->tree.place == AGENT_WAITS)
+        take_agent (agent);
       agent->is_ending = TRUE;
       if (agent->process != 0)
         kill_process (agent, SIGKILL);
     }
 }
 
+/* Of a tree, or of all that wait for their turn. radix: 0: there is no tree */
 static void
-add_agent (DvmdCommandLauncher *self, const DvmdLaunchRequest *request, guint32 i, DvmdLaunchCall *call)
+place_agent (Agent *agent, const DvmdLaunchRequest *request, guint32 i, guint radix)
+{
+  guint parent = radix > 0 ? command_tree_find_parent (i, request->n_nodes, radix) : COMMAND_TREE_ROOT;
+
+  if (parent == COMMAND_TREE_ROOT)
+    {
+      g_queue_push_tail (&get_private (agent->launcher)->waiting, agent);
+      return;
+    }
+  agent->tree.place = AGENT_WAITS;
+  agent->tree.parent = request->nodes[parent].rank;
+}
+
+static void
+add_agent (DvmdCommandLauncher *self, const DvmdLaunchRequest *request, guint32 i, guint radix, DvmdLaunchCall *call)
 {
   DvmdCommandLauncherPrivate *priv = get_private (self);
   const DvmdPluginNode *node = &request->nodes[i];
   GBytes *input = request->node_inputs != NULL ? request->node_inputs[i] : request->agent_input;
-  Agent *agent;
+  Agent *agent = g_hash_table_lookup (priv->agents, GUINT_TO_POINTER (node->rank));
 
-  if (g_hash_table_contains (priv->agents, GUINT_TO_POINTER (node->rank)))
+  if (agent != NULL && agent->tree.place != AGENT_ALONE)
     {
       g_autoptr (GError) error = g_error_new (DVM_ERROR, DVM_ERROR_EXISTS, "%s: its agent runs already", node->name);
 
@@ -428,8 +665,23 @@ add_agent (DvmdCommandLauncher *self, const DvmdLaunchRequest *request, guint32 
   agent->terminations = g_ptr_array_new ();
   agent->launch = call;
   call->n_left++;
+  agent->tree.place = AGENT_OURS;
   g_hash_table_insert (priv->agents, GUINT_TO_POINTER (agent->rank), agent);
-  g_queue_push_tail (&priv->waiting, agent);
+  place_agent (agent, request, i, radix);
+}
+
+/* 0: the launcher starts all of them itself. */
+static guint
+choose_radix (DvmdCommandLauncher *self, guint n_agents)
+{
+  guint radix = TREE_RADIX;
+
+  if (!DVMD_COMMAND_LAUNCHER_GET_CLASS (self)->is_tree)
+    return 0;
+  radix = get_number (self, "tree-radix", 0, TREE_RADIX);
+  if (radix <= 1 || n_agents <= radix)
+    return 0;
+  return command_tree_widen (n_agents, radix, get_number (self, "tree-depth", 0, 0));
 }
 
 static void
@@ -438,6 +690,7 @@ dvmd_command_launcher_launch_async (DvmdLauncher *launcher, const DvmdLaunchRequ
 {
   DvmdCommandLauncher *self = DVMD_COMMAND_LAUNCHER (launcher);
   DvmdLaunchCall *call = dvmd_launch_call_new (launcher, cancellable, callback, user_data);
+  guint radix = choose_radix (self, request->n_nodes);
 
   if (request->logical != DVMD_COMMAND_LAUNCHER_GET_CLASS (self)->logical)
     {
@@ -445,11 +698,33 @@ dvmd_command_launcher_launch_async (DvmdLauncher *launcher, const DvmdLaunchRequ
       return;
     }
   for (guint i = 0; i < request->n_nodes; i++)
-    add_agent (self, request, i, call);
+    add_agent (self, request, i, radix, call);
   if (cancellable != NULL)
     call->cancel_id = g_cancellable_connect (cancellable, G_CALLBACK (on_launch_cancelled), call, NULL);
   start_next (self);
   dvmd_launch_call_unref (call);
+}
+
+/* Agents that others of a tree wait for. */
+static void
+dvmd_command_launcher_came (DvmdLauncher *launcher, guint32 rank)
+{
+  DvmdCommandLauncher *self = DVMD_COMMAND_LAUNCHER (launcher);
+  DvmdCommandLauncherPrivate *priv = get_private (self);
+  Agent *parent = g_hash_table_lookup (priv->agents, GUINT_TO_POINTER (rank));
+  g_autoptr (GArray) ranks = NULL;
+
+  if (parent == NULL || parent->is_ending)
+    return;
+  parent->tree.came = TRUE;
+  g_clear_handle_id (&parent->tree.patience, g_source_remove);
+  /* Agents that have no key, or no way to each other: there is no tree for them. */
+  if (priv->n_below == 0 && priv->n_failed_below >= HOPELESS)
+    take_children (parent, FALSE);
+  ranks = list_children (parent);
+  for (guint i = 0; i < ranks->len; i++)
+    start_below (self, g_array_index (ranks, guint32, i));
+  start_next (self);
 }
 
 /* ---- ending ---- */
@@ -477,6 +752,9 @@ on_still_there (gpointer user_data)
 
   agent->timer = 0;
   kill_process (agent, SIGKILL);
+  /* The parent may hear nothing any more. */
+  if (agent->tree.place == AGENT_BELOW)
+    agent_gone (agent);
   return G_SOURCE_REMOVE;
 }
 
@@ -589,6 +867,7 @@ dvmd_command_launcher_terminate_async (DvmdLauncher *launcher, const DvmdPluginN
       g_ptr_array_add (agent->terminations, call);
       end_agent (agent);
     }
+  start_next (DVMD_COMMAND_LAUNCHER (launcher));
   dvmd_launch_call_unref (call);
 }
 
@@ -597,10 +876,11 @@ static void
 kill_agent (Agent *agent)
 {
   gboolean is_here = DVMD_COMMAND_LAUNCHER_GET_CLASS (agent->launcher)->make_kill_argv == NULL;
+  gboolean runs = agent->process != 0;
 
   if (!agent->is_ending)
     end_agent (agent);
-  if (agent->process == 0)
+  if (!runs)
     return;
   if (agent->timer != 0)
     g_source_remove (agent->timer);
@@ -635,6 +915,7 @@ dvmd_command_launcher_finalize (GObject *object)
   DvmdCommandLauncherPrivate *priv = get_private (DVMD_COMMAND_LAUNCHER (object));
 
   g_queue_clear (&priv->waiting);
+  g_hash_table_unref (priv->processes);
   g_hash_table_unref (priv->agents);
   G_OBJECT_CLASS (dvmd_command_launcher_parent_class)->finalize (object);
 }
@@ -645,6 +926,7 @@ dvmd_command_launcher_class_init (DvmdCommandLauncherClass *klass)
   G_OBJECT_CLASS (klass)->finalize = dvmd_command_launcher_finalize;
   DVMD_LAUNCHER_CLASS (klass)->launch_async = dvmd_command_launcher_launch_async;
   DVMD_LAUNCHER_CLASS (klass)->terminate_async = dvmd_command_launcher_terminate_async;
+  DVMD_LAUNCHER_CLASS (klass)->came = dvmd_command_launcher_came;
   DVMD_LAUNCHER_CLASS (klass)->kill = dvmd_command_launcher_kill;
 }
 
@@ -655,4 +937,5 @@ dvmd_command_launcher_init (DvmdCommandLauncher *self)
 
   g_queue_init (&priv->waiting);
   priv->agents = g_hash_table_new_full (NULL, NULL, NULL, agent_free);
+  priv->processes = g_hash_table_new (NULL, NULL);
 }

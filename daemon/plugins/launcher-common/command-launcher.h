@@ -13,7 +13,9 @@ G_BEGIN_DECLS
  * starts at once, logs the output of the agents, explains a failed start, and ends the agents.
  *
  * Its settings: "concurrency" (starts at once), "timeout" (seconds for one start), "grace" (seconds that an agent which
- * is terminated gets to end by itself).
+ * is terminated gets to end by itself); where it is a tree, "tree-radix" (how many agents each one starts, and from how
+ * many more on there is a tree; 0 or 1: none) and "tree-depth" (how many levels there are at most, 0: as many as it
+ * takes).
  */
 
 #define DVMD_TYPE_COMMAND_LAUNCHER (dvmd_command_launcher_get_type ())
@@ -25,6 +27,8 @@ G_DECLARE_DERIVABLE_TYPE (DvmdCommandLauncher, dvmd_command_launcher, DVMD, COMM
 /*
  * @logical: which requests are for this launcher
  * @waits: a start is over when it has said DVMD_COMMAND_ARRIVED, and only then gets the agent's input
+ * @is_tree: agents that have come may run the command, and start other ones
+ * @lost_status: what the command exits with when the connection has ended, and not the agent
  * @find_input_directory: (nullable): where the input of agents is put into files, for commands that hand on none, and
  *   where that was named, for messages; what is started there reads it and says DVMD_COMMAND_ARRIVED in it
  * @make_argv: the command for one node; @name: how to get there, which is the node's name if nothing else is known;
@@ -39,6 +43,8 @@ struct _DvmdCommandLauncherClass
 
   gboolean logical;
   gboolean waits;
+  gboolean is_tree;
+  int lost_status;
   char *(*find_input_directory) (DvmdCommandLauncher *self, char **place);
   char **(*make_argv) (DvmdCommandLauncher *self, const char *name, const char *const *agent_argv,
                        const char *input_file, GError **error);

@@ -60,15 +60,13 @@ ssh_address_parse (const char *name, SshAddress *address, GError **error)
 }
 
 char *
-ssh_remote_line (const char *mark, const char *prefix, const char *const *agent_argv, const char *node)
+ssh_remote_line (const char *mark, const char *const *agent_argv, const char *node)
 {
   GString *line = g_string_new (NULL);
-  g_autofree char *program = dvmd_launch_find_agent (prefix, agent_argv[0]);
-  g_autofree char *quoted_program = dvmd_launch_quote (program);
   g_autofree char *quoted_node = dvmd_launch_quote (node);
 
-  g_string_printf (line, "exec sh -c 'echo %s$$ >&2; exec \"$@\"' dvm-agent %s", mark, quoted_program);
-  for (guint i = 1; agent_argv[i] != NULL; i++)
+  g_string_printf (line, "exec sh -c 'echo %s$$ >&2; exec \"$@\"' dvm-agent", mark);
+  for (guint i = 0; agent_argv[i] != NULL; i++)
     {
       g_autofree char *word = dvmd_launch_quote (agent_argv[i]);
 

@@ -21,10 +21,7 @@ void ssh_address_clear (SshAddress *address);
 
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (SshAddress, ssh_address_clear)
 
-/*
- * The line for the remote shell: says "MARK PID" on standard error, and becomes the agent. prefix (nullable): where dvm
- * is installed there.
- */
-char *ssh_remote_line (const char *mark, const char *prefix, const char *const *agent_argv, const char *node);
+/* The line for the remote shell: says "MARK PID" on standard error, and becomes the agent. */
+char *ssh_remote_line (const char *mark, const char *const *agent_argv, const char *node);
 
 G_END_DECLS

@@ -2,8 +2,9 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Agents by ssh, or by a command that is called like it: COMMAND [-p PORT] [USER@]HOST LINE. Its settings, besides
- * those of all command launchers: "command" (as for a shell, "ssh" if there is none) and "prefix" (where dvm is
- * installed there).
+ * those of all command launchers: "command" (as for a shell, "ssh" if there is none), and of the other side "prefix"
+ * (where dvm is installed), "agent" (as for a shell, what is called instead of the agent) and "library-path" (its
+ * LD_LIBRARY_PATH).
  */
 
 #include "config.h"
@@ -69,20 +70,53 @@ begin_argv (DvmdCommandLauncher *self, const SshAddress *address, GError **error
   return g_steal_pointer (&builder);
 }
 
+/* The agent as it is called there. */
+static char **
+make_there (DvmdCommandLauncher *self, const char *const *agent_argv, GError **error)
+{
+  const char *agent = get_setting (self, "agent");
+  const char *library_path = get_setting (self, "library-path");
+  g_autoptr (GStrvBuilder) builder = g_strv_builder_new ();
+  g_autofree char *program = dvmd_launch_find_agent (get_setting (self, "prefix"), agent_argv[0]);
+  g_autofree char *variable = NULL;
+  g_auto (GStrv) words = NULL;
+  g_autoptr (GError) local = NULL;
+
+  if (agent != NULL && !g_shell_parse_argv (agent, NULL, &words, &local))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "The launcher's agent \"%s\" is none: %s", agent,
+                   local->message);
+      return NULL;
+    }
+  if (library_path != NULL && library_path[0] != '\0')
+    {
+      variable = g_strconcat ("LD_LIBRARY_PATH=", library_path, NULL);
+      g_strv_builder_add_many (builder, "env", variable, NULL);
+    }
+  if (words != NULL)
+    g_strv_builder_addv (builder, (const char **)words);
+  else
+    g_strv_builder_add (builder, program);
+  g_strv_builder_addv (builder, (const char **)agent_argv + 1);
+  return g_strv_builder_end (builder);
+}
+
 static char **
 dvmd_ssh_launcher_make_argv (DvmdCommandLauncher *self, const char *name, const char *const *agent_argv,
                              const char *input_file, GError **error)
 {
   g_auto (SshAddress) address = { 0 };
   g_autoptr (GStrvBuilder) builder = NULL;
+  g_auto (GStrv) there = NULL;
   g_autofree char *line = NULL;
 
   if (!ssh_address_parse (name, &address, error))
     return NULL;
   builder = begin_argv (self, &address, error);
-  if (builder == NULL)
+  there = builder != NULL ? make_there (self, agent_argv, error) : NULL;
+  if (there == NULL)
     return NULL;
-  line = ssh_remote_line (DVMD_COMMAND_ARRIVED, get_setting (self, "prefix"), agent_argv, address.host);
+  line = ssh_remote_line (DVMD_COMMAND_ARRIVED, (const char *const *)there, address.host);
   g_strv_builder_add (builder, line);
   return g_strv_builder_end (builder);
 }
@@ -136,6 +170,8 @@ dvmd_ssh_launcher_class_init (DvmdSshLauncherClass *klass)
   DvmdCommandLauncherClass *command_class = DVMD_COMMAND_LAUNCHER_CLASS (klass);
 
   command_class->waits = TRUE;
+  command_class->is_tree = TRUE;
+  command_class->lost_status = SSH_FAILED;
   command_class->make_argv = dvmd_ssh_launcher_make_argv;
   command_class->make_kill_argv = dvmd_ssh_launcher_make_kill_argv;
   command_class->explain = dvmd_ssh_launcher_explain;
