@@ -363,9 +363,9 @@ arrive (Agent *agent, int pid)
 {
   agent->arrived = TRUE;
   agent->pid = pid;
+  g_clear_pointer (&agent->file, dvmd_input_file_free);
   if (agent->tree.place == AGENT_BELOW)
     get_private (agent->launcher)->n_below++;
-  g_clear_pointer (&agent->file, dvmd_input_file_free);
   start_is_over (agent);
 }
 
