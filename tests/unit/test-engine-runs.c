@@ -141,7 +141,7 @@ test_no_start (Fixture *self, gconstpointer data)
   g_assert_error (error, DVM_ERROR, DVM_ERROR_NOT_READY);
 }
 
-/* What another agent says of it is not heard. */
+/* Words of another agent are not heard. */
 static void
 test_other_agent (Fixture *self, gconstpointer data)
 {
