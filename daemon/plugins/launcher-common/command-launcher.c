@@ -571,6 +571,12 @@ start_agent (Agent *agent)
       agent_gone (agent);
       return;
     }
+  /* The one that its parent had begun has come after all. */
+  if (agent->tree.again && agent->tree.came)
+    {
+      leave_alone (agent);
+      return;
+    }
   if (!start_process (agent, &error))
     {
       /* The receiver of node_failed() may end the agent, which is done here: is_ending makes that a no-op. */
@@ -629,15 +635,20 @@ on_launch_cancelled (GCancellable *cancellable, gpointer user_data)
 static void
 place_agent (Agent *agent, const DvmdLaunchRequest *request, guint32 i, guint radix)
 {
-  guint parent = radix > 0 ? command_tree_find_parent (i, request->n_nodes, radix) : COMMAND_TREE_ROOT;
+  DvmdCommandLauncherPrivate *priv = get_private (agent->launcher);
+  guint above = radix > 0 ? command_tree_find_parent (i, request->n_nodes, radix) : COMMAND_TREE_ROOT;
+  Agent *parent = NULL;
 
-  if (parent == COMMAND_TREE_ROOT)
+  if (above != COMMAND_TREE_ROOT)
+    parent = g_hash_table_lookup (priv->agents, GUINT_TO_POINTER (request->nodes[above].rank));
+  /* One that was there before does not come again. */
+  if (parent == NULL || parent->launch != agent->launch)
     {
-      g_queue_push_tail (&get_private (agent->launcher)->waiting, agent);
+      g_queue_push_tail (&priv->waiting, agent);
       return;
     }
   agent->tree.place = AGENT_WAITS;
-  agent->tree.parent = request->nodes[parent].rank;
+  agent->tree.parent = parent->rank;
 }
 
 static void
