@@ -208,6 +208,29 @@ add_policies (DvmdPmixInfo *info, const DvmdPmixApp *app)
   dvmd_pmix_info_add_string (info, PMIX_BINDTO, app->bind_to != NULL ? app->bind_to : "none");
 }
 
+/* A list of all applications for each client is too much for more than these. */
+#define MAX_LISTED_APPS 1000
+
+/* Open MPI 5 has ompi_np and ompi_first_rank of MPI_INFO_ENV from these two; 4.1 has them from the environment. */
+static void
+add_app_lists (Builder *b)
+{
+  g_autoptr (GString) sizes = g_string_new (NULL);
+  g_autoptr (GString) first_ranks = g_string_new (NULL);
+
+  if (b->job->apps->len > MAX_LISTED_APPS)
+    return;
+  for (guint32 i = 0; i < b->job->apps->len; i++)
+    {
+      const DvmdPmixApp *app = g_ptr_array_index (b->job->apps, i);
+
+      g_string_append_printf (sizes, "%s%u", i > 0 ? " " : "", app->n_procs);
+      g_string_append_printf (first_ranks, "%s%u", i > 0 ? " " : "", app->first_rank);
+    }
+  dvmd_pmix_info_add_string (b->info, "OMPI_APP_SIZES", sizes->str);
+  dvmd_pmix_info_add_string (b->info, "OMPI_FIRST_RANKS", first_ranks->str);
+}
+
 static void
 add_job_level (Builder *b)
 {
@@ -225,6 +248,7 @@ add_job_level (Builder *b)
   dvmd_pmix_info_add_string (b->info, PMIX_NSPACE, job->nspace);
   /* A job whose applications are placed in different ways has one value all the same. */
   add_policies (b->info, g_ptr_array_index (job->apps, 0));
+  add_app_lists (b);
   if (job->my_node < job->n_nodes)
     {
       dvmd_pmix_info_add_string (b->info, PMIX_TMPDIR, b->view->sessions_dir);

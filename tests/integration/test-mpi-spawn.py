@@ -63,7 +63,6 @@ class Spawn(Case):
             jobs[-1][key] = value
         return jobs
 
-    @unittest.skipUnless(dvmtest.open_mpi() < 5, 'Open MPI 5 has other keys')
     def test_info_env(self):
         """The keys of MPI_INFO_ENV as mpirun has them, of several programs, too."""
         dvm = self.nodes(2)
@@ -76,9 +75,8 @@ class Spawn(Case):
         self.assertEqual(self.info_of(done), [expected])
         self.assertEqual(self.info_of(done, 1), [{**expected, 'argv': 'info b', 'wdir': '/etc'}])
 
-    @unittest.skipUnless(dvmtest.open_mpi() < 5, 'Open MPI 5 has other keys')
     def test_reserved_keys(self):
-        """wdir of a spawn counts; path, file, soft and arch Open MPI 4.1 keeps to itself."""
+        """wdir of a spawn counts; path, file, soft and arch Open MPI keeps to itself."""
         dvm = self.nodes(2)
         for key, value in (('wdir', '/usr'), ('path', '/nowhere'), ('soft', '1'), ('arch', 'none'), ('file', '/nowhere')):
             parent, child = self.info_of(dvm.run([PROGRAM, 'info', key, value], cwd='/etc'))

@@ -163,17 +163,12 @@ static void
 test_keys (gconstpointer data)
 {
   PmixFixture *fixture = (PmixFixture *)data;
-  const char *first[] = { get_client (),      "keys",
-                          "pmix.job.size!",   "pmix.univ.size!",
-                          "pmix.max.size!",   "pmix.num.nodes!",
-                          "pmix.job.napps!",  "pmix.lrank",
-                          "pmix.nrank",       "pmix.apprank",
-                          "pmix.appnum",      "pmix.hname",
-                          "pmix.nodeid",      "pmix.lpeers!",
-                          "pmix.local.size!", "pmix.pdir",
-                          "pmix.nsdir!",      "pmix.cpuset",
-                          "pmix.pkgrank",     "pmix.lcpus!",
-                          "pmix.dev.id",      NULL };
+  const char *first[] = {
+    get_client (),     "keys",         "pmix.job.size!",   "pmix.univ.size!", "pmix.max.size!",    "pmix.num.nodes!",
+    "pmix.job.napps!", "pmix.lrank",   "pmix.nrank",       "pmix.apprank",    "pmix.appnum",       "pmix.hname",
+    "pmix.nodeid",     "pmix.lpeers!", "pmix.local.size!", "pmix.pdir",       "pmix.nsdir!",       "pmix.cpuset",
+    "pmix.pkgrank",    "pmix.lcpus!",  "pmix.dev.id",      "OMPI_APP_SIZES!", "OMPI_FIRST_RANKS!", NULL
+  };
   const char *second[] = { get_client (), "nothing", NULL };
   const char *nodes[] = { g_get_host_name (), NULL };
   const guint32 node_ids[] = { 7 };
@@ -198,7 +193,8 @@ test_keys (gconstpointer data)
                               "pmix.job.napps=2\npmix.lrank=2\npmix.nrank=12\npmix.apprank=1\npmix.appnum=1\n"
                               "pmix.hname=%s\npmix.nodeid=7\npmix.lpeers=0,1,2\npmix.local.size=3\n"
                               "pmix.pdir=%s/sessions/keys-1/2\npmix.nsdir=%s/sessions/keys-1\npmix.cpuset=hwloc:0\n"
-                              "pmix.pkgrank=%u\npmix.lcpus=0:%s:0\npmix.dev.id=nvml0,nvml1\n",
+                              "pmix.pkgrank=%u\npmix.lcpus=0:%s:0\npmix.dev.id=nvml0,nvml1\n"
+                              "OMPI_APP_SIZES=1 2\nOMPI_FIRST_RANKS=0 1\n",
                               g_get_host_name (), fixture->runtime_dir, fixture->runtime_dir, package_rank, all);
   g_assert_cmpstr (pmix_run_get_output (run, 2), ==, expected);
   pmix_fixture_deregister (fixture, "keys-1");

@@ -76,7 +76,8 @@ class Inert:
         dvm.gates.hold('n9')
         campaign = dvm.asker.grow('n9')
         heard = []
-        dvm.connection.raw.signal_subscribe(None, 'org.dvm.Job', None, None, None, 0, lambda *args: heard.append(args[4]))
+        # It is this connection that settle() waits for.
+        dvm.asker.connection.raw.signal_subscribe(None, 'org.dvm.Job', None, None, None, 0, lambda *args: heard.append(args[4]))
         jobs = [dvm.wait_held(dvm.plain('true'), 'map') for _ in range(2)]
         jobs[1].cancel()
         self.assertEqual(jobs[1].wait()['state'], elastic.KILLED_BY_CMD)
