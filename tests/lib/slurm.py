@@ -8,8 +8,10 @@
 """
 
 import contextlib
+import functools
 import os
 import pwd
+import re
 import shutil
 import signal
 import socket
@@ -76,6 +78,14 @@ def explain_absence():
     except KeyError:
         return f'slurmctld runs as a user with a name, and uid {os.getuid()} has none'
     return f'slurmctld takes the group {gid} of its user, and this is {os.getgid()}' if os.getuid() and gid != os.getgid() else None
+
+
+@functools.cache
+def resizes_again():
+    """Whether a Slurm without a database makes a job of another size more than once: 24.11 (Debian 13) does, 22.05 (Debian 12) does not."""
+    said = subprocess.run([find_program('slurmctld'), '-V'], check=True, capture_output=True, text=True, timeout=LIMIT).stdout
+    year, month = re.search(r' (\d+)\.(\d+)', said).groups()
+    return (int(year), int(month)) >= (24, 11)
 
 
 def wait_until(condition, what):

@@ -76,12 +76,14 @@ class Inert:
         dvm.gates.hold('n9')
         campaign = dvm.asker.grow('n9')
         heard = []
-        # It is this connection that settle() waits for.
-        dvm.asker.connection.raw.signal_subscribe(None, 'org.dvm.Job', None, None, None, 0, lambda *args: heard.append(args[4]))
+        dvm.asker.connection.raw.signal_subscribe(None, 'org.dvm.Job', None, None, None, 0,
+                                                  lambda *args: heard.append((args[2], *args[5].unpack()[:2])))
         jobs = [dvm.wait_held(dvm.plain('true'), 'map') for _ in range(2)]
         jobs[1].cancel()
         self.assertEqual(jobs[1].wait()['state'], elastic.KILLED_BY_CMD)
-        dvm.asker.settle()
+        # A busy DVM tells of one job after another, and answers between them.
+        ends = {(jobs[0].path, WAITING), (jobs[1].path, elastic.KILLED_BY_CMD)}
+        elastic.wait_until(lambda: ends <= {(path, new) for path, _, new in heard}, 'all that has happened to be told')
         facts = lambda: [jobs[0].get(name) for name in ('State', 'NumLaunched', 'StartedAt', 'Nodes', 'HeldAt', 'Reason')]
         before, count = facts(), len(heard)
         self.assertEqual(before[:4], [WAITING, 0, 0, []])
