@@ -86,7 +86,7 @@ def test_pager():
             return b"PAGED:" in output
 
         equal(is_paged("run", "--help"), True)
-        equal(is_paged("run", "--help", rows=200), False)
+        equal(is_paged("run", "--help", rows=1000), False)
         equal(is_paged("run", "--help", "--no-pager"), False)
         equal(is_paged("--no-pager", "--help"), False)
         equal(is_paged("--help"), True)
