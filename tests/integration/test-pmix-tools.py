@@ -45,7 +45,8 @@ class Tools(dvmtest.Case):
         return sorted(glob.glob(os.path.join(dvm.place, 'dvm-pmix-*', '*', f'pmix.{host}.tool*')))
 
     def wait_files(self, dvm, host=MACHINE):
-        return wait_until(lambda: self.files(dvm, host), f'files for tools that look for {host}')
+        """All of them, which come one by one: without more, with the namespace, and with the pids of server, agent and dvmd."""
+        return wait_until(lambda: len(self.files(dvm, host)) >= 5 and self.files(dvm, host), f'files for tools that look for {host}')
 
     def address(self, dvm, host=MACHINE):
         """Contents of the file, line by line; None: there is none."""
