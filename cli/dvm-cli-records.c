@@ -11,6 +11,7 @@
 #include <glib/gi18n-lib.h>
 #include <string.h>
 
+#include "dvm-cli-array.h"
 #include "dvm-cli-json.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-screen.h"
@@ -85,11 +86,17 @@ dvm_cli_find_jobs (DvmClient *client, const char *const *references, GError **er
 
   for (gsize i = 0; references[i] != NULL; i++)
     {
-      DvmJob *job = dvm_client_find_job (client, references[i], NULL, error);
+      g_auto (DvmCliArray) array = { 0 };
+      gboolean is_array = dvm_cli_array_read (references[i], &array);
+      GPtrArray *found = is_array ? dvm_cli_array_find_jobs (client, references[i], error) : NULL;
+      DvmJob *job = is_array ? NULL : dvm_client_find_job (client, references[i], NULL, error);
 
-      if (job == NULL)
+      if (found == NULL && job == NULL)
         return NULL;
-      g_ptr_array_add (jobs, job);
+      if (job != NULL)
+        g_ptr_array_add (jobs, job);
+      else
+        g_ptr_array_extend_and_steal (jobs, found);
     }
   return g_steal_pointer (&jobs);
 }

@@ -19,7 +19,8 @@ gboolean dvm_cli_print_jobs_json (GPtrArray *jobs, GError **error);
 /* One JSON object, on one line */
 gboolean dvm_cli_print_job_json (DvmJob *job, GError **error);
 
-/* (transfer full): the jobs that the words name, in order; NULL with error when one does not exist */
+/* (transfer full): the jobs that the words name, in order, array:12 and 12[3-9] among them; NULL with error when one
+ * does not exist */
 GPtrArray *dvm_cli_find_jobs (DvmClient *client, const char *const *references, GError **error);
 
 /* (transfer full): for messages: the namespace, or the number while the DVM has not told more */

@@ -647,6 +647,12 @@ apply_options (DvmJobSpec *spec, DvmCliArgs *args, GError **error)
   return apply_policies (spec, args, error);
 }
 
+const DvmCliOption dvm_cli_array_options[] = {
+  { "array", 0, NULL, DVM_CLI_ARG_STRING, N_ ("INDEXES"), NULL,
+    N_ ("one job for each index, such as 0-99, 1,3,7, 0-99:2 or 0-99%10 (10 at once)") },
+  { NULL },
+};
+
 static void
 apply_jobs (DvmJobSpec *spec, DvmCliArgs *args, const char *option,
             void (*set) (DvmJobSpec *spec, const char *const *jobs))
@@ -680,6 +686,8 @@ apply_waiting (DvmJobSpec *spec, DvmCliArgs *args, GError **error)
     dvm_job_spec_set_singleton (spec, TRUE);
   if (dvm_cli_args_has (args, "wait-for-slots"))
     dvm_job_spec_set_wait_for_slots (spec, TRUE);
+  if (dvm_cli_args_has (args, "array"))
+    dvm_job_spec_set_array (spec, dvm_cli_args_get (args, "array"));
   apply_jobs (spec, args, "after", dvm_job_spec_set_after);
   apply_jobs (spec, args, "after-ok", dvm_job_spec_set_after_ok);
   apply_jobs (spec, args, "after-any", dvm_job_spec_set_after_any);

@@ -17,6 +17,8 @@ extern const DvmCliOption dvm_cli_file_options[];
 /* Options of each program, before it and behind ':'. Those of placement are before the first one those of the job. */
 extern const DvmCliOption dvm_cli_app_options[];
 /* Nodes that come with a job, for verbs that run it */
+/* Of many jobs: submit alone has these. */
+extern const DvmCliOption dvm_cli_array_options[];
 extern const DvmCliOption dvm_cli_add_options[];
 /* Options of the whole job */
 extern const DvmCliOption dvm_cli_job_options[];

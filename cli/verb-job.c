@@ -10,6 +10,7 @@
 #include <glib/gi18n-lib.h>
 #include <string.h>
 
+#include "dvm-cli-array.h"
 #include "dvm-cli-connect.h"
 #include "dvm-cli-exit.h"
 #include "dvm-cli-map.h"
@@ -30,29 +31,18 @@ static const DvmCliOption options[] = {
 };
 
 static const DvmCliColumn show_columns[] = {
-  { NULL, N_ ("Job"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Id"), DVM_CLI_KIND_NUMBER },
-  { NULL, N_ ("Name"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Label"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("State"), DVM_CLI_KIND_STATE },
-  { NULL, N_ ("Priority"), DVM_CLI_KIND_NUMBER },
-  { NULL, N_ ("Reason"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Command"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Processes"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Session"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Parent"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Children"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Nodes"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Placed anew"), DVM_CLI_KIND_NUMBER },
-  { NULL, N_ ("Restarts"), DVM_CLI_KIND_NUMBER },
-  { NULL, N_ ("Exit"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Failed rank"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Submitter"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Created"), DVM_CLI_KIND_TIME },
-  { NULL, N_ ("Started"), DVM_CLI_KIND_TIME },
-  { NULL, N_ ("Ended"), DVM_CLI_KIND_TIME },
-  { NULL, N_ ("Elapsed"), DVM_CLI_KIND_TEXT },
-  { NULL, NULL, 0 },
+  { NULL, N_ ("Job"), DVM_CLI_KIND_TEXT },           { NULL, N_ ("Id"), DVM_CLI_KIND_NUMBER },
+  { NULL, N_ ("Name"), DVM_CLI_KIND_TEXT },          { NULL, N_ ("Label"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("State"), DVM_CLI_KIND_STATE },        { NULL, N_ ("Priority"), DVM_CLI_KIND_NUMBER },
+  { NULL, N_ ("Array"), DVM_CLI_KIND_TEXT },         { NULL, N_ ("Reason"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Command"), DVM_CLI_KIND_TEXT },       { NULL, N_ ("Processes"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Session"), DVM_CLI_KIND_TEXT },       { NULL, N_ ("Parent"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Children"), DVM_CLI_KIND_TEXT },      { NULL, N_ ("Nodes"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Placed anew"), DVM_CLI_KIND_NUMBER }, { NULL, N_ ("Restarts"), DVM_CLI_KIND_NUMBER },
+  { NULL, N_ ("Exit"), DVM_CLI_KIND_TEXT },          { NULL, N_ ("Failed rank"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Submitter"), DVM_CLI_KIND_TEXT },     { NULL, N_ ("Created"), DVM_CLI_KIND_TIME },
+  { NULL, N_ ("Started"), DVM_CLI_KIND_TIME },       { NULL, N_ ("Ended"), DVM_CLI_KIND_TIME },
+  { NULL, N_ ("Elapsed"), DVM_CLI_KIND_TEXT },       { NULL, NULL, 0 },
 };
 
 static const DvmCliColumn proc_columns[] = {
@@ -112,6 +102,15 @@ describe_failed_rank (DvmJob *job)
   return dvm_job_get_failed_rank (job) >= 0 ? g_strdup_printf ("%d", dvm_job_get_failed_rank (job)) : g_strdup ("");
 }
 
+static char *
+describe_array (DvmJob *job)
+{
+  if (dvm_job_get_array_id (job) == 0)
+    return g_strdup ("");
+  return g_strdup_printf (_ ("%u[%u], one of %u jobs"), dvm_job_get_array_id (job), dvm_job_get_array_index (job),
+                          dvm_job_get_array_count (job));
+}
+
 static gboolean
 show_job (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
 {
@@ -127,6 +126,7 @@ show_job (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
     dvm_cli_text (dvm_job_get_label (job)),
     dvm_cli_take_text (dvm_cli_describe_state (job)),
     g_variant_new_int32 (dvm_job_get_priority (job)),
+    dvm_cli_take_text (describe_array (job)),
     dvm_cli_take_text (dvm_job_dup_translated_reason (job)),
     dvm_cli_take_text (dvm_cli_describe_command (job)),
     dvm_cli_take_text (describe_processes (job)),
@@ -351,6 +351,47 @@ release (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
   return dvm_client_release_job (client, job, NULL, error);
 }
 
+/* (nullable) (element-type DvmJob): the jobs of a word; of an array those that wait for their nodes alone */
+static GPtrArray *
+find_changed_jobs (DvmClient *client, const char *word, GError **error)
+{
+  const char *const words[] = { word, NULL };
+  g_auto (DvmCliArray) array = { 0 };
+  g_autoptr (GPtrArray) jobs = dvm_cli_find_jobs (client, words, error);
+
+  if (jobs == NULL || !dvm_cli_array_read (word, &array))
+    return g_steal_pointer (&jobs);
+  for (guint i = jobs->len; i > 0; i--)
+    if (dvm_job_get_ended (jobs->pdata[i - 1]) || dvm_job_get_num_procs (jobs->pdata[i - 1]) > 0)
+      g_ptr_array_remove_index (jobs, i - 1);
+  if (jobs->len > 0)
+    return g_steal_pointer (&jobs);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, _ ("no job of %s waits for its nodes any more"), word);
+  return NULL;
+}
+
+/* One that cannot be changed does not keep the others from it. */
+static int
+change_jobs (DvmCli *cli, DvmClient *client, const char *const *words,
+             gboolean (*change) (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error))
+{
+  int status = DVM_CLI_EXIT_OK;
+
+  for (gsize i = 0; words[i] != NULL; i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autoptr (GPtrArray) jobs = find_changed_jobs (client, words[i], &error);
+
+      for (guint k = 0; jobs != NULL && k < jobs->len && error == NULL; k++)
+        change (cli, client, jobs->pdata[k], &error);
+      if (error == NULL)
+        continue;
+      dvm_cli_complain ("%s", error->message);
+      status = DVM_CLI_EXIT_FAILED;
+    }
+  return status;
+}
+
 typedef gboolean (*View) (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error);
 
 static gboolean
@@ -410,6 +451,7 @@ job_verb (DvmCli *cli, GError **error)
   const char *const *words = dvm_cli_args_get_words (cli->args);
   const char *reference = words[1];
   View view;
+  gboolean changes;
   g_autoptr (DvmClient) client = NULL;
   g_autoptr (DvmJob) job = NULL;
 
@@ -428,7 +470,8 @@ job_verb (DvmCli *cli, GError **error)
       g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a job is missing: dvm-cli job %s JOB"), words[0]);
       return DVM_CLI_EXIT_USAGE;
     }
-  if (view != timing && reference == words[1] && words[2] != NULL)
+  changes = view == hold || view == release;
+  if (view != timing && !changes && reference == words[1] && words[2] != NULL)
     {
       g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("the argument '%s' is too much: dvm-cli job %s JOB"), words[2],
                    words[0]);
@@ -437,6 +480,8 @@ job_verb (DvmCli *cli, GError **error)
   client = dvm_cli_connect (cli, error);
   if (client == NULL)
     return DVM_CLI_EXIT_FAILED;
+  if (changes)
+    return change_jobs (cli, client, words + 1, view);
   job = dvm_client_find_job (client, reference, NULL, error);
   return job != NULL && view (cli, client, job, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
 }
@@ -444,8 +489,8 @@ job_verb (DvmCli *cli, GError **error)
 const DvmCliVerb dvm_cli_verb_job = {
   .name = "job",
   .synopsis = "show [OPTION...] JOB\nprocs [OPTION...] JOB\nmap [OPTION...] JOB\ntrace [OPTION...] JOB\ntiming "
-              "[OPTION...] JOB...\nstacks [OPTION...] JOB\ncontinue [OPTION...] JOB\nhold [OPTION...] JOB\nrelease "
-              "[OPTION...] JOB",
+              "[OPTION...] JOB...\nstacks [OPTION...] JOB\ncontinue [OPTION...] JOB\nhold [OPTION...] JOB...\nrelease "
+              "[OPTION...] JOB...",
   .summary = N_ (
       "look at a job: as a whole, its processes, its way through the states, its times, its stacks; let it go on"),
   .options = { options, dvm_cli_picture_options },

@@ -9,6 +9,7 @@
 #include <glib/gi18n-lib.h>
 #include <string.h>
 
+#include "dvm-cli-array.h"
 #include "dvm-cli-connect.h"
 #include "dvm-cli-exit.h"
 #include "dvm-cli-records.h"
@@ -35,9 +36,28 @@ static const DvmCliColumn columns[] = {
 
 #define N_COLUMNS (G_N_ELEMENTS (columns) - 1)
 
-static void
-add_job (DvmCliTable *table, DvmJob *job, gboolean with_reason)
+/* Jobs of one array that wait for the same thing: these are one line. */
+static gboolean
+are_alike (DvmJob *a, DvmJob *b)
 {
+  g_autofree char *state = NULL;
+  g_autofree char *other = NULL;
+
+  if (dvm_job_get_array_id (a) == 0 || dvm_job_get_array_id (a) != dvm_job_get_array_id (b)
+      || dvm_job_get_held_at (a)[0] == '\0' || dvm_job_get_ended (a) || dvm_job_get_ended (b)
+      || g_strcmp0 (dvm_job_get_held_at (a), dvm_job_get_held_at (b)) != 0)
+    return FALSE;
+  state = dvm_cli_describe_state (a);
+  other = dvm_cli_describe_state (b);
+  return strcmp (state, other) == 0;
+}
+
+/* jobs: n_jobs that are alike */
+static void
+add_jobs (DvmCliTable *table, DvmJob *const *jobs, guint n_jobs, gboolean with_reason)
+{
+  DvmJob *job = jobs[0];
+  g_autofree char *all = n_jobs > 1 ? dvm_cli_array_describe (jobs, n_jobs) : NULL;
   g_autofree char *state = dvm_cli_describe_state (job);
   g_autofree char *elapsed = dvm_cli_describe_elapsed (job);
   g_autofree char *exit_text = dvm_cli_describe_exit (job);
@@ -47,7 +67,7 @@ add_job (DvmCliTable *table, DvmJob *job, gboolean with_reason)
   g_autofree char *safe_command = g_utf8_make_valid (command, -1);
   GVariant *values[N_COLUMNS] = {
     g_variant_new_uint32 (dvm_job_get_id (job)),
-    g_variant_new_string (dvm_job_get_nspace (job)),
+    g_variant_new_string (all != NULL ? all : dvm_job_get_nspace (job)),
     g_variant_new_string (state),
     dvm_cli_take_text (dvm_cli_join_ids (sessions)),
     g_variant_new_uint32 (dvm_job_get_num_procs (job)),
@@ -83,8 +103,12 @@ list_jobs (DvmCli *cli, GError **error)
   if (!all)
     shown[N_COLUMNS - 1] = shown[N_COLUMNS];
   table = dvm_cli_table_new (shown);
-  for (guint i = 0; i < jobs->len && !cli->json; i++)
-    add_job (table, g_ptr_array_index (jobs, i), all);
+  for (guint i = 0, n; i < jobs->len && !cli->json; i += n)
+    {
+      for (n = 1; i + n < jobs->len && are_alike (jobs->pdata[i], jobs->pdata[i + n]);)
+        n++;
+      add_jobs (table, (DvmJob *const *)&jobs->pdata[i], n, all);
+    }
   ok = cli->json ? dvm_cli_print_jobs_json (jobs, error) : dvm_cli_print_table (cli, table, error);
   return ok ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
 }

@@ -9,6 +9,7 @@
 #include <glib/gi18n-lib.h>
 #include <string.h>
 
+#include "dvm-cli-array.h"
 #include "dvm-cli-connect.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-records.h"
@@ -44,14 +45,11 @@ add_killed (DvmCliTable *table, DvmJob *job, const char *action, const char *sig
 }
 
 static gboolean
-kill_one (DvmCli *cli, DvmClient *client, const char *reference, int signum, DvmCliTable *table, GError **error)
+kill_job (DvmCli *cli, DvmClient *client, DvmJob *job, int signum, DvmCliTable *table, GError **error)
 {
   const char *ranks = dvm_cli_args_get (cli->args, "ranks");
-  g_autoptr (DvmJob) job = dvm_client_find_job (client, reference, NULL, error);
   g_autofree char *name = NULL;
 
-  if (job == NULL)
-    return FALSE;
   if (signum == 0)
     {
       dvm_cli_tell (cli, _ ("cancelling job %s"), dvm_job_get_nspace (job));
@@ -66,6 +64,56 @@ kill_one (DvmCli *cli, DvmClient *client, const char *reference, int signum, Dvm
     return FALSE;
   add_killed (table, job, "signal", name);
   return TRUE;
+}
+
+/* A whole array is cancelled in one call. */
+static gssize
+cancel_array (DvmCli *cli, DvmClient *client, guint id, GError **error)
+{
+  GVariantDict filter;
+  g_autoptr (GVariant) value = NULL;
+
+  g_variant_dict_init (&filter, NULL);
+  g_variant_dict_insert (&filter, "array", "u", id);
+  value = g_variant_ref_sink (g_variant_dict_end (&filter));
+  dvm_cli_tell (cli, _ ("cancelling the jobs of array %u"), id);
+  return dvm_client_cancel_jobs (client, value, NULL, error);
+}
+
+/* Of the jobs of an array those that have ended are left as they are. */
+static gboolean
+kill_array (DvmCli *cli, DvmClient *client, const char *word, int signum, DvmCliTable *table, GError **error)
+{
+  g_auto (DvmCliArray) array = { 0 };
+  g_autoptr (GPtrArray) jobs = NULL;
+  gboolean in_one_call = dvm_cli_array_read (word, &array) && array.id != 0 && array.list == NULL && signum == 0;
+  gssize count = in_one_call && !cli->json ? cancel_array (cli, client, array.id, error) : 0;
+
+  if (count != 0)
+    return count > 0;
+  jobs = dvm_cli_array_find_jobs (client, word, error);
+  if (jobs == NULL || (in_one_call && cancel_array (cli, client, array.id, error) < 0))
+    return FALSE;
+  for (guint i = 0; i < jobs->len; i++)
+    if (dvm_job_get_ended (jobs->pdata[i]))
+      continue;
+    else if (in_one_call)
+      add_killed (table, jobs->pdata[i], "cancel", "");
+    else if (!kill_job (cli, client, jobs->pdata[i], signum, table, error))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
+kill_one (DvmCli *cli, DvmClient *client, const char *reference, int signum, DvmCliTable *table, GError **error)
+{
+  g_auto (DvmCliArray) array = { 0 };
+  g_autoptr (DvmJob) job = NULL;
+
+  if (dvm_cli_array_read (reference, &array))
+    return kill_array (cli, client, reference, signum, table, error);
+  job = dvm_client_find_job (client, reference, NULL, error);
+  return job != NULL && kill_job (cli, client, job, signum, table, error);
 }
 
 /* One that fails does not keep the others from being killed. */

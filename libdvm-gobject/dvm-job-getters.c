@@ -254,6 +254,57 @@ dvm_job_get_awaited_jobs (DvmJob *self)
 }
 
 /**
+ * dvm_job_get_array_id:
+ * @self: a DvmJob
+ *
+ * The array that the job belongs to.
+ *
+ * Returns: the number of the first job of the array, 0 if the job is in none
+ * Since: 0.1
+ */
+guint
+dvm_job_get_array_id (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), 0);
+
+  return self->array_id;
+}
+
+/**
+ * dvm_job_get_array_index:
+ * @self: a DvmJob
+ *
+ * The index of the job in its array, which its processes have as DVM_ARRAY_INDEX.
+ *
+ * Returns: the index, 0 also if the job is in no array
+ * Since: 0.1
+ */
+guint
+dvm_job_get_array_index (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), 0);
+
+  return self->array_index;
+}
+
+/**
+ * dvm_job_get_array_count:
+ * @self: a DvmJob
+ *
+ * How many jobs the array of the job has, those that have been forgotten among them.
+ *
+ * Returns: the number, 0 if the job is in no array
+ * Since: 0.1
+ */
+guint
+dvm_job_get_array_count (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), 0);
+
+  return self->array_count;
+}
+
+/**
  * dvm_job_get_output_error:
  * @self: a DvmJob
  *

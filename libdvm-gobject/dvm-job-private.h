@@ -23,6 +23,9 @@ struct _DvmJob
   char **waits_for;
   int priority;
   char **awaited_jobs;
+  guint array_id;
+  guint array_index;
+  guint array_count;
   guint num_procs;
   guint num_launched;
   guint num_registered;

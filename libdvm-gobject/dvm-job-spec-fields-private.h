@@ -46,13 +46,15 @@ struct _DvmJobSpec
   char **after_any;
   gboolean singleton;
   gboolean wait_for_slots;
+  char *array;
   gboolean pty;
   guint pty_rows;
   guint pty_columns;
-  GVariant *pmix_info; /* (nullable): no field of the record */
-  GVariant *env_edits; /* (nullable): likewise */
-  gboolean index_argv; /* likewise */
-  char *stop_ranks;    /* (nullable): likewise */
+  GVariant *pmix_info;  /* (nullable): no field of the record */
+  GVariant *env_edits;  /* (nullable): likewise */
+  gboolean index_argv;  /* likewise */
+  char *stop_ranks;     /* (nullable): likewise */
+  DvmArrayPlace *place; /* (nullable): likewise; of one job of an array */
 };
 
 extern const DvmRecordCodec _dvm_job_spec_codec;

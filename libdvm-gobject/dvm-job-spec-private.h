@@ -160,6 +160,33 @@ gboolean _dvm_app_spec_read_hosts (DvmAppSpec *self, const char *place, DvmHosts
 /* (transfer none) (nullable): NULL: every node */
 DvmHosts *_dvm_app_spec_get_choice (DvmAppSpec *self);
 
+/* The place of one job in an array of them. */
+typedef struct
+{
+  guint32 id; /* the number of the first one; 0: it has none yet */
+  guint32 index;
+  guint32 count; /* of them all */
+  guint32 min;   /* index */
+  guint32 max;
+  guint32 most; /* that may run at once; 0: any number */
+} DvmArrayPlace;
+
+/* Jobs of one array. */
+#define DVM_ARRAY_MOST 50000
+
+/* (transfer full) (nullable): guint32, ascending; NULL: error says what is wrong. most: 0 for any number */
+GArray *_dvm_array_parse (const char *text, const char *place, guint32 *most, GError **error);
+/* (transfer full): one job of those that an array stands for; it has the same applications. */
+DvmJobSpec *_dvm_job_spec_new_element (DvmJobSpec *self, const DvmArrayPlace *place);
+/* (nullable): NULL: it is not in an array */
+const DvmArrayPlace *_dvm_job_spec_get_place (DvmJobSpec *self);
+/* Of one that has a place. */
+void _dvm_job_spec_set_array_id (DvmJobSpec *self, guint32 id);
+/* path (nullable): Whether it has %a or %A. */
+gboolean _dvm_array_path_has_place (const char *path);
+/* (transfer full) (nullable): with index and id for %a and %A. is_pattern: other words of it, and %%, stay */
+char *_dvm_array_expand_path (const DvmArrayPlace *place, const char *path, gboolean is_pattern);
+
 /* The effective options of the job, options and runtime-options together; for a spec that has been validated. */
 gboolean _dvm_job_spec_is_recoverable (DvmJobSpec *self);
 gboolean _dvm_job_spec_is_plain (DvmJobSpec *self);

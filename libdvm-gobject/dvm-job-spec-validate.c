@@ -66,6 +66,7 @@ check_texts (DvmJobSpec *self, const char *place, GError **error)
          && check_text (dvm_job_spec_get_stderr_path (self), "stderr-path", place, error)
          && check_text (dvm_job_spec_get_runtime_options (self), "runtime-options", place, error)
          && check_text (dvm_job_spec_get_add_hostfile (self), "add-hostfile", place, error)
+         && check_text (dvm_job_spec_get_array (self), "array", place, error)
          && check_text (dvm_job_spec_get_alloc_id (self), "alloc-id", place, error)
          && check_text (dvm_job_spec_get_alloc_req_id (self), "alloc-req-id", place, error)
          && check_target (self, place, error);
@@ -267,6 +268,36 @@ check_waiting (DvmJobSpec *self, const char *place, GError **error)
          && check_jobs (dvm_job_spec_get_after_any (self), "after-any", place, error);
 }
 
+/* The jobs of an array differ by their index alone: %a says it, and is of no use elsewhere. */
+static gboolean
+check_array (DvmJobSpec *self, const DvmOutputOptions *output, const char *place, GError **error)
+{
+  const char *text = dvm_job_spec_get_array (self);
+  g_autoptr (GArray) indexes = NULL;
+  guint32 most;
+
+  if (text == NULL && _dvm_job_spec_get_place (self) == NULL)
+    {
+      if (!output->pattern || !_dvm_array_path_has_place (output->file))
+        return TRUE;
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   _ ("%soutput: %%a and %%A are for the jobs of an array, and this is one job; %%n is its namespace"),
+                   place);
+      return FALSE;
+    }
+  if (text == NULL)
+    return TRUE;
+  if (dvm_job_spec_get_n_apps (self) != 1)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   _ ("%sarray: each job of an array has one application, not %u"), place,
+                   dvm_job_spec_get_n_apps (self));
+      return FALSE;
+    }
+  indexes = _dvm_array_parse (text, place, &most, error);
+  return indexes != NULL;
+}
+
 gboolean
 _dvm_job_spec_check_policies (DvmJobSpec *self, const char *place, GError **error)
 {
@@ -287,6 +318,7 @@ check_words (DvmJobSpec *self, const char *place, GError **error)
   return _dvm_personality_parse (dvm_job_spec_get_personality (self), place, &plain, error)
          && _dvm_job_spec_check_policies (self, place, error) && check_waiting (self, place, error)
          && _dvm_output_parse (dvm_job_spec_get_output (self), place, &output, error)
+         && check_array (self, &output, place, error)
          && _dvm_stdin_target_parse (dvm_job_spec_get_stdin_target (self), place, &target, error)
          && _dvm_runtime_options_parse (dvm_job_spec_get_runtime_options (self), place, &options, error)
          && check_stop (&options, plain, place, error) && check_time_limit (self, &options, place, error)

@@ -285,6 +285,14 @@ static const DvmRecordField fields[] = {
    */
   { "wait-for-slots", "wait-for-slots", DVM_RECORD_FIELD_BOOLEAN, G_STRUCT_OFFSET (DvmJobSpec, wait_for_slots) },
   /**
+   * DvmJobSpec:array:
+   *
+   * The indexes of the jobs that the description stands for, such as "0-99:2,200%10"; %NULL for one job.
+   *
+   * Since: 0.1
+   */
+  { "array", "array", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmJobSpec, array) },
+  /**
    * DvmJobSpec:pty:
    *
    * Whether the processes get a pseudo terminal.
@@ -325,6 +333,7 @@ dvm_job_spec_finalize (GObject *object)
   g_clear_pointer (&DVM_JOB_SPEC (object)->pmix_info, g_variant_unref);
   g_clear_pointer (&DVM_JOB_SPEC (object)->env_edits, g_variant_unref);
   g_free (DVM_JOB_SPEC (object)->stop_ranks);
+  g_free (DVM_JOB_SPEC (object)->place);
   _dvm_record_finalize (object);
 }
 

@@ -81,7 +81,7 @@ void dvm_job_spec_add_app (DvmJobSpec *self, DvmAppSpec *app);
  *   pty-rows u, pty-columns u (65535 at most, 0: what the system gives), add-hosts as, add-hostfile s,
  *   target as (allocation ids, "" the default session), session u (G_MAXUINT: none), alloc-id s, alloc-req-id s,
  *   child-separate b, priority i (-1000 to 1000), hold b, after as, after-ok as, after-any as (numbers or namespaces of
- *   jobs), singleton b, wait-for-slots b
+ *   jobs), singleton b, wait-for-slots b, array s
  */
 const char *dvm_job_spec_get_name (DvmJobSpec *self);
 const char *dvm_job_spec_get_label (DvmJobSpec *self);
@@ -117,6 +117,7 @@ const char *const *dvm_job_spec_get_after_ok (DvmJobSpec *self);
 const char *const *dvm_job_spec_get_after_any (DvmJobSpec *self);
 gboolean dvm_job_spec_get_singleton (DvmJobSpec *self);
 gboolean dvm_job_spec_get_wait_for_slots (DvmJobSpec *self);
+const char *dvm_job_spec_get_array (DvmJobSpec *self);
 
 void dvm_job_spec_set_name (DvmJobSpec *self, const char *name);
 void dvm_job_spec_set_label (DvmJobSpec *self, const char *label);
@@ -152,6 +153,7 @@ void dvm_job_spec_set_after_ok (DvmJobSpec *self, const char *const *jobs);
 void dvm_job_spec_set_after_any (DvmJobSpec *self, const char *const *jobs);
 void dvm_job_spec_set_singleton (DvmJobSpec *self, gboolean singleton);
 void dvm_job_spec_set_wait_for_slots (DvmJobSpec *self, gboolean wait);
+void dvm_job_spec_set_array (DvmJobSpec *self, const char *array);
 
 gboolean dvm_job_spec_validate (DvmJobSpec *self, GError **error);
 

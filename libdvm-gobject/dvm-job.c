@@ -154,6 +154,30 @@ static const DvmRecordField fields[] = {
    */
   { "AwaitedJobs", "awaited-jobs", DVM_RECORD_FIELD_PATHS, G_STRUCT_OFFSET (DvmJob, awaited_jobs) },
   /**
+   * DvmJob:array-id:
+   *
+   * The number of the first job of the array that the job belongs to, 0 for none.
+   *
+   * Since: 0.1
+   */
+  { "ArrayId", "array-id", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmJob, array_id) },
+  /**
+   * DvmJob:array-index:
+   *
+   * The index of the job in its array.
+   *
+   * Since: 0.1
+   */
+  { "ArrayIndex", "array-index", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmJob, array_index) },
+  /**
+   * DvmJob:array-count:
+   *
+   * How many jobs the array has that the job belongs to, 0 for none.
+   *
+   * Since: 0.1
+   */
+  { "ArrayCount", "array-count", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmJob, array_count) },
+  /**
    * DvmJob:num-procs:
    *
    * The number of processes.
@@ -515,6 +539,14 @@ void
 _dvm_job_set_priority (DvmJob *self, int priority)
 {
   _dvm_record_set_int (self, &codec, &self->priority, priority);
+}
+
+void
+_dvm_job_set_array (DvmJob *self, guint id, guint index, guint count)
+{
+  _dvm_record_set_uint (self, &codec, &self->array_count, count);
+  _dvm_record_set_uint (self, &codec, &self->array_id, id);
+  _dvm_record_set_uint (self, &codec, &self->array_index, index);
 }
 
 void

@@ -31,6 +31,7 @@ void _dvm_job_set_held_at (DvmJob *self, const char *held_at);
 void _dvm_job_set_paused (DvmJob *self, gboolean paused);
 void _dvm_job_set_waits_for (DvmJob *self, const char *const *waits_for);
 void _dvm_job_set_priority (DvmJob *self, int priority);
+void _dvm_job_set_array (DvmJob *self, guint id, guint index, guint count);
 void _dvm_job_set_awaited_jobs (DvmJob *self, const char *const *object_paths);
 void _dvm_job_set_remapped (DvmJob *self, guint remapped);
 void _dvm_job_set_restarts (DvmJob *self, guint restarts);

@@ -46,6 +46,7 @@ static const DvmSpecKey job_keys[] = {
   { "after-any", "as", "after-any" },
   { "singleton", "b", "singleton" },
   { "wait-for-slots", "b", "wait-for-slots" },
+  { "array", "s", "array" },
   { "pty", "b", "pty" },
   { "pty-rows", "u", "pty-rows" },
   { "pty-columns", "u", "pty-columns" },

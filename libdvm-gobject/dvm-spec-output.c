@@ -165,13 +165,13 @@ static gboolean
 check_pattern (const char *pattern, const char *place, GError **error)
 {
   for (const char *at = strchr (pattern, '%'); at != NULL; at = strchr (at + 2, '%'))
-    if (at[1] == '\0' || strchr ("nrRh%", at[1]) == NULL)
+    if (at[1] == '\0' || strchr ("aAnrRh%", at[1]) == NULL)
       {
         g_autofree char *shown = _dvm_words_show (at);
 
         g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                     _ ("%soutput: “%s” in the pattern is not known; known are %%n, %%r, %%R, %%h and %%%%"), place,
-                     shown);
+                     _ ("%soutput: “%s” in the pattern is not known; known are %%n, %%a, %%A, %%r, %%R, %%h and %%%%"),
+                     place, shown);
         return FALSE;
       }
   return TRUE;

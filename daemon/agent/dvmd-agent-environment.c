@@ -185,6 +185,23 @@ add_job_marks (DvmdVariables *environment, DvmdAgentJob *job)
   dvmd_variables_printf (environment, "OMPI_UNIVERSE_SIZE=%u", job->universe);
 }
 
+/* put: those of a job of an array; no job that this one starts is in it */
+static void
+add_array_marks (DvmdVariables *environment, DvmdAgentJob *job, GPtrArray *put)
+{
+  static const char *const names[] = { "ID", "INDEX", "COUNT", "MIN", "MAX" };
+  gsize n = 0;
+  const guint32 *numbers = job->options.array != NULL ? g_variant_get_fixed_array (job->options.array, &n, 4) : NULL;
+
+  for (gsize i = 0; i < MIN (n, G_N_ELEMENTS (names)); i++)
+    {
+      char *entry = g_strdup_printf ("DVM_ARRAY_%s=%u", names[i], numbers[i]);
+
+      dvmd_variables_put (environment, entry);
+      g_ptr_array_add (put, entry);
+    }
+}
+
 /* Nodes that are parts of one machine share its threads and reach each other by its loopback, whatever else it has. */
 static void
 add_logical_defaults (DvmdVariables *environment, DvmdAgentJob *job, GPtrArray *put)
@@ -247,6 +264,7 @@ dvmd_agent_prepare_app_environment (DvmdAgentJob *job, DvmdAgentApp *app)
   if (job->registered)
     add_logical_defaults (environment, job, put);
   put_defaults (environment, (const char *const *)binding, put);
+  add_array_marks (environment, job, put);
   g_ptr_array_add (put, NULL);
   g_strfreev (app->defaults);
   app->defaults = (char **)g_ptr_array_free (put, FALSE);

@@ -21,9 +21,11 @@ typedef struct
   const char *label;
   guint session_id;
   guint state;
+  guint array;
   gboolean all;
   gboolean has_session;
   gboolean has_state;
+  gboolean has_array;
   guint limit;
   const char **columns;
   DvmdIdSet *set; /* NULL: every id */
@@ -48,13 +50,14 @@ parse_filter (GVariant *dict, gboolean lists, JobFilter *filter, GError **error)
     { "label", "s", &filter->label },
     { "session", "u", &filter->session_id, &filter->has_session },
     { "state", "u", &filter->state, &filter->has_state },
+    { "array", "u", &filter->array, &filter->has_array },
     { "all", "b", &filter->all },
     { "limit", "u", &filter->limit },
     { "columns", "as", &filter->columns },
   };
 
   /* Only lists have rows to limit and columns. */
-  if (!dvmd_bus_options_parse (dict, options, lists ? 7 : 5, error))
+  if (!dvmd_bus_options_parse (dict, options, lists ? 8 : 6, error))
     return FALSE;
   if (filter->has_session)
     filter->session = dvmd_bus_path (DVMD_BUS_SESSION, filter->session_id);
@@ -76,6 +79,8 @@ is_selected (const JobFilter *filter, DvmdJob *job)
   if (filter->label != NULL && g_strcmp0 (filter->label, dvm_job_get_label (record)) != 0)
     return FALSE;
   if (filter->has_state && filter->state != dvm_job_get_state (record))
+    return FALSE;
+  if (filter->has_array && (filter->array == 0 || filter->array != dvm_job_get_array_id (record)))
     return FALSE;
   return filter->session == NULL || g_strcmp0 (filter->session, dvm_job_get_session (record)) == 0;
 }
@@ -174,10 +179,12 @@ dvmd_bus_cancel_jobs (DvmdBusCall *call)
 
   if (!parse_filter (dict, FALSE, &filter, &error))
     dvmd_bus_return_error (call->invocation, error);
-  else if (filter.set == NULL && filter.label == NULL && filter.session == NULL && !filter.has_state && !filter.all)
+  else if (filter.set == NULL && filter.label == NULL && filter.session == NULL && !filter.has_state
+           && !filter.has_array && !filter.all)
     dvmd_bus_return_error (
-        call->invocation, g_error_new (DVM_ERROR, DVM_ERROR_BAD_PARAM,
-                                       "The filter is empty: give ids, label, session, state, or all to end them all"));
+        call->invocation,
+        g_error_new (DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                     "The filter is empty: give ids, label, session, state, array, or all to end them all"));
   else if ((jobs = select_jobs (call, &filter, &error)) == NULL)
     dvmd_bus_return_error (call->invocation, error);
   else

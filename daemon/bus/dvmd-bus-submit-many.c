@@ -36,6 +36,16 @@ typedef struct
 
 typedef struct _Reading Reading;
 
+/* The last job that was read stands for many. */
+typedef struct
+{
+  DvmJobSpec *spec; /* (nullable): NULL: it does not, or all of them are prepared */
+  GArray *indexes;  /* guint32 */
+  guint n_prepared;
+  DvmArrayPlace place; /* of the next one */
+  DvmdBusCallOptions own;
+} Array;
+
 typedef struct
 {
   DvmdBusServer *server;
@@ -44,6 +54,7 @@ typedef struct
   GDBusMethodInvocation *invocation; /* NULL between two of them */
   GVariant *jobs;                    /* of this call */
   guint n_before;                    /* jobs of the calls before it */
+  guint n_read;                      /* of jobs */
   gboolean more;                     /* it is not the last one */
   DvmdBusCallOptions defaults;
   GArray *items; /* Item */
@@ -53,6 +64,7 @@ typedef struct
   guint source;
   DvmHostsRead read; /* by this call */
   Reading *reading;  /* (nullable): the next job is read in a thread, and there is no source */
+  Array array;
 } Batch;
 
 /* A job that names files, or is long. */
@@ -82,10 +94,18 @@ drop_jobs (Batch *batch)
 }
 
 static void
+array_clear (Array *array)
+{
+  g_clear_object (&array->spec);
+  g_clear_pointer (&array->indexes, g_array_unref);
+}
+
+static void
 batch_free (gpointer data)
 {
   Batch *batch = data;
 
+  array_clear (&batch->array);
   g_clear_handle_id (&batch->source, g_source_remove);
   if (batch->reading != NULL)
     batch->reading->batch = NULL;
@@ -122,14 +142,19 @@ fail (Batch *batch, GError *error)
 }
 
 static gboolean
-count_fds (Batch *batch, const DvmdBusCallOptions *own, GError **error)
+check_room (Batch *batch, const DvmdBusCallOptions *own, GError **error)
 {
   for (guint i = 0; i < G_N_ELEMENTS (own->fds); i++)
     batch->n_fds += own->fds[i] >= 0;
-  if (batch->n_fds <= MAX_FDS)
+  if (batch->items->len >= MAX_JOBS)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                 "the arrays before it make %u jobs already, as many as one call or batch takes: use several calls",
+                 MAX_JOBS);
+  else if (batch->n_fds > MAX_FDS)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                 "the jobs before it have %u descriptors already, as many as one call takes", MAX_FDS);
+  else
     return TRUE;
-  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-               "the jobs before it have %u descriptors already, as many as one call takes", MAX_FDS);
   return FALSE;
 }
 
@@ -139,7 +164,7 @@ add_item (Batch *batch, DvmJobSpec *spec, DvmdBusCallOptions *own, GError **erro
 {
   Item item = { .own = *own };
 
-  if (count_fds (batch, own, error))
+  if (check_room (batch, own, error))
     item.submission = dvmd_controller_prepare_job (batch->server->controller, spec, &batch->caller->requester, own->fds,
                                                    error);
   else
@@ -147,6 +172,77 @@ add_item (Batch *batch, DvmJobSpec *spec, DvmdBusCallOptions *own, GError **erro
   if (item.submission != NULL)
     g_array_append_val (batch->items, item);
   return item.submission != NULL;
+}
+
+static gboolean
+check_array (Batch *batch, const DvmdBusCallOptions *own, guint n, GError **error)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (own->fds); i++)
+    if (own->fds[i] >= 0)
+      {
+        g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                     "array: its jobs cannot share a descriptor; give a path with %%a in it");
+        return FALSE;
+      }
+  if (batch->items->len + n <= MAX_JOBS)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               "array: with its %u jobs there are %u, and one call or batch takes %u: use several calls", n,
+               batch->items->len + n, MAX_JOBS);
+  return FALSE;
+}
+
+static void
+begin_array (Batch *batch, DvmJobSpec *spec, DvmdBusCallOptions *own, GError **error)
+{
+  Array *array = &batch->array;
+  guint32 most;
+  g_autoptr (GArray) indexes = NULL;
+
+  /* A mistake in the description is one of all its jobs. */
+  if (dvm_job_spec_validate (spec, error))
+    indexes = _dvm_array_parse (dvm_job_spec_get_array (spec), "", &most, error);
+  if (indexes == NULL || !check_array (batch, own, indexes->len, error))
+    {
+      dvmd_bus_call_options_close (own);
+      return;
+    }
+  array->place = (DvmArrayPlace){ .count = indexes->len,
+                                  .min = g_array_index (indexes, guint32, 0),
+                                  .max = g_array_index (indexes, guint32, indexes->len - 1),
+                                  .most = most };
+  array->spec = g_object_ref (spec);
+  array->own = *own;
+  array->n_prepared = 0;
+  array->indexes = g_steal_pointer (&indexes);
+}
+
+/* The next one of the array. */
+static void
+prepare_element (Batch *batch, GError **error)
+{
+  Array *array = &batch->array;
+  g_autoptr (DvmJobSpec) element = NULL;
+  DvmdBusCallOptions own = array->own;
+
+  array->place.index = g_array_index (array->indexes, guint32, array->n_prepared++);
+  element = _dvm_job_spec_new_element (array->spec, &array->place);
+  if (!add_item (batch, element, &own, error))
+    return;
+  /* The number of the first one is that of the array. */
+  array->place.id = _dvm_job_spec_get_place (element)->id;
+  if (array->n_prepared == array->indexes->len)
+    array_clear (array);
+}
+
+/* A job has been read. Takes the descriptors. */
+static void
+add_job (Batch *batch, DvmJobSpec *spec, DvmdBusCallOptions *own, GError **error)
+{
+  if (dvm_job_spec_get_array (spec) != NULL)
+    begin_array (batch, spec, own, error);
+  else
+    add_item (batch, spec, own, error);
 }
 
 /* (nullable) */
@@ -188,7 +284,10 @@ on_job_read (gpointer data, GError *error)
     }
   batch->reading = NULL;
   batch->read = reading->read;
-  if (error == NULL && add_item (batch, spec, &reading->own, &error))
+  batch->n_read++;
+  if (error == NULL)
+    add_job (batch, spec, &reading->own, &error);
+  if (error == NULL)
     batch->source = g_idle_add_full (G_PRIORITY_DEFAULT, on_slice, batch, NULL);
   else
     fail_job (batch, error);
@@ -213,24 +312,31 @@ static void
 prepare (Batch *batch, GError **error)
 {
   DvmdBusCallOptions own = batch->defaults;
-  g_autoptr (GVariant) job = g_variant_get_child_value (batch->jobs, batch->items->len - batch->n_before);
+  g_autoptr (GVariant) job = NULL;
   g_autoptr (DvmJobSpec) spec = NULL;
 
+  if (batch->array.spec != NULL)
+    {
+      prepare_element (batch, error);
+      return;
+    }
+  job = g_variant_get_child_value (batch->jobs, batch->n_read);
   if (dvmd_reading_takes_long (job))
     {
       begin_reading (batch, job);
       return;
     }
+  batch->n_read++;
   spec = read_job (batch->invocation, job, &own, &batch->read, error);
   if (spec != NULL)
-    add_item (batch, spec, &own, error);
+    add_job (batch, spec, &own, error);
 }
 
-/* Takes the error, which is one of the job behind those that are prepared. */
+/* Takes the error, which is one of the job that was read last. */
 static void
 fail_job (Batch *batch, GError *error)
 {
-  g_prefix_error (&error, "jobs[%u]: ", batch->items->len);
+  g_prefix_error (&error, "jobs[%u]: ", batch->n_before + batch->n_read - 1);
   fail (batch, error);
 }
 
@@ -276,16 +382,16 @@ finish (Batch *batch)
 static void
 park (Batch *batch)
 {
-  batch->n_before = batch->items->len;
+  batch->n_before += batch->n_read;
   drop_jobs (batch);
   dvmd_bus_return_value (g_steal_pointer (&batch->invocation), g_variant_new ("(ao)", NULL));
 }
 
 /* Whether that was all of the call. */
 static gboolean
-end_slices (Batch *batch, gsize n_jobs)
+end_slices (Batch *batch, gboolean all_are_good)
 {
-  if (batch->more ? batch->items->len < n_jobs : batch->n_accepted < n_jobs)
+  if (!all_are_good || (!batch->more && batch->n_accepted < batch->items->len))
     return FALSE;
   batch->source = 0;
   if (batch->more)
@@ -299,15 +405,15 @@ static gboolean
 on_slice (gpointer user_data)
 {
   Batch *batch = user_data;
-  gsize n_jobs = batch->n_before + g_variant_n_children (batch->jobs);
+  gsize n_jobs = g_variant_n_children (batch->jobs);
   gint64 limit = g_get_monotonic_time () + SLICE_USEC;
   GError *error = NULL;
 
   do
     {
-      gboolean all_are_good = batch->items->len == n_jobs;
+      gboolean all_are_good = batch->n_read == n_jobs && batch->array.spec == NULL;
 
-      if (end_slices (batch, n_jobs))
+      if (end_slices (batch, all_are_good))
         return G_SOURCE_REMOVE;
       if (all_are_good && batch->n_accepted == 0)
         begin (batch);
@@ -423,6 +529,7 @@ start (Batch *batch, DvmdBusCall *call, GVariant *jobs, const Options *options)
   batch->jobs = g_variant_ref (jobs);
   batch->defaults = options->defaults;
   batch->more = options->more;
+  batch->n_read = 0;
   batch->read = (DvmHostsRead){ 0 };
   batch->source = g_idle_add_full (G_PRIORITY_DEFAULT, on_slice, batch, NULL);
 }

@@ -297,7 +297,8 @@ add_outputs (DvmdJobStreams *self, DvmJobSpec *spec, int fds[3], GError **error)
     {
       DvmdStream stream = i == 0 ? DVMD_STREAM_STDOUT : DVMD_STREAM_STDERR;
       int fd = g_steal_fd (&fds[i + 1]);
-      g_autofree char *path = find_path (spec, paths[i]);
+      g_autofree char *expanded = _dvm_array_expand_path (_dvm_job_spec_get_place (spec), paths[i], FALSE);
+      g_autofree char *path = find_path (spec, expanded);
 
       if (fd >= 0 && !dvmd_output_add_fd (self->output, stream, fd, error))
         return FALSE;
@@ -316,6 +317,7 @@ make_format (DvmJobSpec *spec, GError **error)
     [DVM_OUTPUT_TAG_RANK] = DVMD_OUTPUT_TAG_RANK,
   };
   g_auto (DvmOutputOptions) options = { 0 };
+  g_autofree char *file = NULL;
   DvmdOutputFormat *format;
 
   if (!_dvm_output_parse (dvm_job_spec_get_output (spec), "", &options, error))
@@ -329,7 +331,9 @@ make_format (DvmJobSpec *spec, GError **error)
   format->raw = options.raw;
   format->pattern = options.pattern;
   format->dir = find_path (spec, options.dir);
-  format->file = find_path (spec, options.file);
+  if (options.pattern)
+    file = _dvm_array_expand_path (_dvm_job_spec_get_place (spec), options.file, TRUE);
+  format->file = find_path (spec, file != NULL ? file : options.file);
   return format;
 }
 

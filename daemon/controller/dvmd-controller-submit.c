@@ -39,7 +39,10 @@ dvmd_submission_free (DvmdSubmission *submission)
 {
   g_clear_pointer (&submission->streams, dvmd_job_streams_free);
   if (submission->core != NULL)
-    dvmd_core_unreserve (submission->core, submission->id);
+    {
+      dvmd_core_unreserve (submission->core, submission->id);
+      dvmd_core_lose_job (submission->core, submission->spec);
+    }
   g_object_unref (submission->spec);
   g_free (submission);
 }

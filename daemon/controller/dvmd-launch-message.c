@@ -86,6 +86,22 @@ list_exec_agent (DvmJobSpec *spec)
   return words != NULL ? g_variant_ref_sink (g_variant_new_strv ((const char *const *)words, -1)) : NULL;
 }
 
+/* (nullable): au */
+static GVariant *
+describe_place (const DvmArrayPlace *place)
+{
+  guint32 numbers[5];
+
+  if (place == NULL)
+    return NULL;
+  numbers[0] = place->id;
+  numbers[1] = place->index;
+  numbers[2] = place->count;
+  numbers[3] = place->min;
+  numbers[4] = place->max;
+  return g_variant_ref_sink (g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, numbers, G_N_ELEMENTS (numbers), 4));
+}
+
 static GVariant *
 describe_options (const DvmdLaunchMessage *self)
 {
@@ -95,6 +111,7 @@ describe_options (const DvmdLaunchMessage *self)
   g_autoptr (GVariant) preloaded = list_apps (spec, dvm_app_spec_get_preload_binary);
   g_autoptr (GVariant) psets = list_psets (spec);
   g_autoptr (GVariant) exec_agent = list_exec_agent (spec);
+  g_autoptr (GVariant) array = describe_place (_dvm_job_spec_get_place (spec));
   DvmRuntimeOptions runtime;
 
   _dvm_job_spec_get_runtime (spec, &runtime);
@@ -111,6 +128,7 @@ describe_options (const DvmdLaunchMessage *self)
   options.preloaded_apps = preloaded;
   options.psets = psets;
   options.exec_agent = exec_agent;
+  options.array = array;
   options.pmix_info = _dvm_job_spec_get_pmix_info (spec);
   options.index_argv = _dvm_job_spec_get_index_argv (spec);
   options.env_edits = _dvm_job_spec_get_env_edits (spec);

@@ -12,6 +12,7 @@
 
 #include "dvm-job-spec-private.h"
 #include "dvm-records-private.h"
+#include "dvmd-arrays.h"
 #include "dvmd-campaign-registry.h"
 #include "dvmd-candidates.h"
 #include "dvmd-colocation.h"
@@ -78,18 +79,42 @@ check_beside (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester, 
   return dvmd_colocation_check (self, spec, error);
 }
 
+static gboolean
+check_one_job (DvmJobSpec *spec, GError **error)
+{
+  if (dvm_job_spec_get_array (spec) == NULL)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               "array: the description stands for many jobs, and this call is about one; SubmitMany takes it, and "
+               "dvm-cli submit");
+  return FALSE;
+}
+
 guint
 dvmd_core_reserve (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester, GError **error)
 {
+  const DvmArrayPlace *place = _dvm_job_spec_get_place (spec);
   g_autoptr (GArray) sessions = NULL;
+  guint id;
 
-  if (!dvmd_vm_check_open (self, error) || !dvm_job_spec_validate (spec, error) || !check_placement (self, spec, error)
-      || !check_beside (self, spec, requester, error) || !dvmd_dependencies_check (self, spec, error))
+  if (!dvmd_vm_check_open (self, error) || !check_one_job (spec, error) || !dvm_job_spec_validate (spec, error)
+      || !check_placement (self, spec, error) || !check_beside (self, spec, requester, error)
+      || !dvmd_dependencies_check (self, spec, error))
     return 0;
   sessions = dvmd_job_sessions_choose (self, spec, requester, error);
   if (sessions == NULL)
     return 0;
-  return dvmd_job_registry_mint_id (dvmd_core_get_job_registry (self));
+  id = dvmd_job_registry_mint_id (dvmd_core_get_job_registry (self));
+  if (place != NULL && place->id == 0)
+    _dvm_job_spec_set_array_id (spec, id);
+  return id;
+}
+
+void
+dvmd_core_lose_job (DvmdCore *self, DvmJobSpec *spec)
+{
+  dvmd_arrays_lose (self, spec);
+  dvmd_dependencies_lost (self, spec);
 }
 
 void
@@ -124,6 +149,7 @@ dvmd_core_submit_reserved (DvmdCore *self, guint id, DvmJobSpec *spec, const Dvm
   dvmd_core_get_counters (self)->jobs_submitted++;
   dvmd_core_tell_job (job, DVMD_NEWS_ADDED);
   dvmd_core_post (job, DVMD_JOB_CREATED);
+  dvmd_arrays_begin (job);
   dvmd_dependencies_begin (job);
   dvmd_core_changed (self);
   return job;
@@ -143,7 +169,8 @@ dvmd_core_map (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester,
   g_autoptr (GArray) sessions = NULL;
   g_autoptr (DvmdJob) job = NULL;
 
-  if (!dvmd_vm_check_open (self, error) || !dvm_job_spec_validate (spec, error) || !check_placement (self, spec, error))
+  if (!dvmd_vm_check_open (self, error) || !check_one_job (spec, error) || !dvm_job_spec_validate (spec, error)
+      || !check_placement (self, spec, error))
     return NULL;
   if (!dvmd_core_get_ready (self))
     {
@@ -170,6 +197,7 @@ dvmd_core_trim_history (DvmdCore *self)
       g_autoptr (DvmdJob) job = forgotten;
 
       dvmd_job_family_forget (job);
+      dvmd_arrays_forget (job);
       dvmd_core_tell_job (job, DVMD_NEWS_FORGOTTEN);
     }
   dvmd_core_trim_campaigns (self);
@@ -212,6 +240,7 @@ dvmd_core_end_job (DvmdJob *job)
   dvmd_core_get_counters (self)->jobs_ended++;
   log_end (job);
   dvmd_job_family_ended (job);
+  dvmd_arrays_ended (job);
   dvmd_dependencies_ended (job);
   dvmd_core_tell_job (job, DVMD_NEWS_ENDED);
   dvmd_job_release_spec (job);

@@ -17,6 +17,7 @@ typedef struct _DvmdJobRegistry DvmdJobRegistry;           /* dvmd-job-registry.
 typedef struct _DvmdCampaignRegistry DvmdCampaignRegistry; /* dvmd-campaign-registry.h */
 typedef struct _DvmdSessionRegistry DvmdSessionRegistry;   /* dvmd-session-registry.h */
 typedef struct _DvmdSessionOwners DvmdSessionOwners;       /* dvmd-session-owners.h */
+typedef struct _DvmdArrays DvmdArrays;                     /* dvmd-arrays.h */
 typedef struct _DvmdDependencies DvmdDependencies;         /* dvmd-dependencies.h */
 typedef struct _DvmdVm DvmdVm;                             /* dvmd-vm.h */
 typedef struct _DvmdMembership DvmdMembership;             /* dvmd-membership.h */
@@ -37,6 +38,7 @@ DvmdJobRegistry *dvmd_core_get_job_registry (DvmdCore *self);
 DvmdCampaignRegistry *dvmd_core_get_campaign_registry (DvmdCore *self);
 DvmdSessionRegistry *dvmd_core_get_session_registry (DvmdCore *self);
 DvmdSessionOwners *dvmd_core_get_owners (DvmdCore *self);
+DvmdArrays *dvmd_core_get_arrays (DvmdCore *self);
 DvmdDependencies *dvmd_core_get_dependencies (DvmdCore *self);
 DvmdVm *dvmd_core_get_vm (DvmdCore *self);
 DvmdMembership *dvmd_core_get_membership (DvmdCore *self);

@@ -31,6 +31,7 @@ struct _DvmdCore
   DvmdCampaignRegistry *campaigns;
   DvmdSessionRegistry *sessions;
   DvmdSessionOwners *owners;
+  DvmdArrays *arrays;
   DvmdDependencies *dependencies;
   DvmdVm *vm;
   DvmdMembership *membership;

@@ -8,6 +8,7 @@
 
 #define G_LOG_DOMAIN "dvmd-core"
 
+#include "dvmd-arrays.h"
 #include "dvmd-campaign-inner.h"
 #include "dvmd-campaign-registry.h"
 #include "dvmd-core-news.h"
@@ -55,6 +56,7 @@ take_apart (DvmdCore *self)
     dvmd_campaign_forget_jobs (l->data);
   g_clear_pointer (&self->gates, dvmd_gates_free);
   g_clear_pointer (&self->dependencies, dvmd_dependencies_free);
+  g_clear_pointer (&self->arrays, dvmd_arrays_free);
   g_clear_pointer (&self->jobs, dvmd_job_registry_free);
   g_clear_pointer (&self->vm, dvmd_vm_free);
   g_clear_pointer (&self->campaigns, dvmd_campaign_registry_free);
@@ -131,6 +133,7 @@ dvmd_core_new (const DvmdCoreSettings *settings, DvmdClock *clock, DvmdEventQueu
   self->sessions = dvmd_session_registry_new ();
   self->owners = dvmd_session_owners_new ();
   self->gates = dvmd_gates_new ();
+  self->arrays = dvmd_arrays_new ();
   self->dependencies = dvmd_dependencies_new ();
   self->membership = dvmd_membership_new ();
   self->strangers = dvmd_stranger_log_new ();

@@ -349,6 +349,12 @@ dvmd_core_get_membership (DvmdCore *self)
   return self->membership;
 }
 
+DvmdArrays *
+dvmd_core_get_arrays (DvmdCore *self)
+{
+  return self->arrays;
+}
+
 DvmdDependencies *
 dvmd_core_get_dependencies (DvmdCore *self)
 {

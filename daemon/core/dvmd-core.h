@@ -140,6 +140,8 @@ DvmdJob *dvmd_core_submit (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester
 guint dvmd_core_reserve (DvmdCore *self, DvmJobSpec *spec, const DvmdRequester *requester, GError **error);
 /* The job will not come: the next one may have the number, if it was the last that was given. */
 void dvmd_core_unreserve (DvmdCore *self, guint id);
+/* A job that was reserved will not come: others may wait for the array that it was to be in. */
+void dvmd_core_lose_job (DvmdCore *self, DvmJobSpec *spec);
 DvmdJob *dvmd_core_submit_reserved (DvmdCore *self, guint id, DvmJobSpec *spec, const DvmdRequester *requester,
                                     GError **error);
 /*

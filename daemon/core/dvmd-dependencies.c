@@ -8,8 +8,10 @@
 
 #include "dvmd-dependencies.h"
 
+#include "dvm-job-spec-private.h"
 #include "dvm-reason-private.h"
 #include "dvm-records-private.h"
+#include "dvmd-arrays.h"
 #include "dvmd-core-news.h"
 #include "dvmd-core-parts.h"
 #include "dvmd-job-hold.h"
@@ -18,12 +20,14 @@
 
 #include <string.h>
 
-#define JOB_PATH "/org/dvm/jobs/"
+#define JOB_PATH     "/org/dvm/jobs/"
+#define ARRAY_PREFIX "array:"
 
 struct _DvmdDependencies
 {
-  GHashTable *by_job;  /* id -> GArray of guint: the jobs that wait for it, in their order */
-  GHashTable *by_name; /* name -> Namesakes, while one of these is to be the only one */
+  GHashTable *by_job;   /* id -> GArray of guint: the jobs that wait for it, in their order */
+  GHashTable *by_array; /* likewise, for arrays */
+  GHashTable *by_name;  /* name -> Namesakes, while one of these is to be the only one */
 };
 
 typedef struct
@@ -32,9 +36,21 @@ typedef struct
   guint n_singletons;
 } Namesakes;
 
+/* A job, or all jobs of an array, which others wait for. */
 typedef struct
 {
   guint id;
+  gboolean is_array;
+  gboolean started;
+  gboolean ended;
+  const char *failed; /* (nullable): the namespace of the job that has */
+  const char *failed_why;
+} Target;
+
+typedef struct
+{
+  guint id;
+  gboolean is_array;
   DvmdAfter kind;
 } Dependency;
 
@@ -68,6 +84,7 @@ dvmd_dependencies_new (void)
   DvmdDependencies *self = g_new0 (DvmdDependencies, 1);
 
   self->by_job = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_array_unref);
+  self->by_array = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_array_unref);
   self->by_name = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, namesakes_free);
   return self;
 }
@@ -76,6 +93,7 @@ void
 dvmd_dependencies_free (DvmdDependencies *self)
 {
   g_hash_table_unref (self->by_job);
+  g_hash_table_unref (self->by_array);
   g_hash_table_unref (self->by_name);
   g_free (self);
 }
@@ -102,6 +120,50 @@ find_job (DvmdCore *core, const char *name)
   return g_ascii_string_to_unsigned (digits, 10, 1, G_MAXUINT, &id, NULL) ? dvmd_core_get_job (core, (guint)id) : NULL;
 }
 
+static Target
+make_job_target (DvmdJob *job)
+{
+  DvmJob *record = dvmd_job_get_record (job);
+  gboolean failed = dvm_job_state_is_error (dvmd_job_get_state (job));
+
+  return (Target){ .id = dvmd_job_get_id (job),
+                   .started = dvm_job_get_started_at (record) != 0,
+                   .ended = dvmd_job_get_ended (job),
+                   .failed = failed ? dvm_job_get_nspace (record) : NULL,
+                   .failed_why = dvm_job_get_reason (record) };
+}
+
+static gboolean
+find_array_target (DvmdCore *core, guint id, Target *target)
+{
+  DvmdArrayState state;
+
+  if (!dvmd_arrays_get_state (core, id, &state))
+    return FALSE;
+  *target = (Target){ .id = id,
+                      .is_array = TRUE,
+                      .started = state.started,
+                      .ended = state.ended,
+                      .failed = state.failed,
+                      .failed_why = state.failed_why };
+  return TRUE;
+}
+
+static gboolean
+find_target (DvmdCore *core, const char *name, Target *target)
+{
+  guint64 id;
+  DvmdJob *job;
+
+  if (g_str_has_prefix (name, ARRAY_PREFIX))
+    return g_ascii_string_to_unsigned (name + strlen (ARRAY_PREFIX), 10, 1, G_MAXUINT, &id, NULL)
+           && find_array_target (core, (guint)id, target);
+  job = find_job (core, name);
+  if (job != NULL)
+    *target = make_job_target (job);
+  return job != NULL;
+}
+
 gboolean
 dvmd_dependencies_check (DvmdCore *core, DvmJobSpec *spec, GError **error)
 {
@@ -117,15 +179,16 @@ dvmd_dependencies_check (DvmdCore *core, DvmJobSpec *spec, GError **error)
   for (DvmdAfter kind = 0; kind < DVMD_AFTER_N_KINDS; kind++)
     {
       const char *const *named = get_named (spec, kind);
+      Target target;
 
       for (gsize i = 0; named[i] != NULL; i++)
-        if (find_job (core, named[i]) == NULL)
+        if (!find_target (core, named[i], &target))
           {
             g_autofree char *shown = g_strescape (named[i], NULL);
 
             g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND,
-                         "%s: there is no job “%s”, or it has been forgotten; a job is a number or a namespace, and "
-                         "comes before those that depend on it",
+                         "%s: there is no job “%s”, or it has been forgotten; a job is a number or a namespace, "
+                         "all jobs of an array are such as array:3, and they come before those that depend on them",
                          keys[kind], shown);
             return FALSE;
           }
@@ -148,31 +211,29 @@ publish (DvmdJob *job)
 }
 
 static DvmdDependencyState
-judge_dependency (DvmdAfter kind, DvmdJob *other)
+judge_dependency (DvmdAfter kind, const Target *target)
 {
-  return dvmd_queue_judge_dependency (kind, dvm_job_get_started_at (dvmd_job_get_record (other)) != 0,
-                                      dvmd_job_get_ended (other), dvm_job_state_is_error (dvmd_job_get_state (other)));
+  return dvmd_queue_judge_dependency (kind, target->started, target->ended, target->failed != NULL);
 }
 
 /* The job will never run. */
 static void
-give_up (DvmdJob *job, DvmdJob *other)
+give_up (DvmdJob *job, const Target *target)
 {
-  DvmJob *record = dvmd_job_get_record (other);
-  g_autoptr (DvmReason)
-      reason = _dvm_reason_new (DVM_REASON_DEPENDENCY_FAILED, dvm_job_get_nspace (record), dvm_job_get_reason (record));
+  g_autoptr (DvmReason) reason = _dvm_reason_new (DVM_REASON_DEPENDENCY_FAILED, target->failed, target->failed_why);
 
   dvmd_core_post_reason (job, DVM_JOB_STATE_NEVER_LAUNCHED, reason);
 }
 
 static void
-await (DvmdJob *job, DvmdJob *other, DvmdAfter kind)
+await (DvmdJob *job, const Target *target, DvmdAfter kind)
 {
   DvmdDependencies *self = dvmd_core_get_dependencies (dvmd_job_get_core (job));
+  GHashTable *table = target->is_array ? self->by_array : self->by_job;
   Dependent *dependent = dependent_of (job);
-  Dependency dependency = { .id = dvmd_job_get_id (other), .kind = kind };
+  Dependency dependency = { .id = target->id, .is_array = target->is_array, .kind = kind };
   guint id = dvmd_job_get_id (job);
-  GArray *waiting = g_hash_table_lookup (self->by_job, GUINT_TO_POINTER (dependency.id));
+  GArray *waiting = g_hash_table_lookup (table, GUINT_TO_POINTER (dependency.id));
 
   if (dependent->open == NULL)
     dependent->open = g_array_new (FALSE, FALSE, sizeof (Dependency));
@@ -180,7 +241,7 @@ await (DvmdJob *job, DvmdJob *other, DvmdAfter kind)
   if (waiting == NULL)
     {
       waiting = g_array_new (FALSE, FALSE, sizeof (guint));
-      g_hash_table_insert (self->by_job, GUINT_TO_POINTER (dependency.id), waiting);
+      g_hash_table_insert (table, GUINT_TO_POINTER (dependency.id), waiting);
     }
   /* It may name the same job twice, as after and as after-ok. */
   if (waiting->len == 0 || g_array_index (waiting, guint, waiting->len - 1) != id)
@@ -237,14 +298,16 @@ dvmd_dependencies_begin (DvmdJob *job)
 
       for (gsize i = 0; named[i] != NULL; i++)
         {
-          DvmdJob *other = find_job (dvmd_job_get_core (job), named[i]);
-          DvmdDependencyState state = other != NULL ? judge_dependency (kind, other) : DVMD_DEPENDENCY_FULFILLED;
+          Target target;
+          DvmdDependencyState state = find_target (dvmd_job_get_core (job), named[i], &target)
+                                          ? judge_dependency (kind, &target)
+                                          : DVMD_DEPENDENCY_FULFILLED;
 
           if (state == DVMD_DEPENDENCY_OPEN)
-            await (job, other, kind);
+            await (job, &target, kind);
           else if (state == DVMD_DEPENDENCY_BROKEN)
             {
-              give_up (job, other);
+              give_up (job, &target);
               return;
             }
         }
@@ -257,9 +320,9 @@ dvmd_dependencies_begin (DvmdJob *job)
 
 /* ---- it goes on ---- */
 
-/* The other job, for which this one waits, has come further. */
+/* The target, for which this job waits, has come further. */
 static void
-look_again (DvmdJob *job, DvmdJob *other)
+look_again (DvmdJob *job, const Target *target)
 {
   GArray *open = dependent_of (job)->open;
 
@@ -268,12 +331,12 @@ look_again (DvmdJob *job, DvmdJob *other)
   for (guint i = 0; open != NULL && i < open->len;)
     {
       const Dependency *dependency = &g_array_index (open, Dependency, i);
-      DvmdDependencyState state = dependency->id == dvmd_job_get_id (other) ? judge_dependency (dependency->kind, other)
-                                                                            : DVMD_DEPENDENCY_OPEN;
+      gboolean is_it = dependency->id == target->id && dependency->is_array == target->is_array;
+      DvmdDependencyState state = is_it ? judge_dependency (dependency->kind, target) : DVMD_DEPENDENCY_OPEN;
 
       if (state == DVMD_DEPENDENCY_BROKEN)
         {
-          give_up (job, other);
+          give_up (job, target);
           return;
         }
       if (state == DVMD_DEPENDENCY_FULFILLED)
@@ -287,25 +350,51 @@ look_again (DvmdJob *job, DvmdJob *other)
 }
 
 static void
-tell_waiting (DvmdJob *other, GArray *waiting)
+tell_waiting (DvmdCore *core, const Target *target)
 {
+  DvmdDependencies *self = dvmd_core_get_dependencies (core);
+  GHashTable *table = target->is_array ? self->by_array : self->by_job;
+  gpointer id = GUINT_TO_POINTER (target->id);
+  GArray *found = g_hash_table_lookup (table, id);
+  g_autoptr (GArray) waiting = found != NULL ? g_array_ref (found) : NULL;
+
+  if (waiting == NULL)
+    return;
+  if (target->ended)
+    g_hash_table_remove (table, id);
   for (guint i = 0; i < waiting->len; i++)
     {
-      DvmdJob *job = dvmd_core_get_job (dvmd_job_get_core (other), g_array_index (waiting, guint, i));
+      DvmdJob *job = dvmd_core_get_job (core, g_array_index (waiting, guint, i));
 
       if (job != NULL)
-        look_again (job, other);
+        look_again (job, target);
     }
+}
+
+/* Those that wait for its array have waited for this if no other one is behind. */
+static void
+tell_array (DvmdCore *core, guint id)
+{
+  Target target;
+
+  if (g_hash_table_size (dvmd_core_get_dependencies (core)->by_array) > 0 && find_array_target (core, id, &target)
+      && (target.started || target.ended))
+    tell_waiting (core, &target);
+}
+
+static void
+tell_job (DvmdJob *job)
+{
+  Target target = make_job_target (job);
+
+  tell_waiting (dvmd_job_get_core (job), &target);
+  tell_array (dvmd_job_get_core (job), dvm_job_get_array_id (dvmd_job_get_record (job)));
 }
 
 void
 dvmd_dependencies_started (DvmdJob *job)
 {
-  DvmdDependencies *self = dvmd_core_get_dependencies (dvmd_job_get_core (job));
-  GArray *waiting = g_hash_table_lookup (self->by_job, GUINT_TO_POINTER (dvmd_job_get_id (job)));
-
-  if (waiting != NULL)
-    tell_waiting (job, waiting);
+  tell_job (job);
 }
 
 static void
@@ -335,12 +424,15 @@ leave_namesakes (DvmdJob *job)
 void
 dvmd_dependencies_ended (DvmdJob *job)
 {
-  DvmdDependencies *self = dvmd_core_get_dependencies (dvmd_job_get_core (job));
-  gpointer waiting = NULL;
-
   leave_namesakes (job);
-  if (!g_hash_table_steal_extended (self->by_job, GUINT_TO_POINTER (dvmd_job_get_id (job)), NULL, &waiting))
-    return;
-  tell_waiting (job, waiting);
-  g_array_unref (waiting);
+  tell_job (job);
+}
+
+void
+dvmd_dependencies_lost (DvmdCore *core, DvmJobSpec *spec)
+{
+  const DvmArrayPlace *place = _dvm_job_spec_get_place (spec);
+
+  if (place != NULL)
+    tell_array (core, place->id);
 }

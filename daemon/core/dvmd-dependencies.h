@@ -22,5 +22,7 @@ void dvmd_dependencies_begin (DvmdJob *job);
 /* The job has started, or has ended: others may have waited for that. */
 void dvmd_dependencies_started (DvmdJob *job);
 void dvmd_dependencies_ended (DvmdJob *job);
+/* A job of that description will not come. */
+void dvmd_dependencies_lost (DvmdCore *core, DvmJobSpec *spec);
 
 G_END_DECLS

@@ -85,8 +85,14 @@ static void
 show_reason (DvmdJob *job)
 {
   guint holds = holding_of (job)->holds;
-  const char *reason = (holds & PAUSES) != 0 ? "session" : (holds & DVMD_HOLD_USER) != 0 ? "hold" : "jobs";
+  const char *reason = "limit";
 
+  if ((holds & PAUSES) != 0)
+    reason = "session";
+  else if ((holds & DVMD_HOLD_USER) != 0)
+    reason = "hold";
+  else if ((holds & (guint)~DVMD_HOLD_ARRAY) != 0)
+    reason = "jobs";
   _dvm_job_set_held_at (dvmd_job_get_record (job), reason);
 }
 

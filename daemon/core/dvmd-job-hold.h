@@ -18,10 +18,11 @@ typedef enum
   DVMD_HOLD_PAUSE = 1 << 0,   /* their session is paused */
   DVMD_HOLD_PREEMPT = 1 << 1, /* they are preempted */
   DVMD_HOLD_ITSELF = 1 << 2,  /* the job alone is paused */
-  /* These three hold a job that has no nodes yet, and no other: */
+  /* These four hold a job that has no nodes yet, and no other: */
   DVMD_HOLD_USER = 1 << 3,      /* until a user releases it */
   DVMD_HOLD_JOBS = 1 << 4,      /* other jobs have not come so far as it says */
   DVMD_HOLD_NAMESAKES = 1 << 5, /* jobs of its name have not ended */
+  DVMD_HOLD_ARRAY = 1 << 6,     /* as many of its array run as may */
 } DvmdHold;
 
 void dvmd_job_hold (DvmdJob *job, DvmdHold why);

@@ -16,6 +16,7 @@
 #include "dvmd-core-news.h"
 #include "dvmd-core-nodes.h"
 #include "dvmd-core-parts.h"
+#include "dvmd-arrays.h"
 #include "dvmd-dependencies.h"
 #include "dvmd-gates.h"
 #include "dvmd-grow-job.h"
@@ -316,6 +317,7 @@ dvmd_job_step_started (gpointer object, const DvmdEvent *event)
     job->timer = dvmd_clock_add_timer (dvmd_core_get_clock (core), (gint64)timeout * G_USEC_PER_SEC, on_time_limit,
                                        job);
   dvmd_core_get_effects (core)->tell_started (dvmd_core_get_user_data (core), job);
+  dvmd_arrays_started (job);
   dvmd_dependencies_started (job);
   dvmd_core_changed (core);
 }

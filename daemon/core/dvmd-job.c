@@ -109,11 +109,14 @@ describe (DvmdJob *self)
   g_auto (GStrv) argv = show_command (first_command (self->spec));
   g_autofree char *base = NULL;
   const char *name = dvm_job_spec_get_name (self->spec);
+  const DvmArrayPlace *place = _dvm_job_spec_get_place (self->spec);
 
   if (name == NULL)
     name = base = g_path_get_basename (argv[0]);
   _dvm_job_set_description (self->record, name, dvm_job_spec_get_label (self->spec), (const char *const *)argv);
   _dvm_job_set_priority (self->record, dvm_job_spec_get_priority (self->spec));
+  if (place != NULL)
+    _dvm_job_set_array (self->record, place->id, place->index, place->count);
 }
 
 static void

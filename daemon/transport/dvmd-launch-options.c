@@ -39,5 +39,6 @@ const DvmdField dvmd_launch_fields[] = {
   FIELD ("exec-agent", "as", exec_agent),
   FIELD (DVMD_SPAWN_INDEX_ARGV, "b", index_argv),
   FIELD ("tree-fences", "b", tree_fences),
+  FIELD ("array", "au", array),
   { NULL, NULL, 0 },
 };

@@ -43,6 +43,7 @@ typedef struct
   GVariant *exec_agent; /* (nullable): as: the words of the command that starts each program */
   gboolean index_argv;  /* programs are called by their name and their rank */
   gboolean tree_fences; /* fences of all ranks go by the tree */
+  GVariant *array;      /* (nullable): au: DVM_ARRAY_ID and the next ones, of a job of an array */
 } DvmdLaunchOptions;
 
 /* For dvmd_fields_to_dict() and dvmd_fields_from_dict(). */

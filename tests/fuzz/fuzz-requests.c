@@ -49,6 +49,7 @@ const FuzzKey fuzz_request_keys[] = {
   { "after-any", "as" },
   { "singleton", "b" },
   { "wait-for-slots", "b" },
+  { "array", "s" },
   { "pty", "b" },
   { "pty-rows", "u" },
   { "argv", "as" },

@@ -474,7 +474,10 @@ void
 dvmd_submission_free (DvmdSubmission *submission)
 {
   if (submission->core != NULL)
-    dvmd_core_unreserve (submission->core, submission->id);
+    {
+      dvmd_core_unreserve (submission->core, submission->id);
+      dvmd_core_lose_job (submission->core, submission->spec);
+    }
   g_object_unref (submission->spec);
   g_free (submission);
 }
