@@ -372,12 +372,12 @@ find_changed_jobs (DvmClient *client, const char *word, GError **error)
 
 /* One that cannot be changed does not keep the others from it. */
 static int
-change_jobs (DvmCli *cli, DvmClient *client, const char *const *words,
+change_jobs (DvmCli *cli, DvmClient *client, const char *const *words, guint n_words,
              gboolean (*change) (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error))
 {
   int status = DVM_CLI_EXIT_OK;
 
-  for (gsize i = 0; words[i] != NULL; i++)
+  for (guint i = 0; i < n_words; i++)
     {
       g_autoptr (GError) error = NULL;
       g_autoptr (GPtrArray) jobs = find_changed_jobs (client, words[i], &error);
@@ -390,6 +390,59 @@ change_jobs (DvmCli *cli, DvmClient *client, const char *const *words,
       status = DVM_CLI_EXIT_FAILED;
     }
   return status;
+}
+
+static const char *
+get_last_word (DvmCli *cli)
+{
+  return dvm_cli_args_get_words (cli->args)[dvm_cli_args_get_n_words (cli->args) - 1];
+}
+
+static gboolean
+read_priority (DvmCli *cli, gint64 *number, GError **error)
+{
+  const char *word = get_last_word (cli);
+
+  if (g_ascii_string_to_signed (word, 10, -1000, 1000, number, NULL))
+    return TRUE;
+  g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
+               _ ("a priority is a number from -1000 to 1000, not '%s': dvm-cli job priority JOB... N"), word);
+  return FALSE;
+}
+
+static gboolean
+set_priority (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
+{
+  gint64 number;
+
+  return read_priority (cli, &number, error) && dvm_client_set_job_priority (client, job, (int)number, NULL, error);
+}
+
+/* A number below 0 is no option: it goes behind all of them. */
+static char **
+rewrite_number (const char *const *argv, DvmCliOptionLists lists)
+{
+  GPtrArray *words = g_ptr_array_new ();
+  const char *number = NULL;
+  gboolean sets = FALSE;
+
+  for (gsize i = 0; argv[i] != NULL; i++)
+    {
+      gboolean is_number = argv[i][0] == '-' && g_ascii_isdigit (argv[i][1]);
+
+      sets = sets || strcmp (argv[i], "priority") == 0;
+      if (sets && is_number && number == NULL && !g_strv_contains (argv, "--"))
+        number = argv[i];
+      else
+        g_ptr_array_add (words, g_strdup (argv[i]));
+    }
+  if (number != NULL)
+    {
+      g_ptr_array_add (words, g_strdup ("--"));
+      g_ptr_array_add (words, g_strdup (number));
+    }
+  g_ptr_array_add (words, NULL);
+  return (char **)g_ptr_array_free (words, FALSE);
 }
 
 typedef gboolean (*View) (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error);
@@ -406,9 +459,11 @@ timing (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
 static View
 find_view (const char *name, GError **error)
 {
-  static const char *const names[] = { "show",   "procs",    "map",  "trace",   "timing",
-                                       "stacks", "continue", "hold", "release", NULL };
-  static const View views[] = { show_job, procs, map, trace, timing, stacks, continue_job, hold, release };
+  static const char *const names[] = { "show",     "procs", "map",     "trace",    "timing", "stacks",
+                                       "continue", "hold",  "release", "priority", NULL };
+  static const View views[] = {
+    show_job, procs, map, trace, timing, stacks, continue_job, hold, release, set_priority
+  };
   const char *near = dvm_cli_suggest (name, names);
 
   for (gsize i = 0; names[i] != NULL; i++)
@@ -418,8 +473,8 @@ find_view (const char *name, GError **error)
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("unknown view '%s' of a job; did you mean '%s'?"), name, near);
   else
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
-                 _ ("unknown view '%s' of a job: there are show, procs, map, trace, timing, stacks, continue, hold and "
-                    "release"),
+                 _ ("unknown view '%s' of a job: there are show, procs, map, trace, timing, stacks, continue, hold, "
+                    "release and priority"),
                  name);
   return NULL;
 }
@@ -445,10 +500,22 @@ get_view_options (const char *name)
   return view != NULL ? "json-lines" : NULL;
 }
 
+static gboolean
+check_priority (DvmCli *cli, GError **error)
+{
+  gint64 number;
+
+  if (dvm_cli_args_get_n_words (cli->args) > 2)
+    return read_priority (cli, &number, error);
+  g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("the number is missing: dvm-cli job priority JOB... N"));
+  return FALSE;
+}
+
 static int
 job_verb (DvmCli *cli, GError **error)
 {
   const char *const *words = dvm_cli_args_get_words (cli->args);
+  guint n_words = dvm_cli_args_get_n_words (cli->args);
   const char *reference = words[1];
   View view;
   gboolean changes;
@@ -470,18 +537,20 @@ job_verb (DvmCli *cli, GError **error)
       g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("a job is missing: dvm-cli job %s JOB"), words[0]);
       return DVM_CLI_EXIT_USAGE;
     }
-  changes = view == hold || view == release;
+  changes = view == hold || view == release || view == set_priority;
   if (view != timing && !changes && reference == words[1] && words[2] != NULL)
     {
       g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("the argument '%s' is too much: dvm-cli job %s JOB"), words[2],
                    words[0]);
       return DVM_CLI_EXIT_USAGE;
     }
+  if (view == set_priority && !check_priority (cli, error))
+    return DVM_CLI_EXIT_USAGE;
   client = dvm_cli_connect (cli, error);
   if (client == NULL)
     return DVM_CLI_EXIT_FAILED;
   if (changes)
-    return change_jobs (cli, client, words + 1, view);
+    return change_jobs (cli, client, words + 1, n_words - (view == set_priority ? 2 : 1), view);
   job = dvm_client_find_job (client, reference, NULL, error);
   return job != NULL && view (cli, client, job, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
 }
@@ -490,7 +559,7 @@ const DvmCliVerb dvm_cli_verb_job = {
   .name = "job",
   .synopsis = "show [OPTION...] JOB\nprocs [OPTION...] JOB\nmap [OPTION...] JOB\ntrace [OPTION...] JOB\ntiming "
               "[OPTION...] JOB...\nstacks [OPTION...] JOB\ncontinue [OPTION...] JOB\nhold [OPTION...] JOB...\nrelease "
-              "[OPTION...] JOB...",
+              "[OPTION...] JOB...\npriority [OPTION...] JOB... N",
   .summary = N_ (
       "look at a job: as a whole, its processes, its way through the states, its times, its stacks; let it go on"),
   .options = { options, dvm_cli_picture_options },
@@ -498,5 +567,6 @@ const DvmCliVerb dvm_cli_verb_job = {
   .max_words = G_MAXUINT,
   .failure = DVM_CLI_EXIT_FAILED,
   .run = job_verb,
+  .rewrite = rewrite_number,
   .get_action_options = get_view_options,
 };

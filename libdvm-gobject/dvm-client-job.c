@@ -459,6 +459,76 @@ dvm_client_release_job (DvmClient *self, DvmJob *job, GCancellable *cancellable,
 }
 
 /**
+ * dvm_client_set_job_priority_async:
+ * @self: a client that is connected
+ * @job: a job of its DVM
+ * @priority: how urgent it is, from -1000 to 1000
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @callback: (scope async): called when it is done
+ * @user_data: for @callback
+ *
+ * Changes the priority of a job that has no nodes yet.
+ *
+ * Since: 0.1
+ */
+void
+dvm_client_set_job_priority_async (DvmClient *self, DvmJob *job, int priority, GCancellable *cancellable,
+                                   GAsyncReadyCallback callback, gpointer user_data)
+{
+  g_return_if_fail (DVM_IS_CLIENT (self));
+  g_return_if_fail (DVM_IS_JOB (job));
+
+  _dvm_client_call_object (
+      self, job, "SetPriority", g_variant_new ("(ia{sv})", priority, NULL),
+      _dvm_client_new_task (self, dvm_client_set_job_priority_async, cancellable, callback, user_data));
+}
+
+/**
+ * dvm_client_set_job_priority_finish:
+ * @self: a client
+ * @result: what the callback got
+ * @error: return location for an error
+ *
+ * Ends dvm_client_set_job_priority_async().
+ *
+ * Returns: %TRUE if the job has that priority
+ * Since: 0.1
+ */
+gboolean
+dvm_client_set_job_priority_finish (DvmClient *self, GAsyncResult *result, GError **error)
+{
+  g_return_val_if_fail (g_task_is_valid (result, self), FALSE);
+
+  return g_task_propagate_boolean (G_TASK (result), error);
+}
+
+/**
+ * dvm_client_set_job_priority:
+ * @self: a client that is connected
+ * @job: a job of its DVM
+ * @priority: how urgent it is, from -1000 to 1000
+ * @cancellable: (nullable): a way to stop waiting for the answer
+ * @error: return location for an error
+ *
+ * Changes the priority of a job that has no nodes yet. Among those that wait for nodes it stands elsewhere at once.
+ *
+ * Returns: %TRUE if the job has that priority; on error %DVM_ERROR_NOT_SUPPORTED for a job that has its nodes, or runs,
+ *   %DVM_ERROR_BAD_PARAM for another number, %DVM_ERROR_NOT_FOUND for a job that has ended
+ * Since: 0.1
+ */
+gboolean
+dvm_client_set_job_priority (DvmClient *self, DvmJob *job, int priority, GCancellable *cancellable, GError **error)
+{
+  g_auto (DvmSync) sync = _dvm_sync_begin ();
+
+  g_return_val_if_fail (DVM_IS_CLIENT (self), FALSE);
+  g_return_val_if_fail (DVM_IS_JOB (job), FALSE);
+
+  dvm_client_set_job_priority_async (self, job, priority, cancellable, _dvm_sync_done, &sync);
+  return dvm_client_set_job_priority_finish (self, _dvm_sync_wait (&sync), error);
+}
+
+/**
  * dvm_client_resize_job_async:
  * @self: a client that is connected
  * @job: a job of its DVM that has a pseudo terminal

@@ -116,6 +116,12 @@ void dvm_client_hold_job_async (DvmClient *self, DvmJob *job, GCancellable *canc
 gboolean dvm_client_hold_job_finish (DvmClient *self, GAsyncResult *result, GError **error);
 gboolean dvm_client_hold_job (DvmClient *self, DvmJob *job, GCancellable *cancellable, GError **error);
 
+void dvm_client_set_job_priority_async (DvmClient *self, DvmJob *job, int priority, GCancellable *cancellable,
+                                        GAsyncReadyCallback callback, gpointer user_data);
+gboolean dvm_client_set_job_priority_finish (DvmClient *self, GAsyncResult *result, GError **error);
+gboolean dvm_client_set_job_priority (DvmClient *self, DvmJob *job, int priority, GCancellable *cancellable,
+                                      GError **error);
+
 void dvm_client_release_job_async (DvmClient *self, DvmJob *job, GCancellable *cancellable,
                                    GAsyncReadyCallback callback, gpointer user_data);
 gboolean dvm_client_release_job_finish (DvmClient *self, GAsyncResult *result, GError **error);

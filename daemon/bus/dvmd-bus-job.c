@@ -95,6 +95,19 @@ release_job (DvmdBusCall *call)
 }
 
 static void
+set_priority (DvmdBusCall *call)
+{
+  g_autoptr (GVariant) dict = NULL;
+  GError *error = NULL;
+  int priority;
+
+  g_variant_get (call->parameters, "(i@a{sv})", &priority, &dict);
+  if (dvmd_bus_options_parse (dict, NULL, 0, &error))
+    dvmd_core_set_job_priority (call->core, call->object, priority, &error);
+  dvmd_bus_return_result (call, error);
+}
+
+static void
 resize_job (DvmdBusCall *call)
 {
   g_autoptr (GVariant) dict = NULL;
@@ -176,6 +189,7 @@ static const DvmdBusMethod job_methods[] = {
   { "Map", DVMD_BUS_READS, dvmd_bus_map_job },
   { "Release", DVMD_BUS_CHANGES_JOB, release_job },
   { "Resize", DVMD_BUS_CHANGES_JOB, resize_job },
+  { "SetPriority", DVMD_BUS_CHANGES_JOB, set_priority },
   { "Signal", DVMD_BUS_CHANGES_JOB, signal_job },
   { "Wait", DVMD_BUS_TRACKED, wait_job },
 };

@@ -881,6 +881,16 @@ dvmd_admission_nodes_changed (DvmdAdmission *self)
   release_waiting (self, TRUE);
 }
 
+void
+dvmd_admission_set_priority (DvmdAdmission *self, DvmdJob *job, int priority)
+{
+  _dvm_job_set_priority (dvmd_job_get_record (job), priority);
+  if (!dvmd_admission_is_waiting (job))
+    return;
+  g_sequence_sort_changed (claims_of (job)->place, compare_places, NULL);
+  dvmd_admission_release (self);
+}
+
 DvmdMap *
 dvmd_admission_try (DvmdAdmission *self, DvmdJob *job, const char **awaited, GError **error)
 {

@@ -72,6 +72,8 @@ DvmdAdmit dvmd_admission_judge (DvmdAdmission *self, DvmdJob *job, GError **erro
 void dvmd_admission_wait (DvmdAdmission *self, DvmdJob *job);
 /* The job leaves the queue, if it is in it. */
 void dvmd_admission_remove (DvmdAdmission *self, DvmdJob *job);
+/* Its place in the queue, if it is there, is another one, and the first ones are looked at. */
+void dvmd_admission_set_priority (DvmdAdmission *self, DvmdJob *job, int priority);
 /* While admission is closed no waiting job gets slots; jobs that have theirs are not concerned. */
 void dvmd_admission_set_closed (DvmdAdmission *self, gboolean closed);
 /* Slots became free. */

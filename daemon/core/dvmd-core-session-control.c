@@ -10,6 +10,7 @@
 
 #include "dvmd-core-session-control.h"
 
+#include "dvm-job-spec-private.h"
 #include "dvmd-core-elastic.h"
 #include "dvmd-core-parts.h"
 #include "dvmd-core-sessions.h"
@@ -209,4 +210,24 @@ dvmd_core_release_job (DvmdCore *self, DvmdJob *job, GError **error)
     return FALSE;
   dvmd_job_unhold (job, DVMD_HOLD_USER);
   return TRUE;
+}
+
+gboolean
+dvmd_core_set_job_priority (DvmdCore *self, DvmdJob *job, int priority, GError **error)
+{
+  if (!check_live (job, error))
+    return FALSE;
+  if (priority < -DVM_PRIORITY_MOST || priority > DVM_PRIORITY_MOST)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "priority: it is a number from %d to %d, not %d",
+                 -DVM_PRIORITY_MOST, DVM_PRIORITY_MOST, priority);
+  else if (dvmd_job_get_map (job) != NULL)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+                 "Job %s has its nodes already: a priority is of use to a job that waits for them",
+                 dvm_job_get_nspace (dvmd_job_get_record (job)));
+  else
+    {
+      dvmd_admission_set_priority (dvmd_core_get_admission (self), job, priority);
+      return TRUE;
+    }
+  return FALSE;
 }

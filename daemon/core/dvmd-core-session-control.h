@@ -54,5 +54,7 @@ gboolean dvmd_core_separate_job (DvmdCore *self, DvmdJob *job, GError **error);
 gboolean dvmd_core_hold_job (DvmdCore *self, DvmdJob *job, GError **error);
 /* FALSE: it has ended */
 gboolean dvmd_core_release_job (DvmdCore *self, DvmdJob *job, GError **error);
+/* Of one that has no nodes yet: it stands elsewhere in the queue, and the first ones there are looked at. */
+gboolean dvmd_core_set_job_priority (DvmdCore *self, DvmdJob *job, int priority, GError **error);
 
 G_END_DECLS

@@ -44,6 +44,27 @@ def test_hold():
         equal(here.cli("wait", waiting).returncode, 125)
 
 
+def test_priority():
+    """the priority of jobs that wait is changed, of several and of arrays, below 0 too"""
+    with dvm("--slots=2") as here:
+        running = submit(here, "sleep", "1000")
+        jobs = [submit(here, "-n", "2", "true") for _ in range(3)]
+        array = submit(here, "--array", "0-1", "-n", "2", "true")
+        equal(here.cli("job", "priority", jobs[0], jobs[2], "-5").returncode, 0)
+        equal(here.cli("job", "--quiet", "priority", array, "7").returncode, 0)
+        equal(here.cli("job", "priority", f"{array[6:]}[1]", "-1000", "--quiet").returncode, 0)
+        equal(here.cli("job", "priority", jobs[1], "--", "-3").returncode, 0)
+        shown = here.json("jobs")
+        equal([job["priority"] for job in shown], [0, -5, -3, -5, 7, -1000])
+        refused(here, 1, "has its nodes already", "job", "priority", running, "1")
+        for value in ("1001", "-1001", "x", "1.5", "-x"):
+            refused(here, 2, "-1000 to 1000" if value != "-x" else "unknown option", "job", "priority", jobs[0], value)
+        refused(here, 2, "number is missing", "job", "priority", "3")
+        refused(here, 1, "99", "job", "priority", "99", "3")
+        equal(here.cli("kill", running).returncode, 0)
+        equal(here.cli("wait", *jobs, array).returncode, 0)
+
+
 def test_after():
     """a job waits for others, and says so; what cannot come any more ends it with a sentence"""
     with dvm("--slots=4") as here:

@@ -40,6 +40,24 @@ class Queue(dvmtest.Case):
         starts = [job.get('StartedAt') for job in jobs]
         self.assertEqual(sorted(starts), [starts[3], starts[2], starts[0], starts[1]])
 
+    def test_priority_changed(self):
+        dvm = self.queue()
+        running = self.submit(dvm, np=2)
+        running.wait_running()
+        jobs = [self.submit(dvm, 'true', np=2) for _ in range(3)]
+        for job in jobs:
+            self.held(job, 'slots')
+        jobs[2].call('SetPriority', '(ia{sv})', 5, {})
+        jobs[0].call('SetPriority', '(ia{sv})', -5, {})
+        self.assertEqual([job.get('Priority') for job in jobs], [-5, 0, 5])
+        self.assert_refused('NotSupported', ['has its nodes'], running.call, 'SetPriority', '(ia{sv})', 5, {})
+        running.cancel()
+        for job in jobs:
+            self.assertEqual(job.wait()['state'], NOTIFIED)
+        starts = [job.get('StartedAt') for job in jobs]
+        self.assertEqual(sorted(starts), [starts[2], starts[1], starts[0]])
+        self.assert_refused('NotFound', ['ended'], jobs[0].call, 'SetPriority', '(ia{sv})', 5, {})
+
     def test_hold(self):
         dvm = self.queue()
         job = self.submit(dvm, 'true', hold=True)

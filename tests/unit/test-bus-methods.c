@@ -664,15 +664,20 @@ test_hold (Fixture *f, gconstpointer data)
 {
   g_autofree char *job = bus_client_submit (f->client, "hold", "{'np': <uint32 1>, 'hold': <true>}");
   g_autoptr (GVariant) held = NULL;
+  g_autoptr (GVariant) urgent = NULL;
   g_autoptr (GVariant) released = NULL;
   g_autoptr (GVariant) again = NULL;
 
   refused (f, job, JOB, "Hold", "({'ranks': <'0'>},)", BAD_PARAM, "ranks");
   refused (f, job, JOB, "Release", "({'ranks': <'0'>},)", BAD_PARAM, "ranks");
   held = bus_client_check (f->client, job, JOB, "Hold", parse ("(@a{sv} {},)"));
+  refused (f, job, JOB, "SetPriority", "(1, {'ranks': <'0'>})", BAD_PARAM, "ranks");
+  refused (f, job, JOB, "SetPriority", "(-1001, @a{sv} {})", BAD_PARAM, "-1000 to 1000");
+  urgent = bus_client_check (f->client, job, JOB, "SetPriority", parse ("(-7, @a{sv} {})"));
   released = bus_client_check (f->client, job, JOB, "Release", parse ("(@a{sv} {},)"));
   wait_for_state (f, job, DVM_JOB_STATE_RUNNING);
   refused (f, job, JOB, "Hold", "(@a{sv} {},)", NOT_SUPPORTED, "has its nodes");
+  refused (f, job, JOB, "SetPriority", "(1, @a{sv} {})", NOT_SUPPORTED, "has its nodes");
   again = bus_client_check (f->client, job, JOB, "Release", parse ("(@a{sv} {},)"));
 }
 

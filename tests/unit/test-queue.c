@@ -193,6 +193,58 @@ test_priority_fits (void)
   assert_held (large, "slots");
 }
 
+/* The queue follows a priority that is changed; what is first now goes if it fits. */
+static void
+test_priority_changed (void)
+{
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmJobSpec) spec = make_spec (2);
+  g_autoptr (GError) error = NULL;
+  DvmdJob *running;
+  DvmdJob *large;
+  DvmdJob *usual;
+  DvmdJob *small;
+  DvmdJob *held;
+
+  start_world (&world, 1, 4, FALSE, 0, FALSE);
+  running = submit (&world, 2);
+  large = submit (&world, 4);
+  usual = submit (&world, 3);
+  small = submit (&world, 2);
+  dvm_job_spec_set_hold (spec, TRUE);
+  held = submit_spec (&world, spec);
+  g_assert_true (dvmd_core_set_job_priority (world.core, held, 7, NULL));
+  assert_held (small, "slots");
+  g_assert_true (dvmd_core_set_job_priority (world.core, usual, -1000, NULL));
+  run (&world);
+  assert_held (small, "slots");
+  g_assert_true (dvmd_core_set_job_priority (world.core, small, 1000, NULL));
+  run (&world);
+  assert_sent (small);
+  g_assert_cmpint (dvm_job_get_priority (dvmd_job_get_record (small)), ==, 1000);
+  g_assert_false (dvmd_core_set_job_priority (world.core, small, 1, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED);
+  g_clear_error (&error);
+  g_assert_false (dvmd_core_set_job_priority (world.core, large, 1001, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
+  g_clear_error (&error);
+  g_assert_false (dvmd_core_set_job_priority (world.core, large, -1001, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
+  g_clear_error (&error);
+  run_to_end (&world, running);
+  /* Released, it stands where its priority says now. */
+  g_assert_true (dvmd_core_release_job (world.core, held, NULL));
+  run (&world);
+  assert_sent (held);
+  run_to_end (&world, held);
+  run_to_end (&world, small);
+  assert_sent (large);
+  run_to_end (&world, large);
+  assert_sent (usual);
+  g_assert_false (dvmd_core_set_job_priority (world.core, large, 1, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND);
+}
+
 /* A job that is held holds up nobody, and has its old turn when it is released. */
 static void
 test_hold (void)
@@ -565,6 +617,7 @@ main (int argc, char **argv)
   g_test_add_func ("/queue/rules/dependency", test_dependency);
   g_test_add_func ("/queue/priority", test_priority);
   g_test_add_func ("/queue/priority/fits", test_priority_fits);
+  g_test_add_func ("/queue/priority/changed", test_priority_changed);
   g_test_add_func ("/queue/hold", test_hold);
   g_test_add_func ("/queue/hold/cancelled", test_hold_cancelled);
   g_test_add_func ("/queue/hold/brings-nodes", test_hold_brings_nodes);
