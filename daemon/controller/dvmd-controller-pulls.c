@@ -32,13 +32,18 @@ typedef struct
   GQueue under_way; /* DvmdReceipt of each piece that it has not taken */
 } Server;
 
-/* Output of one job for one server. */
+typedef struct _Job Job;
+
+/* Output of one job for one server, marked in one way. */
 typedef struct
 {
+  Job *job;
   Server *server;
-  guint spawned;     /* streams for the one who has spawned the job, of the jobs that follow it as well */
-  guint all;         /* streams of all ranks that are pulled */
-  GHashTable *ranks; /* rank -> streams that are pulled */
+  guint marks;        /* DVMD_PMIX_MARKS; 0: as the job marks it */
+  DvmdOutput *mirror; /* (nullable): marks it for this pull; of the streams of the job */
+  guint spawned;      /* streams for the one who has spawned the job, of the jobs that follow it as well */
+  guint all;          /* streams of all ranks that are pulled */
+  GHashTable *ranks;  /* rank -> streams that are pulled */
 } Pull;
 
 /* A piece that is kept until the spawner knows the job. */
@@ -48,14 +53,14 @@ typedef struct
   DvmdReceipt *receipt;
 } Held;
 
-typedef struct
+struct _Job
 {
   Pulls *all;
   guint id;
   GPtrArray *pulls; /* Pull */
   gboolean holds;
   GQueue held; /* Held */
-} Job;
+};
 
 static Pulls *
 get_all (DvmdController *self)
@@ -105,19 +110,25 @@ check_server (Pulls *all, Server *self)
     g_hash_table_remove (all->servers, &self->key);
 }
 
-static void
-send_piece (Job *job, Server *server, const DvmdOutputPiece *piece, DvmdReceipt *receipt)
+static guint
+get_bit (const DvmdOutputPiece *piece)
 {
-  DvmdController *self = job->all->controller;
-  DvmdJob *writer = dvmd_core_get_job (dvmd_controller_get_core (self), job->id);
+  return piece->stream == DVMD_STREAM_STDERR ? DVMD_PMIX_STDERR : DVMD_PMIX_STDOUT;
+}
+
+static void
+send_piece (const Pull *pull, const DvmdOutputPiece *piece, DvmdReceipt *receipt)
+{
+  DvmdController *self = pull->job->all->controller;
+  DvmdJob *writer = dvmd_core_get_job (dvmd_controller_get_core (self), pull->job->id);
+  Server *server = pull->server;
 
   if (writer == NULL)
     return;
   g_queue_push_tail (&server->under_way, dvmd_receipt_ref (receipt));
   dvmd_controller_send (self, server->agent, DVMD_MSG_PULLED_OUTPUT,
                         g_variant_new ("(usuu@ay)", server->id, dvm_job_get_nspace (dvmd_job_get_record (writer)),
-                                       piece->rank,
-                                       piece->stream == DVMD_STREAM_STDERR ? DVMD_PMIX_STDERR : DVMD_PMIX_STDOUT,
+                                       piece->rank, get_bit (piece) | pull->marks,
                                        g_variant_new_from_bytes (G_VARIANT_TYPE_BYTESTRING, piece->bytes, TRUE)));
 }
 
@@ -127,7 +138,10 @@ static void
 pull_free (gpointer data)
 {
   Pull *self = data;
+  DvmdJobStreams *streams = dvmd_controller_get_streams (self->job->all->controller, self->job->id);
 
+  if (self->mirror != NULL && streams != NULL)
+    dvmd_job_streams_drop_mirror (streams, self->mirror);
   self->server->n_pulls--;
   g_hash_table_unref (self->ranks);
   g_free (self);
@@ -156,12 +170,11 @@ job_free (gpointer data)
 static gboolean
 wants (const Pull *self, const DvmdOutputPiece *piece)
 {
-  guint bit = piece->stream == DVMD_STREAM_STDERR ? DVMD_PMIX_STDERR : DVMD_PMIX_STDOUT;
   guint streams = self->spawned;
 
   if (piece->own)
     streams |= self->all | GPOINTER_TO_UINT (g_hash_table_lookup (self->ranks, GUINT_TO_POINTER (piece->rank)));
-  return (streams & bit) != 0;
+  return (streams & get_bit (piece)) != 0;
 }
 
 static void
@@ -188,12 +201,24 @@ on_output (DvmdOutput *output, const DvmdOutputPiece *piece, DvmdReceipt *receip
       if (!wants (pull, piece))
         continue;
       wanted = TRUE;
-      if (!self->holds)
-        send_piece (self, pull->server, piece, receipt);
+      /* A mirror gives it to the others. */
+      if (!self->holds && pull->mirror == NULL)
+        send_piece (pull, piece, receipt);
     }
   if (wanted && self->holds)
     hold (self, piece, receipt);
   return wanted;
+}
+
+/* Of a mirror: who pulls knows the job, so that nothing is held. */
+static gboolean
+on_marked (DvmdOutput *mirror, const DvmdOutputPiece *piece, DvmdReceipt *receipt, gpointer user_data)
+{
+  const Pull *self = user_data;
+
+  if (wants (self, piece))
+    send_piece (self, piece, receipt);
+  return TRUE;
 }
 
 /* FALSE: nobody can want its output any more */
@@ -263,16 +288,49 @@ drop_job (Pulls *all, guint id)
   g_hash_table_remove (all->jobs, GUINT_TO_POINTER (id));
 }
 
-static Pull *
-get_pull (Job *job, Server *server)
+static DvmdOutputFormat *
+make_format (guint marks)
 {
+  static const struct
+  {
+    guint mark;
+    DvmdOutputTag tag;
+  } tags[] = {
+    { DVMD_PMIX_MARK_TAG, DVMD_OUTPUT_TAG_SHORT },
+    { DVMD_PMIX_MARK_DETAILED, DVMD_OUTPUT_TAG_DETAILED },
+    { DVMD_PMIX_MARK_FULLNAME, DVMD_OUTPUT_TAG_FULLNAME },
+    { DVMD_PMIX_MARK_RANK, DVMD_OUTPUT_TAG_RANK },
+  };
+  DvmdOutputFormat *format = dvmd_output_format_new ();
+
+  for (guint i = 0; i < G_N_ELEMENTS (tags); i++)
+    if (marks & tags[i].mark)
+      format->tag = tags[i].tag;
+  format->timestamp = (marks & DVMD_PMIX_MARK_TIMESTAMP) != 0;
+  format->xml = (marks & DVMD_PMIX_MARK_XML) != 0;
+  format->merge = (marks & DVMD_PMIX_MARK_MERGE) != 0;
+  format->raw = (marks & DVMD_PMIX_MARK_RAW) != 0;
+  return format;
+}
+
+static Pull *
+get_pull (Job *job, Server *server, guint marks)
+{
+  DvmdJobStreams *streams = dvmd_controller_get_streams (job->all->controller, job->id);
   Pull *self;
 
   for (guint i = 0; i < job->pulls->len; i++)
-    if (((Pull *)job->pulls->pdata[i])->server == server)
-      return job->pulls->pdata[i];
+    {
+      self = job->pulls->pdata[i];
+      if (self->server == server && self->marks == marks)
+        return self;
+    }
   self = g_new0 (Pull, 1);
+  self->job = job;
   self->server = server;
+  self->marks = marks;
+  if (marks != 0 && streams != NULL)
+    self->mirror = dvmd_job_streams_mirror (streams, make_format (marks), on_marked, self);
   self->ranks = g_hash_table_new (NULL, NULL);
   server->n_pulls++;
   g_ptr_array_add (job->pulls, self);
@@ -325,7 +383,7 @@ dvmd_controller_pull_spawned (DvmdController *self, DvmdJob *job, const DvmdCall
   if (entry == NULL)
     return;
   entry->holds = TRUE;
-  get_pull (entry, get_server (all, call))->spawned = streams;
+  get_pull (entry, get_server (all, call), 0)->spawned = streams;
 }
 
 static void
@@ -403,7 +461,7 @@ static void
 add_pull (Pulls *self, const DvmdCall *call, DvmdJob *job, guint32 rank, guint streams)
 {
   Job *entry = get_job (self, dvmd_job_get_id (job));
-  Pull *pull = entry != NULL ? get_pull (entry, get_server (self, call)) : NULL;
+  Pull *pull = entry != NULL ? get_pull (entry, get_server (self, call), streams & DVMD_PMIX_MARKS) : NULL;
   gpointer key = GUINT_TO_POINTER (rank);
 
   if (pull == NULL)

@@ -541,6 +541,18 @@ dvmd_job_streams_tap (DvmdJobStreams *self, DvmdOutputTap tap, gpointer user_dat
   dvmd_output_set_tap (self->output, tap, user_data);
 }
 
+DvmdOutput *
+dvmd_job_streams_mirror (DvmdJobStreams *self, DvmdOutputFormat *format, DvmdOutputTap tap, gpointer user_data)
+{
+  return dvmd_output_add_mirror (self->output, format, tap, user_data);
+}
+
+void
+dvmd_job_streams_drop_mirror (DvmdJobStreams *self, DvmdOutput *mirror)
+{
+  dvmd_output_drop_mirror (self->output, mirror);
+}
+
 void
 dvmd_job_streams_keep (DvmdJobStreams *self, const DvmdOutputPiece *piece)
 {

@@ -49,6 +49,10 @@ void dvmd_job_streams_follow (DvmdJobStreams *self, DvmdJobStreams *leader);
 void dvmd_job_streams_separate (DvmdJobStreams *self);
 /* tap (nullable): none any more */
 void dvmd_job_streams_tap (DvmdJobStreams *self, DvmdOutputTap tap, gpointer user_data);
+/* As dvmd_output_add_mirror(): until it is dropped, or the streams go. */
+DvmdOutput *dvmd_job_streams_mirror (DvmdJobStreams *self, DvmdOutputFormat *format, DvmdOutputTap tap,
+                                     gpointer user_data);
+void dvmd_job_streams_drop_mirror (DvmdJobStreams *self, DvmdOutput *mirror);
 /* As dvmd_output_keep(). */
 void dvmd_job_streams_keep (DvmdJobStreams *self, const DvmdOutputPiece *piece);
 /* A line of the DVM's own for those who read the job's errors. */

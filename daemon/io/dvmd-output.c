@@ -57,6 +57,7 @@ struct _DvmdReceipt
   DvmdOutput *output;
   guint rank;
   gsize n_bytes;
+  DvmdReceipt *mirrored; /* (nullable): of the output that this one mirrors, which gives the credit */
 };
 
 struct _DvmdOutput
@@ -76,6 +77,7 @@ struct _DvmdOutput
   DvmdOutput *leader; /* (nullable) */
   DvmdOutputTap tap;  /* (nullable) */
   gpointer tap_data;
+  GPtrArray *mirrors;     /* (nullable): DvmdOutput */
   GPtrArray *targets;     /* Target */
   DvmdOutputFiles *files; /* (nullable): dir=, file= */
   GHashTable *lines;      /* rank and stream -> Line */
@@ -95,7 +97,7 @@ output_unref (DvmdOutput *self)
 static DvmdReceipt *
 receipt_new (DvmdOutput *output, guint rank, gsize n_bytes)
 {
-  DvmdReceipt *receipt = g_new (DvmdReceipt, 1);
+  DvmdReceipt *receipt = g_new0 (DvmdReceipt, 1);
 
   receipt->ref_count = 1;
   receipt->output = output;
@@ -120,7 +122,9 @@ dvmd_receipt_unref (gpointer data)
 
   if (--receipt->ref_count > 0)
     return;
-  if (!output->freed)
+  if (receipt->mirrored != NULL)
+    dvmd_receipt_unref (receipt->mirrored);
+  else if (!output->freed)
     output->funcs->credited (output, receipt->rank, receipt->n_bytes, output->user_data);
   g_free (receipt);
   output_unref (output);
@@ -233,6 +237,7 @@ void
 dvmd_output_free (DvmdOutput *self)
 {
   self->freed = TRUE;
+  g_clear_pointer (&self->mirrors, g_ptr_array_unref);
   g_clear_pointer (&self->targets, g_ptr_array_unref);
   g_clear_pointer (&self->files, dvmd_output_files_free);
   g_clear_pointer (&self->lines, g_hash_table_unref);
@@ -472,6 +477,59 @@ dvmd_output_set_tap (DvmdOutput *self, DvmdOutputTap tap, gpointer user_data)
   self->tap_data = user_data;
 }
 
+/* ---- mirrors ---- */
+
+/* Text of ours needs no credit; for the rest the mirrored output gives it. */
+static void
+credit_nobody (DvmdOutput *self, guint rank, gsize n_bytes, gpointer user_data)
+{
+}
+
+static void
+describe_mirrored (DvmdOutput *self, guint rank, const char **host, gint64 *pid, gpointer user_data)
+{
+  DvmdOutput *mirrored = user_data;
+
+  if (mirrored->funcs->describe != NULL)
+    mirrored->funcs->describe (mirrored, rank, host, pid, mirrored->user_data);
+}
+
+static const DvmdOutputFuncs mirror_funcs = { .credited = credit_nobody, .describe = describe_mirrored };
+
+static void
+free_mirror (gpointer data)
+{
+  dvmd_output_free (data);
+}
+
+DvmdOutput *
+dvmd_output_add_mirror (DvmdOutput *self, DvmdOutputFormat *format, DvmdOutputTap tap, gpointer user_data)
+{
+  DvmdOutput *mirror = dvmd_output_new (self->context, self->clock, self->nspace, self->job, self->n_ranks, format,
+                                        &mirror_funcs, self);
+
+  dvmd_output_set_tap (mirror, tap, user_data);
+  if (self->mirrors == NULL)
+    self->mirrors = g_ptr_array_new_with_free_func (free_mirror);
+  g_ptr_array_add (self->mirrors, mirror);
+  return mirror;
+}
+
+void
+dvmd_output_drop_mirror (DvmdOutput *self, DvmdOutput *mirror)
+{
+  g_ptr_array_remove (self->mirrors, mirror);
+}
+
+/* Output that goes into files alone is nobody else's. */
+static guint
+count_mirrors (DvmdOutput *self)
+{
+  if (self->ended || self->mirrors == NULL || (self->files != NULL && !self->format->copy))
+    return 0;
+  return self->mirrors->len;
+}
+
 static Target *
 add_reader (DvmdOutput *self, DvmdStream stream, int *read_fd, GError **error)
 {
@@ -668,6 +726,8 @@ dvmd_output_say (DvmdOutput *self, const char *message)
 
   if (self->ended)
     return;
+  for (guint i = 0; i < count_mirrors (self); i++)
+    dvmd_output_say (self->mirrors->pdata[i], message);
   receipt = receipt_new (self, 0, 0);
   give (self, DVMD_STREAM_STDERR, bytes, receipt);
   dvmd_receipt_unref (receipt);
@@ -759,18 +819,27 @@ mark_lines (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes)
   return g_string_free_to_bytes (text);
 }
 
-void
-dvmd_output_push (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes)
+/* mirrored: (transfer full) (nullable) */
+static void
+push_piece (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes, DvmdReceipt *mirrored)
 {
+  DvmdReceipt *receipt = receipt_new (self, rank, g_bytes_get_size (bytes));
   g_autoptr (GBytes) text = NULL;
-  DvmdReceipt *receipt;
 
-  g_return_if_fail (!self->ended);
-
-  receipt = receipt_new (self, rank, g_bytes_get_size (bytes));
+  receipt->mirrored = mirrored;
+  for (guint i = 0; i < count_mirrors (self); i++)
+    push_piece (self->mirrors->pdata[i], rank, stream, bytes, dvmd_receipt_ref (receipt));
   text = self->lines != NULL ? mark_lines (self, rank, stream, bytes) : g_bytes_ref (bytes);
   deliver_bytes (self, rank, stream, text, receipt);
   dvmd_receipt_unref (receipt);
+}
+
+void
+dvmd_output_push (DvmdOutput *self, guint rank, DvmdStream stream, GBytes *bytes)
+{
+  g_return_if_fail (!self->ended);
+
+  push_piece (self, rank, stream, bytes, NULL);
 }
 
 void
@@ -781,6 +850,8 @@ dvmd_output_insert (DvmdOutput *self, guint rank, DvmdStream stream, const char 
   DvmdOutputSource source;
   DvmdReceipt *receipt;
 
+  for (guint i = 0; i < count_mirrors (self); i++)
+    dvmd_output_insert (self->mirrors->pdata[i], rank, stream, text);
   describe_source (self, rank, stream, &source);
   while (*text != '\0')
     {
@@ -832,6 +903,8 @@ dvmd_output_push_eof (DvmdOutput *self, guint rank, DvmdStream stream)
   Line *line = self->lines != NULL ? g_hash_table_lookup (self->lines, &key) : NULL;
 
   self->ref_count++;
+  for (guint i = 0; i < count_mirrors (self); i++)
+    dvmd_output_push_eof (self->mirrors->pdata[i], rank, stream);
   if (line != NULL)
     {
       complete_line (self, line);
@@ -875,6 +948,8 @@ dvmd_output_end (DvmdOutput *self)
 {
   if (self->ended)
     return self->delivered;
+  for (guint i = 0; i < count_mirrors (self); i++)
+    complete_lines (self->mirrors->pdata[i]);
   complete_lines (self);
   close_files (self);
   for (guint i = self->targets->len; i > 0; i--)

@@ -80,6 +80,13 @@ typedef gboolean (*DvmdOutputTap) (DvmdOutput *self, const DvmdOutputPiece *piec
 void dvmd_output_set_tap (DvmdOutput *self, DvmdOutputTap tap, gpointer user_data);
 /* A piece that a tap took and has no use for: kept for the first who attaches, if nobody else has got it. */
 void dvmd_output_keep (DvmdOutput *self, const DvmdOutputPiece *piece);
+/*
+ * Another output, which gets what is written here from now on and gives it to its tap, marked in its own way; what goes
+ * into files alone it does not get. The tap returns TRUE. format: (transfer full). It is freed by
+ * dvmd_output_drop_mirror(), or with this one.
+ */
+DvmdOutput *dvmd_output_add_mirror (DvmdOutput *self, DvmdOutputFormat *format, DvmdOutputTap tap, gpointer user_data);
+void dvmd_output_drop_mirror (DvmdOutput *self, DvmdOutput *mirror);
 /* Before the first push there is either a job, whose files are emptied, or none: then those that were made are removed.
  */
 void dvmd_output_begin (DvmdOutput *self);

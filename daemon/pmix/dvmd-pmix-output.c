@@ -14,6 +14,7 @@
 #include "dvm.h"
 #include "dvmd-pmix-calls.h"
 #include "dvmd-pmix-ends.h"
+#include "dvmd-pmix-marks.h"
 #include "dvmd-pmix-upcall.h"
 
 #include <string.h>
@@ -187,6 +188,7 @@ typedef struct
   DvmdPmixItem item;
   pmix_proc_t source;
   pmix_byte_object_t data;
+  pmix_info_t info; /* the marks, if there are some */
   GBytes *bytes;
 } Output;
 
@@ -228,7 +230,7 @@ on_cache_emptied (pmix_status_t status, void *data)
 }
 
 static void
-deliver (const pmix_proc_t *source, pmix_iof_channel_t channel, GBytes *bytes, pmix_op_cbfunc_t callback)
+deliver (const pmix_proc_t *source, pmix_iof_channel_t channel, guint marks, GBytes *bytes, pmix_op_cbfunc_t callback)
 {
   Output *self = g_new0 (Output, 1);
 
@@ -237,7 +239,11 @@ deliver (const pmix_proc_t *source, pmix_iof_channel_t channel, GBytes *bytes, p
   self->source = *source;
   self->bytes = g_bytes_ref (bytes);
   self->data.bytes = (char *)g_bytes_get_data (bytes, &self->data.size);
-  if (PMIx_server_IOF_deliver (&self->source, channel, &self->data, NULL, 0, callback, self) != PMIX_SUCCESS)
+  if (marks != 0)
+    dvmd_pmix_marks_load (&self->info, marks);
+  if (PMIx_server_IOF_deliver (&self->source, channel, &self->data, marks != 0 ? &self->info : NULL, marks != 0 ? 1 : 0,
+                               callback, self)
+      != PMIX_SUCCESS)
     callback (PMIX_SUCCESS, self);
 }
 
@@ -251,7 +257,8 @@ dvmd_pmix_server_deliver_output (DvmdPmix *pmix, guint id, const DvmdPmixProc *s
     return;
   PMIX_LOAD_PROCID (&proc, source->nspace, source->rank);
   dvmd_pmix_server_get_outputs (self)->n_library++;
-  deliver (&proc, stream == DVMD_PMIX_STDERR ? PMIX_FWD_STDERR_CHANNEL : PMIX_FWD_STDOUT_CHANNEL, bytes, on_delivered);
+  deliver (&proc, (stream & DVMD_PMIX_STDERR) != 0 ? PMIX_FWD_STDERR_CHANNEL : PMIX_FWD_STDOUT_CHANNEL,
+           stream & DVMD_PMIX_MARKS, bytes, on_delivered);
 }
 
 /* ---- requests ---- */
@@ -269,19 +276,72 @@ refuse_pull (GError **error, int code, const char *format, ...)
   return NULL;
 }
 
-/* NULL: all directives are heeded. */
-static const char *
-find_strange_directive (const pmix_info_t *directives, gsize n)
+/* By what is marked, with the older names of some. */
+static const struct
+{
+  const char *key;
+  guint mark;
+} marks[] = {
+  { PMIX_IOF_TAG_OUTPUT, DVMD_PMIX_MARK_TAG },
+  { PMIX_TAG_OUTPUT, DVMD_PMIX_MARK_TAG },
+  { PMIX_IOF_TAG_DETAILED_OUTPUT, DVMD_PMIX_MARK_DETAILED },
+  { PMIX_IOF_TAG_FULLNAME_OUTPUT, DVMD_PMIX_MARK_FULLNAME },
+  { PMIX_IOF_RANK_OUTPUT, DVMD_PMIX_MARK_RANK },
+  { PMIX_IOF_TIMESTAMP_OUTPUT, DVMD_PMIX_MARK_TIMESTAMP },
+  { PMIX_TIMESTAMP_OUTPUT, DVMD_PMIX_MARK_TIMESTAMP },
+  { PMIX_IOF_XML_OUTPUT, DVMD_PMIX_MARK_XML },
+  { PMIX_IOF_MERGE_STDERR_STDOUT, DVMD_PMIX_MARK_MERGE },
+  { PMIX_MERGE_STDERR_STDOUT, DVMD_PMIX_MARK_MERGE },
+  { PMIX_IOF_OUTPUT_RAW, DVMD_PMIX_MARK_RAW },
+};
+
+/* Names of processes in front of each line, of which there is one. */
+#define TAGS (DVMD_PMIX_MARK_TAG | DVMD_PMIX_MARK_DETAILED | DVMD_PMIX_MARK_FULLNAME | DVMD_PMIX_MARK_RANK)
+
+static guint
+find_mark (const char *key)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (marks) && dvmd_pmix_marks_are_served (); i++)
+    if (strcmp (marks[i].key, key) == 0)
+      return marks[i].mark;
+  return 0;
+}
+
+/* A flag without a value is true. */
+static gboolean
+read_directive (const pmix_info_t *info, guint *all, GError **error)
+{
+  gboolean is_off = info->value.type == PMIX_BOOL && !info->value.data.flag;
+  guint mark = find_mark (info->key);
+  gboolean is_strange = g_str_has_prefix (info->key, IOF_KEYS) || g_str_equal (info->key, PMIX_TAG_OUTPUT)
+                        || g_str_equal (info->key, PMIX_TIMESTAMP_OUTPUT)
+                        || g_str_equal (info->key, PMIX_MERGE_STDERR_STDOUT);
+
+  if (mark != 0 && info->value.type != PMIX_BOOL && info->value.type != PMIX_UNDEF)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s is true or false, not a value of type %d", info->key,
+                   info->value.type);
+      return FALSE;
+    }
+  if (mark == 0 && ((is_strange && !is_off) || (info->flags & PMIX_INFO_REQD) != 0))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "%s cannot be done for output that is pulled", info->key);
+      return FALSE;
+    }
+  *all |= is_off ? 0 : mark;
+  return TRUE;
+}
+
+static gboolean
+read_directives (const pmix_info_t *directives, gsize n, guint *all, GError **error)
 {
   for (gsize i = 0; i < n; i++)
-    {
-      const pmix_info_t *info = &directives[i];
-      gboolean is_off = info->value.type == PMIX_BOOL && !info->value.data.flag;
-
-      if ((g_str_has_prefix (info->key, IOF_KEYS) && !is_off) || (info->flags & PMIX_INFO_REQD) != 0)
-        return info->key;
-    }
-  return NULL;
+    if (!read_directive (&directives[i], all, error))
+      return FALSE;
+  if ((*all & TAGS & ((*all & TAGS) - 1)) == 0)
+    return TRUE;
+  g_set_error_literal (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "A line is marked with one name of its process, not two");
+  return FALSE;
 }
 
 /* Of the library a deregistration has neither processes nor channels. */
@@ -296,13 +356,14 @@ GVariant *
 dvmd_pmix_read_pull (const pmix_proc_t *procs, gsize n_procs, const pmix_info_t *directives, gsize n_directives,
                      pmix_iof_channel_t channels, GError **error)
 {
-  const char *strange = find_strange_directive (directives, n_directives);
   g_auto (GVariantBuilder) rows = G_VARIANT_BUILDER_INIT (G_VARIANT_TYPE ("a(su)"));
   guint streams = ((channels & PMIX_FWD_STDOUT_CHANNEL) != 0 ? DVMD_PMIX_STDOUT : 0)
                   | ((channels & PMIX_FWD_STDERR_CHANNEL) != 0 ? DVMD_PMIX_STDERR : 0);
 
-  if (strange != NULL)
-    return refuse_pull (error, DVM_ERROR_NOT_SUPPORTED, "%s cannot be done here: output comes as it is read", strange);
+  guint how = 0;
+
+  if (!read_directives (directives, n_directives, &how, error))
+    return NULL;
   if (streams == 0)
     return refuse_pull (error, DVM_ERROR_NOT_SUPPORTED, "Channels 0x%x have no output: it is stdout, stderr, or both",
                         channels);
@@ -320,7 +381,13 @@ dvmd_pmix_read_pull (const pmix_proc_t *procs, gsize n_procs, const pmix_info_t 
       g_variant_builder_add (&rows, "(su)", procs[i].nspace,
                              procs[i].rank == PMIX_RANK_WILDCARD ? DVMD_PMIX_RANK_WILDCARD : procs[i].rank);
     }
-  return g_variant_new ("(a(su)u)", &rows, streams);
+  /* Merged output comes on the standard output. */
+  if ((how & DVMD_PMIX_MARK_MERGE) != 0 && (streams & DVMD_PMIX_STDOUT) == 0)
+    return refuse_pull (error, DVM_ERROR_BAD_PARAM,
+                        "Standard error that is merged comes on stdout, which is not pulled");
+  if ((how & DVMD_PMIX_MARK_MERGE) != 0)
+    streams |= DVMD_PMIX_STDERR;
+  return g_variant_new ("(a(su)u)", &rows, streams | how);
 }
 
 /*
@@ -424,7 +491,7 @@ empty_cache (DvmdPmixServer *server)
 {
   g_autoptr (GBytes) nothing = g_bytes_new (NULL, 0);
 
-  deliver (&dvmd_pmix_server_get_outputs (server)->own, PMIX_FWD_STDOUT_CHANNEL, nothing, on_cache_emptied);
+  deliver (&dvmd_pmix_server_get_outputs (server)->own, PMIX_FWD_STDOUT_CHANNEL, 0, nothing, on_cache_emptied);
 }
 
 static void
@@ -508,6 +575,7 @@ dvmd_pmix_upcall_pull (const pmix_proc_t procs[], size_t n_procs, const pmix_inf
   if (is_stop (directives, n_directives, n_procs, channels))
     {
       stop_pull ();
+      dvmd_pmix_marks_answer_end (callback_data);
       return PMIX_OPERATION_SUCCEEDED;
     }
   pull = pull_new ();
@@ -517,7 +585,12 @@ dvmd_pmix_upcall_pull (const pmix_proc_t procs[], size_t n_procs, const pmix_inf
   request->pull = pull_ref (pull);
   request->request = dvmd_pmix_read_pull (procs, n_procs, directives, n_directives, channels, &request->error);
   if (request->request != NULL)
-    g_variant_ref_sink (request->request);
+    {
+      guint32 streams;
+
+      g_variant_get (g_variant_ref_sink (request->request), "(a(su)u)", NULL, &streams);
+      dvmd_pmix_marks_set (callback_data, streams & DVMD_PMIX_MARKS);
+    }
   dvmd_pmix_upcall_post_item (&request->item);
   status = wait_for_answer (pull);
   pull_unref (pull);

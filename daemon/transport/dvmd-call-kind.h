@@ -25,11 +25,11 @@ G_BEGIN_DECLS
  *              group, pset
  * INPUT        (namespace of the job, rank that reads, bytes, whether they are the last): (), when they have been taken
  * EVENT        (status, DvmdPmixRange, [(nspace, rank)] of a range of processes, details with packed values): ()
- * PULL         ([(nspace, rank)], streams): (); for all clients of a server that pull
- * GROUP        (whether it is dissolved, name, key of name and members, DvmdGroupFlags, timeout s, [(nspace, rank)] of
- *              the members, [(key, packed value)] for the others): (context id or 0, the jobs of the members where
- *              there are several, [(nspace, rank, [(key, packed value)])]). The members are said by the first of a
- *              server that has none waiting for that key, and the values are told to one for all of a server
+ * PULL         ([(nspace, rank)], streams and how they are marked): (); for all clients of a server that pull in that
+ * way GROUP        (whether it is dissolved, name, key of name and members, DvmdGroupFlags, timeout s, [(nspace, rank)]
+ * of the members, [(key, packed value)] for the others): (context id or 0, the jobs of the members where there are
+ * several, [(nspace, rank, [(key, packed value)])]). The members are said by the first of a server that has none
+ * waiting for that key, and the values are told to one for all of a server
  */
 #define DVMD_CALLS(CALL)                                                                                               \
   CALL (ALLOCATE, "change the nodes of the DVM", "(sa{sv})", "(ssu)")                                                  \

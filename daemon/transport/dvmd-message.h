@@ -90,9 +90,10 @@ typedef enum
   DVMD_MSG_JOB_EVENT =
       113, /* (nspace of its spawner, or "", rank, PMIx event, nspace, status, exit code, breakpoint): to all tools */
   DVMD_MSG_EVENT = 130, /* (PMIx event, nspace of its source or "", rank, [(nspace, rank)], to all tools, details) */
-  DVMD_MSG_PULLED_OUTPUT = 117, /* (PMIx server of the node, nspace, rank, stream, bytes): OUTPUT_TAKEN follows */
-  DVMD_MSG_CONNECTED = 123,     /* (token, status) */
-  DVMD_MSG_JOB_INFO = 125,   /* see DVMD_JOB_INFO_TYPE: of a job without ranks on that node; before it is spoken of */
+  DVMD_MSG_PULLED_OUTPUT =
+      117,                  /* (PMIx server of the node, nspace, rank, stream and marks, bytes): OUTPUT_TAKEN follows */
+  DVMD_MSG_CONNECTED = 123, /* (token, status) */
+  DVMD_MSG_JOB_INFO = 125,  /* see DVMD_JOB_INFO_TYPE: of a job without ranks on that node; before it is spoken of */
   DVMD_MSG_JOB_FORGET = 127, /* (nspace): that one has ended */
 } DvmdMessageKind;
 

@@ -145,6 +145,18 @@ typedef enum
 #define DVMD_PMIX_STDOUT (1 << 0)
 #define DVMD_PMIX_STDERR (1 << 1)
 
+/* How output that is pulled is marked, as bits beside those of its streams. Without one it comes as the job marks it.
+ */
+#define DVMD_PMIX_MARK_TAG       (1 << 8)
+#define DVMD_PMIX_MARK_DETAILED  (1 << 9)
+#define DVMD_PMIX_MARK_FULLNAME  (1 << 10)
+#define DVMD_PMIX_MARK_RANK      (1 << 11)
+#define DVMD_PMIX_MARK_TIMESTAMP (1 << 12)
+#define DVMD_PMIX_MARK_XML       (1 << 13)
+#define DVMD_PMIX_MARK_MERGE     (1 << 14)
+#define DVMD_PMIX_MARK_RAW       (1 << 15)
+#define DVMD_PMIX_MARKS          (0xff << 8)
+
 /* The attributes of a spawn that are not options of the job. */
 typedef struct
 {

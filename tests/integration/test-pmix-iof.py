@@ -2,6 +2,7 @@
 """Tools and processes that pull the output of jobs, by PMIx_IOF_pull(), from whatever node."""
 
 import os
+import re
 import signal
 import subprocess
 
@@ -10,7 +11,7 @@ import leftovers
 from dvmtest import NOTIFIED, wait_until
 
 ALLOC = os.environ.get('DVM_TEST_PMIX_ALLOC', '')
-NO_SUCH, NOT_SUPPORTED = -46, -47
+NO_SUCH, NOT_SUPPORTED, BAD_PARAM = -46, -47, -27
 OUT, ERR = 2, 4
 # More than pipes, sockets and credits hold.
 MUCH = 64 * 1024 * 1024
@@ -144,7 +145,7 @@ class Basics(Pull):
         _, reader = tool = self.tool(
             dvm, 'node2', 'pull', 'out', 'nobody', 'pull', 'out', f'{job.nspace}.2', 'pull', 'out', over.nspace, 'pull', 'out',
             f'{job.nspace},nobody.0', 'pull', 'out', 'none', 'pull', 'diag', job.nspace, 'pull', 'no', job.nspace,
-            'pull', 'out/pmix.iof.xml', job.nspace, 'pull', 'out/pmix.iof.stop', job.nspace, 'pull', 'out', f'{job.nspace}.-5',
+            'pull', 'out/pmix.iof.csize', job.nspace, 'pull', 'out/pmix.iof.stop', job.nspace, 'pull', 'out', f'{job.nspace}.-5',
             'pull', 'out/test.unknown', job.nspace, 'drop', 'drop')
         self.assertEqual([int(line.split()[2]) for line in self.finish(*tool)],
                          [NO_SUCH, NO_SUCH, NO_SUCH, NO_SUCH, NOT_SUPPORTED, NOT_SUPPORTED, NOT_SUPPORTED, NOT_SUPPORTED, NOT_SUPPORTED, NOT_SUPPORTED,
@@ -169,6 +170,102 @@ class Basics(Pull):
         self.touch(dvm, 'end')
         self.assertEqual(self.finish(tool, reader)[4:], [f'0 told {job.nspace}.0 {OUT} 4 {fnv(b"one" + bytes([10]))}'])
         self.assertEqual(dvmtest.Reader(job.attach(stdout=True)['stdout']).finish(), b'two\n')
+
+
+class Marks(Pull):
+    def setUp(self):
+        super().setUp()
+        if 'marks' not in dvmtest.pmix_library():
+            self.skipTest('libpmix of this version marks what is pulled by itself')
+
+    def pulled(self, tool):
+        """Its pieces, in one text."""
+        lines = [line.split(' ', 3)[3] for line in self.finish(*tool) if ' piece ' in line]
+        return ''.join(lines).replace('\\012', '\n')
+
+    def test_marks(self):
+        """Tools of one server pull a job that is marked in a way of its own: each gets it in its way, and those who read it in that."""
+        dvm = self.start()
+        script = 'printf "<a>\\nb"; echo e$PMIX_RANK >&2; printf c; echo "$$" >' + self.path(dvm, 'pid')
+        job, out, err = dvm.start(self.waits(dvm, 'go', script), np=2, map_by='node', output='rank')
+        job.wait_running()
+        number = job.nspace.split('@')[1]
+        rows = {
+            'out': '[1]<stdout>: <a>\n[1]<stdout>: bc\n',
+            'out+err/pmix.iof.tag': f'[{number},1]<stdout>: <a>\n[{number},1]<stdout>: bc\n[{number},1]<stderr>: e1\n',
+            'out/pmix.iof.tagfull': f'[{job.nspace},1]<stdout>: <a>\n[{job.nspace},1]<stdout>: bc\n',
+            'out/pmix.iof.xml': '<stdout rank="1">&lt;a&gt;&#10;</stdout>\n<stdout rank="1">bc</stdout>\n',
+            'out/pmix.iof.mrg': '<a>\nbce1\n',
+            'err/pmix.iof.raw': 'e1\n',
+        }
+        tools = {how: self.tool(dvm, 'node2', 'show', 'pull', how, f'{job.nspace}.1', 'pulled', str(len(text)))
+                 for how, text in rows.items()}
+        for _, reader in tools.values():
+            self.wait_said(reader, ' pull 0\n')
+        self.touch(dvm, 'go')
+        for how, text in rows.items():
+            # Both streams of a rank come on ways of their own.
+            self.assertEqual(sorted(self.pulled(tools[how])), sorted(text), how)
+        self.assertEqual(job.wait()['state'], NOTIFIED)
+        self.assertEqual(sorted(out.finish().decode().splitlines()), ['[0]<stdout>: <a>', '[0]<stdout>: bc', '[1]<stdout>: <a>', '[1]<stdout>: bc'])
+        self.assertEqual(sorted(err.finish().decode().splitlines()), ['[0]<stderr>: e0', '[1]<stderr>: e1'])
+        wait_until(lambda: self.pulls(dvm) == 0, 'the pulls to end with the job')
+
+    def test_ends(self):
+        """A pull that marks ends, while one of the same job that does not goes on; what nobody pulls any more is kept for others."""
+        dvm = self.start()
+        job = dvm.submit(self.waits(dvm, 'one', 'echo one; ' + self.waits(dvm, 'two', 'echo two')[2]), np=1)
+        job.wait_running()
+        plain, plain_said = self.tool(dvm, 'node1', 'show', 'pull', 'out', job.nspace, 'pulled', '4', 'drop')
+        self.wait_said(plain_said, ' pull 0\n')
+        marked, said = self.tool(dvm, 'node1', 'show', 'pull', 'out/pmix.iof.rank', job.nspace, 'pulled', '17', 'drop', 'file', self.path(dvm, 'end'))
+        self.wait_said(said, ' pull 0\n')
+        self.touch(dvm, 'one')
+        self.wait_said(said, ' drop 0\n')
+        self.assertEqual(self.pulled((plain, plain_said)), 'one\n')
+        wait_until(lambda: self.pulls(dvm) == 0, 'the job to be pulled no more')
+        self.touch(dvm, 'two')
+        self.assertEqual(job.wait()['state'], NOTIFIED)
+        self.touch(dvm, 'end')
+        self.assertEqual(self.pulled((marked, said)), '[0]<stdout>: one\n')
+        self.assertEqual(dvmtest.Reader(job.attach(stdout=True)['stdout']).finish(), b'two\n')
+
+    def test_time(self):
+        """Time, node and process of each line, and nothing more for a directive that is off, or not one of these."""
+        dvm = self.start()
+        job, _, _ = dvm.start(self.waits(dvm, 'go', 'echo line'), np=1, hosts=['node1'])
+        job.wait_running()
+        tool = self.tool(dvm, 'node2', 'show', 'pull', 'out/pmix.iof.tagdet/pmix.tsout', job.nspace, 'pulled', '60')
+        self.wait_said(tool[1], ' pull 0\n')
+        pid = job.pids()[0]
+        self.touch(dvm, 'go')
+        self.assertRegex(self.pulled(tool), r'^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}[+-]\d{4}' +
+                         re.escape(f'[{job.nspace},0][node1:{pid}]<stdout>: line\n') + '$')
+
+    def test_refused(self):
+        """Marks that contradict each other, or are no flags; none of them leaves something behind."""
+        dvm = self.start()
+        job, _, _ = dvm.start(['sleep', '1000'], np=1)
+        job.wait_running()
+        tool = self.tool(dvm, 'node2', 'pull', 'out/pmix.iof.tag/pmix.iof.rank', job.nspace, 'pull', 'out/=pmix.iof.xml', job.nspace,
+                         'pull', 'err/pmix.iof.mrg', job.nspace, 'pull', 'out/pmix.iof.tag/pmix.iof.dir', job.nspace)
+        self.assertEqual([int(line.split()[2]) for line in self.finish(*tool)], [BAD_PARAM, BAD_PARAM, BAD_PARAM, NOT_SUPPORTED])
+        self.assertEqual(self.pulls(dvm), 0)
+
+    def test_slow(self):
+        """A tool that does not read what is marked for it holds up the job, as any other; then all comes, line by line."""
+        dvm = self.start()
+        job, out, _ = dvm.start(self.waits(dvm, 'go', self.lines(SOME)), np=1, hosts=['node1'])
+        job.wait_running()
+        size = SOME + SOME // 16 * len('[0]<stdout>: ')
+        tool, reader = self.tool(dvm, 'node2', 'gate', self.path(dvm, 'gate'), 'pull', 'out/pmix.iof.rank', job.nspace, 'pulled', str(size), 'told')
+        self.wait_said(reader, ' pull 0\n')
+        self.touch(dvm, 'go')
+        wait_until(lambda: self.is_still(dvm, job, out), 'the job to stand still')
+        self.touch(dvm, 'gate')
+        line = b'[0]<stdout>: ' + LINE
+        self.assertEqual(self.finish(tool, reader)[1:], [f'0 told {job.nspace}.0 {OUT} {size} {fnv(line * (SOME // 16))}'])
+        self.assertEqual(job.wait()['state'], NOTIFIED)
 
 
 class Slow(Pull):

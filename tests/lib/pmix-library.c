@@ -23,6 +23,8 @@ main (void)
     puts ("leaves-out-names");
   if (PMIX_LIBRARY_ASKS_AT_ONCE)
     puts ("asks-at-once");
+  if (PMIX_LIBRARY_MARKS)
+    puts ("marks");
   if (PMIX_LIBRARY_HAS_GROUPS)
     puts ("groups");
   if (PMIX_LIBRARY_FORGETS_GROUPS)

@@ -26,6 +26,9 @@
  */
 #define PMIX_LIBRARY_ASKS_AT_ONCE (PMIX_NUMERIC_VERSION < 0x00040205)
 
+/* The DVM marks the output that is pulled, and says that a pull has ended. */
+#define PMIX_LIBRARY_MARKS (PMIX_NUMERIC_VERSION < 0x00050000)
+
 /* The DVM serves groups, where its part of that was built. */
 #define PMIX_LIBRARY_HAS_GROUPS (PMIX_NUMERIC_VERSION < 0x00060000)
 /*

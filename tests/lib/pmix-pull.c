@@ -4,6 +4,8 @@
 
 #include "pmix-pull.h"
 
+#include "pmix-library.h"
+
 #include <pmix_tool.h>
 
 #include <pthread.h>
@@ -15,10 +17,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#define MAX_SOURCES 64
-#define MAX_TARGETS 64
-#define MAX_PULLS   16
-#define LIMIT       600 /* s; who has started this ends it before */
+#define MAX_SOURCES    64
+#define MAX_TARGETS    64
+#define MAX_PULLS      16
+#define MAX_DIRECTIVES 8
+#define LIMIT          600 /* s; who has started this ends it before */
 
 /* One channel of a process. */
 typedef struct
@@ -33,6 +36,7 @@ static const pmix_proc_t *self;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
 static Source sources[MAX_SOURCES];
+static bool is_shown; /* each piece */
 static int n_sources;
 static size_t n_bytes;
 static size_t pulls[MAX_PULLS];
@@ -54,6 +58,19 @@ find_source (const pmix_proc_t *proc, pmix_iof_channel_t channel)
   return &sources[n_sources++];
 }
 
+/* For a line of ours: what is not printable, and spaces at the end, as octal numbers. */
+static const char *
+source_text (const pmix_byte_object_t *bytes)
+{
+  static char text[4096];
+  size_t n = 0;
+
+  for (size_t i = 0; i < bytes->size && n + 5 < sizeof text; i++)
+    n += (size_t)snprintf (text + n, sizeof text - n, bytes->bytes[i] < 32 || bytes->bytes[i] == '\\' ? "\\%03o" : "%c",
+                           bytes->bytes[i]);
+  return text;
+}
+
 static void
 on_output (size_t handler, pmix_iof_channel_t channel, pmix_proc_t *proc, pmix_byte_object_t *bytes, pmix_info_t *info,
            size_t n_info)
@@ -67,6 +84,8 @@ on_output (size_t handler, pmix_iof_channel_t channel, pmix_proc_t *proc, pmix_b
   for (size_t i = 0; i < bytes->size; i++)
     source->sum = (source->sum ^ (uint8_t)bytes->bytes[i]) * 16777619u;
   source->n_bytes += bytes->size;
+  if (is_shown && bytes->size > 0)
+    printf ("%u piece %u %s\n", self->rank, channel, source_text (bytes));
   n_bytes += bytes->size;
   pthread_cond_broadcast (&changed);
   pthread_mutex_unlock (&lock);
@@ -120,34 +139,41 @@ read_channels (const char *word)
   return channels;
 }
 
-/* pull CHANNELS[/DIRECTIVE] TARGET[,TARGET...] */
+/* pull CHANNELS[/DIRECTIVE[/DIRECTIVE...]] TARGET[,TARGET...]; a directive that begins with "=" has a text for value */
 static int
 do_pull (const char *words, const char *targets)
 {
   pmix_proc_t procs[MAX_TARGETS];
-  pmix_info_t info;
+  pmix_info_t info[MAX_DIRECTIVES];
+  size_t n_info = 0;
   size_t n = 0;
   char *copy = strdup (targets);
   char *rest = copy;
-  const char *key = strchr (words, '/');
+  char *keys = strdup (words);
+  char *key = keys;
   Answer answer = { false, 0, 0 };
   pmix_status_t status;
 
   for (char *word; n < MAX_TARGETS && (word = strsep (&rest, ",")) != NULL;)
     n += pmix_read_target (word, &procs[n]);
-  if (key != NULL)
-    PMIX_INFO_LOAD (&info, key + 1, NULL, PMIX_BOOL);
-  status = PMIx_IOF_pull (procs, n, key != NULL ? &info : NULL, key != NULL ? 1 : 0, read_channels (words), on_output,
-                          on_registered, &answer);
+  strsep (&key, "/");
+  for (char *word; n_info < MAX_DIRECTIVES && (word = strsep (&key, "/")) != NULL; n_info++)
+    if (word[0] == '=')
+      PMIX_INFO_LOAD (&info[n_info], word + 1, "text", PMIX_STRING);
+    else
+      PMIX_INFO_LOAD (&info[n_info], word, NULL, PMIX_BOOL);
+  status = PMIx_IOF_pull (procs, n, n_info > 0 ? info : NULL, n_info, read_channels (keys), on_output, on_registered,
+                          &answer);
   status = wait_for (&answer, status);
   if (status == PMIX_SUCCESS && n_pulls < MAX_PULLS)
     pulls[n_pulls++] = answer.handler;
   pmix_print_status ("pull", status);
   free (copy);
+  free (keys);
   return 3;
 }
 
-/* drop: the pull that came last. The server of libpmix 4.2.2 answers with a status that it never sets. */
+/* drop: the pull that came last */
 static int
 do_drop (void)
 {
@@ -157,7 +183,9 @@ do_drop (void)
   if (n_pulls > 0)
     {
       status = PMIx_IOF_deregister (pulls[--n_pulls], NULL, 0, on_deregistered, &answer);
-      wait_for (&answer, status);
+      answer.status = wait_for (&answer, status);
+      if (PMIX_LIBRARY_MARKS)
+        status = answer.status;
     }
   pmix_print_status ("drop", status);
   return 1;
@@ -205,6 +233,11 @@ pmix_pull_command (const pmix_proc_t *proc, char **argv)
     return do_drop ();
   if (strcmp (argv[0], "pulled") == 0 && argv[1] != NULL)
     return do_pulled (argv[1]);
+  if (strcmp (argv[0], "show") == 0)
+    {
+      is_shown = true;
+      return 1;
+    }
   if (strcmp (argv[0], "told") == 0)
     return do_told ();
   if (strcmp (argv[0], "gate") == 0 && argv[1] != NULL)
