@@ -8,6 +8,8 @@ import signal
 import sys
 import termios
 import time
+import xml.etree.ElementTree
+import xml.sax.saxutils
 
 import pyte
 
@@ -363,6 +365,58 @@ def self_rows(here, env):
     rows = list(top.screen.buffer.values())
     top.leave()
     return rows
+
+
+# Colours of the emulator as a terminal with a dark background has them
+COLOURS = {"default": "#d0d0d0", "black": "#000000", "red": "#e06c75", "green": "#98c379", "brown": "#e5c07b", "blue": "#61afef",
+           "magenta": "#c678dd", "cyan": "#56b6c2", "white": "#ffffff"}
+BACKGROUND = "#1e1e1e"
+
+
+def draw(screen):
+    """The screen as SVG: a text for each run of characters that look the same"""
+    width, height = 8.4, 18
+    texts = []
+    for row in range(screen.lines):
+        column = 0
+        while column < screen.columns:
+            first = screen.buffer[row][column]
+            end = column
+            while end < screen.columns and screen.buffer[row][end][1:] == first[1:]:
+                end += 1
+            run = "".join(screen.buffer[row][i].data for i in range(column, end))
+            front, back = COLOURS.get(first.fg, COLOURS["default"]), COLOURS.get(first.bg, BACKGROUND) if first.bg != "default" else BACKGROUND
+            front, back = (back, front) if first.reverse else (front, back)
+            if back != BACKGROUND:
+                texts.append(f'<rect x="{column * width:.1f}" y="{row * height}" width="{(end - column) * width:.1f}" height="{height}" fill="{back}"/>')
+            if run.strip():
+                bold = ' font-weight="bold"' if first.bold else ""
+                texts.append(f'<text x="{column * width:.1f}" y="{row * height + 13}" fill="{front}" textLength="{len(run) * width:.1f}"{bold}>'
+                             f"{xml.sax.saxutils.escape(run)}</text>")
+            column = end
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-8 -8 {screen.columns * width + 16:.0f} {screen.lines * height + 16}"'
+            ' font-family="monospace" font-size="14" xml:space="preserve">\n'
+            f'<rect x="-8" y="-8" width="100%" height="100%" fill="{BACKGROUND}"/>\n' + "\n".join(texts) + "\n</svg>\n")
+
+
+def test_picture():
+    """the picture of the README is drawn from the screen; DVM_TEST_WRITE=1 writes it anew"""
+    with dvm("--nodes=8", "--slots=4") as here:
+        for np, program in (("12", "climate"), ("16", "folding"), ("8", "render")):
+            os.symlink("/bin/sleep", os.path.join(here.path, program))
+            submit(here, "-n", np, "--wdir", here.path, f"./{program}", "600")
+        top = Top(here, size=(14, 100))
+        top.shows("waiting for slots")
+        contains(top.screen.display[0], "slots 28/32")
+        picture = draw(top.screen)
+        root = xml.etree.ElementTree.fromstring(picture)
+        words = "".join(root.itertext())
+        for word in ("./climate", "./folding", "./render", "waiting for slots", "28/32"):
+            contains(words, word, "the picture")
+        if os.environ.get("DVM_TEST_WRITE"):
+            with open(os.path.join(os.environ["DVM_SOURCE_DIR"], "docs", "images", "top.svg"), "w") as file:
+                file.write(picture)
+        top.leave()
 
 
 if __name__ == "__main__":
