@@ -88,6 +88,7 @@ static const Other verbs[] = {
   { "log journal messages", "logs" },
   { "output", "attach" },
   { "watch monitor follow", "events" },
+  { "sacct bhist qacct accounting", "history" },
   { "htop smap sview dashboard ui", "top" },
   { "settings", "config" },
   { "palloc salloc extend add", "grow" },

@@ -80,6 +80,14 @@ dvm_cli_state_log_path (DvmCli *cli)
   return g_build_filename (directory, LOG, NULL);
 }
 
+char *
+dvm_cli_state_archive_path (DvmCli *cli)
+{
+  g_autofree char *directory = state_dir (cli);
+
+  return g_build_filename (directory, "archive", NULL);
+}
+
 /* One of somebody else is not written to. */
 static int
 open_own (const char *path)

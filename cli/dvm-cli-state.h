@@ -16,6 +16,9 @@ G_BEGIN_DECLS
 /* (transfer full): of the DVM that the options choose */
 char *dvm_cli_state_log_path (DvmCli *cli);
 
+/* (transfer full): where its archive of ended jobs is, if no setting says it */
+char *dvm_cli_state_archive_path (DvmCli *cli);
+
 /* A descriptor of the state directory, which is made; or -1. */
 int dvm_cli_state_open (DvmCli *cli, GError **error);
 /* The log there, for appending, or -1. */

@@ -467,6 +467,20 @@ open_own_log (Start *start, GError *state_error)
   start->argv[last + 1] = NULL;
 }
 
+/* dvmd says so itself if it cannot be written. */
+static void
+name_archive (Start *start)
+{
+  g_autofree char *path = dvm_cli_state_archive_path (start->cli);
+  int last = (int)g_strv_length (start->argv);
+
+  if (start->state < 0)
+    return;
+  start->argv = g_renew (char *, start->argv, last + 2);
+  start->argv[last] = g_strdup_printf ("--archive-file=%s", path);
+  start->argv[last + 1] = NULL;
+}
+
 static gboolean
 open_log (Start *start, GError **error)
 {
@@ -474,6 +488,7 @@ open_log (Start *start, GError **error)
   g_autoptr (GError) state_error = NULL;
 
   start->state = dvm_cli_state_open (start->cli, &state_error);
+  name_archive (start);
   if (log != NULL)
     return open_given_log (start, log, error);
   /* In the foreground messages are for the eyes of the caller. */

@@ -19,6 +19,7 @@
 #include <glib-unix.h>
 
 #include "dvmd-agent.h"
+#include "dvmd-archive.h"
 #include "dvmd-bus-server.h"
 #include "dvmd-config.h"
 #include "dvmd-controller.h"
@@ -49,6 +50,8 @@ typedef struct
   int peer_fd;
   gboolean one_shot;
   char *trace_file;
+  char *archive_file; /* (nullable) */
+  char *search;       /* (nullable): of the archive */
   char *log_path;
   gboolean activated;
   char **settings;
@@ -281,6 +284,18 @@ open_trace_file (DvmdConfig *config, DvmdTraceFile **file, GError **error)
 
   *file = path[0] != '\0' ? dvmd_trace_file_new (path, NULL, error) : NULL;
   return *file != NULL || path[0] == '\0';
+}
+
+static void
+set_archive (Daemon *self, DvmdArchiveSettings *archive)
+{
+  const char *set = dvmd_config_get_string (self->config, "archive-file");
+
+  if (strcmp (set, "none") == 0)
+    return;
+  archive->path = set[0] != '\0' ? set : self->archive_file;
+  archive->days = (guint)dvmd_config_get_uint (self->config, "archive-days");
+  archive->size = dvmd_config_get_uint (self->config, "archive-size");
 }
 
 static gboolean
@@ -555,6 +570,7 @@ start_daemon (Daemon *self, GError **error)
   if (!make_runtime_dir (self, error))
     return FALSE;
   settings.defaults = dvmd_node_options_get_defaults (self->config);
+  set_archive (self, &settings.archive);
   self->plugins = plugins;
   /* A mistake of the one who starts it, as any other wrong setting. */
   self->wrong_usage = !check_defaults (self, self->config, error);
@@ -649,6 +665,9 @@ parse_arguments (Daemon *self, int *argc, char ***argv, GError **error)
     { "socket", 0, 0, G_OPTION_ARG_FILENAME, &self->socket_path, "Path of the private socket", "PATH" },
     { "bus", 0, 0, G_OPTION_ARG_STRING, &self->bus_word, "Message bus: session, system or none", "BUS" },
     { "trace-file", 0, 0, G_OPTION_ARG_FILENAME, &self->trace_file, "File for every change of state", "PATH" },
+    { "archive-file", 0, 0, G_OPTION_ARG_FILENAME, &self->archive_file,
+      "Where ended jobs are kept, if the setting does not say it", "PATH" },
+    { "search-archive", 0, 0, G_OPTION_ARG_STRING, &self->search, "Print what is in that archive, and end", "FILTER" },
     { "log-file", 0, 0, G_OPTION_ARG_FILENAME, &self->log_path, "The file that standard error is", "PATH" },
     { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &self->settings, "A setting of dvm.conf", "NAME=VALUE" },
     { "dump-config", 0, 0, G_OPTION_ARG_NONE, &self->dump_config, "Print the settings for dvm-cli config, and end",
@@ -703,6 +722,31 @@ print_machines (void)
   return print_whole (of_controller) && print_whole (of_agent);
 }
 
+/* The records as a text for dvm-cli history, which gives the filter as one. */
+static gboolean
+search_archive (Daemon *self, GError **error)
+{
+  g_autoptr (GVariant) filter = g_variant_parse (G_VARIANT_TYPE_VARDICT, self->search, NULL, NULL, error);
+  const char *set = dvmd_config_get_string (self->config, "archive-file");
+  const char *path = set[0] != '\0' ? set : self->archive_file;
+  const DvmdArchive *archive = filter != NULL ? dvmd_archive_open (error) : NULL;
+  g_autoptr (GVariant) found = NULL;
+  g_autofree char *text = NULL;
+
+  if (archive == NULL)
+    return FALSE;
+  if (path == NULL || strcmp (set, "none") == 0)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "No archive is kept: the setting archive-file is none");
+      return FALSE;
+    }
+  found = archive->search (path, filter, error);
+  text = found != NULL ? g_variant_print (found, TRUE) : NULL;
+  if (text != NULL && !print_whole (text))
+    g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "The records cannot be written: %s", g_strerror (errno));
+  return text != NULL && *error == NULL;
+}
+
 static void
 finish_daemon (Daemon *self)
 {
@@ -718,6 +762,8 @@ finish_daemon (Daemon *self)
   g_free (self->socket_path);
   g_free (self->bus_word);
   g_free (self->trace_file);
+  g_free (self->archive_file);
+  g_free (self->search);
   g_free (self->log_path);
   g_strfreev (self->settings);
   dvmd_node_options_clear (&self->nodes);
@@ -747,10 +793,14 @@ main (int argc, char **argv)
       finish_daemon (&self);
       return EXIT_SUCCESS;
     }
-  if (self.dump_config || self.state_machines)
+  if (self.dump_config || self.state_machines || self.search != NULL)
     {
-      gboolean written = self.dump_config ? print_config (&self) : print_machines ();
+      gboolean written = self.search != NULL ? search_archive (&self, &error)
+                         : self.dump_config  ? print_config (&self)
+                                             : print_machines ();
 
+      if (error != NULL)
+        fail_start (&self, error->message);
       finish_daemon (&self);
       return written ? EXIT_SUCCESS : EXIT_FAILURE;
     }

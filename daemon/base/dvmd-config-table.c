@@ -20,6 +20,13 @@ static const DvmdSetting settings[] = {
     "how long an allocator may take to find nodes, to decide of a request, or to take nodes back" },
   { "allow-missing", DVMD_CONFIG_BOOL, "false", NULL, 0, 0, DVMD_CONFIG_AT_START,
     "whether the DVM comes up without nodes that do not come, as long as one does" },
+  { "archive-days", DVMD_CONFIG_UINT, "30", NULL, 0, 100000, DVMD_CONFIG_AT_START,
+    "for how many days ended jobs and campaigns stay in the archive; 0: without a limit" },
+  { "archive-file", DVMD_CONFIG_STRING, "", NULL, 0, 0, DVMD_CONFIG_AT_START,
+    "the file in which ended jobs and campaigns are kept, for dvm-cli history; none: nowhere; empty: in the state "
+    "directory, where dvm-cli start starts the DVM" },
+  { "archive-size", DVMD_CONFIG_SIZE, "64 MiB", NULL, MIB, 64 * GIB, DVMD_CONFIG_AT_START,
+    "how large the archive gets before the oldest jobs and campaigns go from it" },
   { "bind-to", DVMD_CONFIG_STRING, "", NULL, 0, 0, DVMD_CONFIG_AT_ONCE,
     "what processes are bound to when a job does not say it, as in core or none; empty: what is mapped by says it" },
   { "bootstrap-controller", DVMD_CONFIG_STRING, "", NULL, 0, 0, DVMD_CONFIG_AT_START,

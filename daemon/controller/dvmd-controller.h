@@ -6,6 +6,7 @@
 
 #include <gio/gio.h>
 
+#include "dvmd-archive.h"
 #include "dvmd-clock.h"
 #include "dvmd-config.h"
 #include "dvmd-core-elastic.h"
@@ -121,6 +122,7 @@ typedef struct
   DvmdQueueSettings queue;
   DvmdOutputSettings output;
   DvmdDefaults defaults;
+  DvmdArchiveSettings archive; /* path: (nullable): none; instance is the controller's own */
 } DvmdControllerSettings;
 
 DvmdController *dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *context);

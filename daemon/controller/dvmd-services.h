@@ -66,6 +66,7 @@ typedef struct
 #define DVMD_SERVICES(SERVICE)                                                                                         \
   SERVICE (requesters)                                                                                                 \
   SERVICE (history)                                                                                                    \
+  SERVICE (archive)                                                                                                    \
   SERVICE (questions)                                                                                                  \
   SERVICE (size_changes)                                                                                               \
   SERVICE (streams)                                                                                                    \

@@ -14,6 +14,7 @@ LIBRARIES = {
     'pmix': re.compile(r'^(pmix\w*|PMIx\w*)\.h$|^src/'),
     'hwloc': re.compile(r'^hwloc(\.h|/)'),
     'gnutls': re.compile(r'^gnutls/'),
+    'sqlite': re.compile(r'^sqlite3\.h'),
     'json-glib': re.compile(r'^json-glib/'),
     'mpi': re.compile(r'^mpi\.h$'),
 }

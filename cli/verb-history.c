@@ -1,0 +1,341 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * dvm-cli history: jobs and campaigns that have ended, also those of DVMs that have gone. dvmd reads the archive.
+ */
+
+#include "config.h"
+
+#include <glib/gi18n-lib.h>
+#include <pwd.h>
+#include <string.h>
+
+#include <dvm.h>
+
+#include "dvm-cli-daemon.h"
+#include "dvm-cli-output.h"
+#include "dvm-cli-records.h"
+#include "dvm-cli-state.h"
+
+static const DvmCliOption options[] = {
+  { "since", 0, NULL, DVM_CLI_ARG_STRING, N_ ("TIME"), NULL,
+    N_ ("those that have ended after 2026-01-31, 2026-01-31T12:00, or so long ago: 90m, 8h, 7d") },
+  { "until", 0, NULL, DVM_CLI_ARG_STRING, N_ ("TIME"), NULL, N_ ("those that have ended before") },
+  { "user", 'u', NULL, DVM_CLI_ARG_STRING, N_ ("USER"), NULL, N_ ("those of this user") },
+  { "label", 0, NULL, DVM_CLI_ARG_STRING, N_ ("LABEL"), NULL, N_ ("those with this label") },
+  { "job-name", 0, NULL, DVM_CLI_ARG_STRING, N_ ("NAME"), NULL, N_ ("those with this name") },
+  { "failed", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("those that have failed") },
+  { "campaigns", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("changes of size instead of jobs") },
+  { "last", 'n', NULL, DVM_CLI_ARG_COUNT, N_ ("N"), "1000000", N_ ("the last ones (default: 100)") },
+  { "archive", 0, NULL, DVM_CLI_ARG_STRING, N_ ("FILE"), NULL, N_ ("of this archive, not that of the DVM's name") },
+  { NULL },
+};
+
+static const DvmCliColumn job_columns[] = {
+  { "id", N_ ("ID"), DVM_CLI_KIND_NUMBER },
+  { "namespace", NULL, DVM_CLI_KIND_TEXT },
+  { "name", N_ ("NAME"), DVM_CLI_KIND_TEXT, 2 },
+  { "label", NULL, DVM_CLI_KIND_TEXT },
+  { "user", N_ ("USER"), DVM_CLI_KIND_TEXT, 4 },
+  { "state", N_ ("STATE"), DVM_CLI_KIND_STATE },
+  { "exit", N_ ("EXIT"), DVM_CLI_KIND_TEXT },
+  { "procs", N_ ("PROCS"), DVM_CLI_KIND_NUMBER, 3 },
+  { "created", NULL, DVM_CLI_KIND_TIME },
+  { "started", NULL, DVM_CLI_KIND_TIME },
+  { "ended", N_ ("ENDED"), DVM_CLI_KIND_TIME, 1 },
+  { NULL, N_ ("TIME"), DVM_CLI_KIND_TEXT, 5 },
+  { "nodes", NULL, DVM_CLI_KIND_TEXT },
+  { "reason", NULL, DVM_CLI_KIND_TEXT },
+  { "command", N_ ("COMMAND"), DVM_CLI_KIND_TEXT },
+  { "instance", NULL, DVM_CLI_KIND_TEXT },
+  { NULL, NULL, 0 },
+};
+
+static const DvmCliColumn campaign_columns[] = {
+  { "id", N_ ("ID"), DVM_CLI_KIND_NUMBER },
+  { "kind", N_ ("KIND"), DVM_CLI_KIND_TEXT },
+  { "state", N_ ("STATE"), DVM_CLI_KIND_STATE },
+  { "alloc-id", NULL, DVM_CLI_KIND_TEXT },
+  { "started", NULL, DVM_CLI_KIND_TIME },
+  { "ended", N_ ("ENDED"), DVM_CLI_KIND_TIME, 1 },
+  { NULL, N_ ("TIME"), DVM_CLI_KIND_TEXT, 2 },
+  { "hosts", N_ ("HOSTS"), DVM_CLI_KIND_TEXT },
+  { "reason", N_ ("REASON"), DVM_CLI_KIND_TEXT, 3 },
+  { "instance", NULL, DVM_CLI_KIND_TEXT },
+  { NULL, NULL, 0 },
+};
+
+/* ---- the question ---- */
+
+/* "90m": so many µs; FALSE: it is no such time */
+static gboolean
+read_age (const char *text, gint64 *age)
+{
+  static const struct
+  {
+    char letter;
+    gint64 seconds;
+  } units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 60 * 60 }, { 'd', 24 * 60 * 60 }, { 'w', 7 * 24 * 60 * 60 } };
+  char *end;
+  guint64 number = g_ascii_strtoull (text, &end, 10);
+
+  if (!g_ascii_isdigit (text[0]) || number > 100000 || end[0] == '\0' || end[1] != '\0')
+    return FALSE;
+  for (gsize i = 0; i < G_N_ELEMENTS (units); i++)
+    if (units[i].letter == end[0])
+      {
+        *age = (gint64)number * units[i].seconds * G_USEC_PER_SEC;
+        return TRUE;
+      }
+  return FALSE;
+}
+
+static gboolean
+read_time (DvmCliArgs *args, const char *option, GVariantDict *filter, GError **error)
+{
+  const char *text = dvm_cli_args_get (args, option);
+  g_autoptr (GTimeZone) here = g_time_zone_new_local ();
+  g_autofree char *whole = NULL;
+  g_autoptr (GDateTime) time = NULL;
+  gint64 age;
+
+  if (text == NULL)
+    return TRUE;
+  if (read_age (text, &age))
+    {
+      g_variant_dict_insert (filter, option, "x", g_get_real_time () - age);
+      return TRUE;
+    }
+  whole = strlen (text) == strlen ("2026-01-31")         ? g_strconcat (text, "T00:00:00", NULL)
+          : strlen (text) == strlen ("2026-01-31T12:00") ? g_strconcat (text, ":00", NULL)
+                                                         : g_strdup (text);
+  time = g_date_time_new_from_iso8601 (whole, here);
+  if (time == NULL)
+    {
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
+                   _ ("--%s: '%s' is no time such as 2026-01-31, 2026-01-31T12:00, 90m, 8h or 7d"), option, text);
+      return FALSE;
+    }
+  g_variant_dict_insert (filter, option, "x",
+                         g_date_time_to_unix (time) * G_USEC_PER_SEC + g_date_time_get_microsecond (time));
+  return TRUE;
+}
+
+static gboolean
+read_user (DvmCliArgs *args, GVariantDict *filter, GError **error)
+{
+  const char *text = dvm_cli_args_get (args, "user");
+  struct passwd *user = text != NULL ? getpwnam (text) : NULL;
+  guint64 uid;
+
+  if (text == NULL)
+    return TRUE;
+  if (user == NULL && !g_ascii_string_to_unsigned (text, 10, 0, G_MAXUINT32, &uid, NULL))
+    {
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("--user: there is no user '%s'"), text);
+      return FALSE;
+    }
+  g_variant_dict_insert (filter, "uid", "u", user != NULL ? (guint32)user->pw_uid : (guint32)uid);
+  return TRUE;
+}
+
+static gboolean
+read_ids (DvmCliArgs *args, GVariantDict *filter, GError **error)
+{
+  GVariantBuilder ids;
+
+  if (dvm_cli_args_get_n_words (args) == 0)
+    return TRUE;
+  g_variant_builder_init (&ids, G_VARIANT_TYPE ("au"));
+  for (guint i = 0; i < dvm_cli_args_get_n_words (args); i++)
+    {
+      const char *word = dvm_cli_args_get_words (args)[i];
+      guint64 id;
+
+      if (!g_ascii_string_to_unsigned (word, 10, 1, G_MAXUINT32, &id, NULL))
+        {
+          g_variant_builder_clear (&ids);
+          g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("'%s' is no number of a job"), word);
+          return FALSE;
+        }
+      g_variant_builder_add (&ids, "u", (guint32)id);
+    }
+  g_variant_dict_insert_value (filter, "ids", g_variant_builder_end (&ids));
+  return TRUE;
+}
+
+/* (transfer full) (nullable): as a text for dvmd */
+static char *
+build_filter (DvmCliArgs *args, GError **error)
+{
+  g_autoptr (GVariantDict) filter = g_variant_dict_new (NULL);
+  g_autoptr (GVariant) whole = NULL;
+  const char *label = dvm_cli_args_get (args, "label");
+  const char *name = dvm_cli_args_get (args, "job-name");
+
+  if (!read_time (args, "since", filter, error) || !read_time (args, "until", filter, error)
+      || !read_user (args, filter, error) || !read_ids (args, filter, error))
+    return NULL;
+  if (dvm_cli_args_has (args, "campaigns") && (label != NULL || name != NULL || dvm_cli_args_has (args, "user")))
+    {
+      g_set_error_literal (error, DVM_CLI_USAGE_ERROR, 0,
+                           _ ("--user, --label and --job-name are of jobs, not of campaigns"));
+      return NULL;
+    }
+  if (label != NULL)
+    g_variant_dict_insert (filter, "label", "s", label);
+  if (name != NULL)
+    g_variant_dict_insert (filter, "name", "s", name);
+  g_variant_dict_insert (filter, "failed", "b", dvm_cli_args_has (args, "failed"));
+  g_variant_dict_insert (filter, "campaigns", "b", dvm_cli_args_has (args, "campaigns"));
+  g_variant_dict_insert (filter, "limit", "u", dvm_cli_args_get_uint (args, "last", 100));
+  whole = g_variant_ref_sink (g_variant_dict_end (filter));
+  return g_variant_print (whole, TRUE);
+}
+
+/* (transfer full) (nullable): aa{sv} */
+static GVariant *
+search (DvmCli *cli, GError **error)
+{
+  g_autofree char *filter = build_filter (cli->args, error);
+  const char *given = dvm_cli_args_get (cli->args, "archive");
+  g_autofree char *own = dvm_cli_state_archive_path (cli);
+  g_autofree char *file = g_strconcat ("--archive-file=", own, NULL);
+  g_autofree char *set = given != NULL ? g_strconcat ("--set=archive-file=", given, NULL) : NULL;
+  g_autofree char *question = filter != NULL ? g_strconcat ("--search-archive=", filter, NULL) : NULL;
+  const char *const asked[] = { file, question, set, NULL };
+  g_autofree char *text = question != NULL ? dvm_cli_ask_dvmd (asked, error) : NULL;
+
+  return text != NULL ? g_variant_parse (G_VARIANT_TYPE ("aa{sv}"), text, NULL, NULL, error) : NULL;
+}
+
+/* ---- the answer ---- */
+
+static gint64
+get_time (GVariant *record, const char *key)
+{
+  guint64 time = 0;
+
+  g_variant_lookup (record, key, "t", &time);
+  return (gint64)time;
+}
+
+static guint32
+get_uint (GVariant *record, const char *key)
+{
+  guint32 value = 0;
+
+  g_variant_lookup (record, key, "u", &value);
+  return value;
+}
+
+static GVariant *
+join (GVariant *record, const char *key, const char *separator)
+{
+  g_autofree const char **words = NULL;
+  g_autofree char *text = NULL;
+
+  if (g_variant_lookup (record, key, "^a&s", &words))
+    text = g_strjoinv (separator, (char **)words);
+  return dvm_cli_text (text != NULL ? text : "");
+}
+
+static const char *
+describe_end (GVariant *record)
+{
+  gboolean failed = FALSE;
+
+  g_variant_lookup (record, "Failed", "b", &failed);
+  if (get_uint (record, "State") == DVM_JOB_STATE_KILLED_BY_CMD)
+    return _ ("cancelled");
+  return failed ? _ ("failed") : _ ("done");
+}
+
+static GVariant *
+describe_exit (GVariant *record)
+{
+  gint32 code = 0;
+  gint32 number = 0;
+
+  g_variant_lookup (record, "ExitCode", "i", &code);
+  g_variant_lookup (record, "ExitSignal", "i", &number);
+  return g_variant_new_take_string (number != 0 ? g_strdup_printf (_ ("signal %d"), number)
+                                                : g_strdup_printf ("%d", code));
+}
+
+static GVariant *
+describe_user (GVariant *record)
+{
+  guint32 uid = get_uint (record, "SubmitterUid");
+  struct passwd *user = getpwuid (uid);
+
+  return user != NULL ? dvm_cli_text (user->pw_name) : g_variant_new_take_string (g_strdup_printf ("%u", uid));
+}
+
+static GVariant *
+take_span (GVariant *record)
+{
+  return dvm_cli_take_text (dvm_cli_describe_span (get_time (record, "StartedAt"), get_time (record, "EndedAt")));
+}
+
+static void
+add_job (DvmCliTable *table, GVariant *record)
+{
+  dvm_cli_table_add (
+      table, (GVariant *[]){ g_variant_new_uint32 (get_uint (record, "Id")),
+                             dvm_cli_text (dvm_cli_lookup_text (record, "Namespace")),
+                             dvm_cli_text (dvm_cli_lookup_text (record, "Name")),
+                             dvm_cli_text (dvm_cli_lookup_text (record, "Label")), describe_user (record),
+                             dvm_cli_text (describe_end (record)), describe_exit (record),
+                             g_variant_new_uint32 (get_uint (record, "NumProcs")),
+                             g_variant_new_uint64 ((guint64)get_time (record, "CreatedAt")),
+                             g_variant_new_uint64 ((guint64)get_time (record, "StartedAt")),
+                             g_variant_new_uint64 ((guint64)get_time (record, "EndedAt")), take_span (record),
+                             join (record, "Nodes", ","), dvm_cli_text (dvm_cli_lookup_text (record, "Reason")),
+                             join (record, "Command", " "), dvm_cli_text (dvm_cli_lookup_text (record, "Instance")) });
+}
+
+static void
+add_campaign (DvmCliTable *table, GVariant *record)
+{
+  dvm_cli_table_add (table,
+                     (GVariant *[]){ g_variant_new_uint32 (get_uint (record, "Id")),
+                                     dvm_cli_text (dvm_cli_lookup_text (record, "Kind")),
+                                     dvm_cli_text (dvm_cli_lookup_text (record, "State")),
+                                     dvm_cli_text (dvm_cli_lookup_text (record, "AllocId")),
+                                     g_variant_new_uint64 ((guint64)get_time (record, "StartedAt")),
+                                     g_variant_new_uint64 ((guint64)get_time (record, "EndedAt")), take_span (record),
+                                     join (record, "Hosts", ","), dvm_cli_text (dvm_cli_lookup_text (record, "Reason")),
+                                     dvm_cli_text (dvm_cli_lookup_text (record, "Instance")) });
+}
+
+static int
+show_history (DvmCli *cli, GError **error)
+{
+  gboolean campaigns = dvm_cli_args_has (cli->args, "campaigns");
+  g_autoptr (DvmCliTable) table = dvm_cli_table_new (campaigns ? campaign_columns : job_columns);
+  g_autoptr (GVariant) found = search (cli, error);
+
+  if (found == NULL)
+    return DVM_CLI_EXIT_FAILED;
+  for (gsize i = 0; i < g_variant_n_children (found); i++)
+    {
+      g_autoptr (GVariant) record = g_variant_get_child_value (found, i);
+
+      if (campaigns)
+        add_campaign (table, record);
+      else
+        add_job (table, record);
+    }
+  return dvm_cli_print_table (cli, table, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
+}
+
+const DvmCliVerb dvm_cli_verb_history = {
+  .name = "history",
+  .synopsis = "[OPTION...] [JOB...]",
+  .summary = N_ ("list jobs and campaigns that have ended, also those of DVMs that have gone"),
+  .options = { options },
+  .max_words = G_MAXUINT,
+  .failure = DVM_CLI_EXIT_FAILED,
+  .run = show_history,
+};

@@ -1,0 +1,156 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * Records are looked for in an archive that nobody else need have open.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-archive"
+
+#include "dvmd-archive-private.h"
+
+#include <string.h>
+
+#include <dvm.h>
+
+/* How long the DVM, which writes, may keep us waiting */
+#define BUSY_MS 5000
+
+typedef struct
+{
+  gint64 since;
+  gint64 until;
+  guint32 limit;
+  gboolean campaigns;
+  gboolean failed;
+  gboolean has_uid;
+  guint32 uid;
+  const char *label;
+  const char *name;
+  GVariant *ids; /* (nullable): au */
+} Filter;
+
+static void
+read_filter (GVariant *dict, Filter *filter)
+{
+  filter->until = G_MAXINT64;
+  filter->limit = G_MAXUINT32;
+  g_variant_lookup (dict, "since", "x", &filter->since);
+  g_variant_lookup (dict, "until", "x", &filter->until);
+  g_variant_lookup (dict, "limit", "u", &filter->limit);
+  g_variant_lookup (dict, "campaigns", "b", &filter->campaigns);
+  g_variant_lookup (dict, "failed", "b", &filter->failed);
+  filter->has_uid = g_variant_lookup (dict, "uid", "u", &filter->uid);
+  g_variant_lookup (dict, "label", "&s", &filter->label);
+  g_variant_lookup (dict, "name", "&s", &filter->name);
+  filter->ids = g_variant_lookup_value (dict, "ids", G_VARIANT_TYPE ("au"));
+}
+
+/* (transfer full): the last ones first */
+static char *
+build_statement (const Filter *filter)
+{
+  g_autoptr (GString)
+      text = g_string_new ("SELECT instance, record FROM records WHERE kind = ?1 AND ended >= ?2 AND ended <= ?3"
+                           " AND (?4 IS NULL OR uid = ?4) AND (?5 IS NULL OR label = ?5)"
+                           " AND (?6 IS NULL OR name = ?6) AND (?7 = 0 OR failed = 1)");
+
+  for (gsize i = 0; filter->ids != NULL && i < g_variant_n_children (filter->ids); i++)
+    {
+      guint32 id;
+
+      g_variant_get_child (filter->ids, i, "u", &id);
+      g_string_append_printf (text, "%s%u", i == 0 ? " AND id IN (" : ", ", id);
+    }
+  if (filter->ids != NULL && g_variant_n_children (filter->ids) > 0)
+    g_string_append_c (text, ')');
+  g_string_append (text, " ORDER BY ended DESC, id DESC LIMIT ?8");
+  return g_string_free (g_steal_pointer (&text), FALSE);
+}
+
+static void
+bind (sqlite3_stmt *statement, const Filter *filter)
+{
+  sqlite3_bind_int (statement, 1, filter->campaigns ? DVMD_ARCHIVE_CAMPAIGN : DVMD_ARCHIVE_JOB);
+  sqlite3_bind_int64 (statement, 2, filter->since);
+  sqlite3_bind_int64 (statement, 3, filter->until);
+  /* A parameter that is not bound is NULL. */
+  if (filter->has_uid)
+    sqlite3_bind_int64 (statement, 4, filter->uid);
+  sqlite3_bind_text (statement, 5, filter->label, -1, SQLITE_STATIC);
+  sqlite3_bind_text (statement, 6, filter->name, -1, SQLITE_STATIC);
+  sqlite3_bind_int (statement, 7, filter->failed);
+  sqlite3_bind_int64 (statement, 8, filter->limit);
+}
+
+/* (transfer full) (nullable): a record that is damaged is none. */
+static GVariant *
+read_record (sqlite3_stmt *statement)
+{
+  g_autoptr (GBytes)
+      bytes = g_bytes_new (sqlite3_column_blob (statement, 1), (gsize)sqlite3_column_bytes (statement, 1));
+  g_autoptr (GVariant) stored = g_variant_ref_sink (g_variant_new_from_bytes (G_VARIANT_TYPE_VARDICT, bytes, FALSE));
+  g_autoptr (GVariant) normal = g_variant_get_normal_form (stored);
+  g_autoptr (GVariantDict) dict = g_variant_dict_new (normal);
+
+  g_variant_dict_insert (dict, "Instance", "s", (const char *)sqlite3_column_text (statement, 0));
+  return g_variant_ref_sink (g_variant_dict_end (dict));
+}
+
+static GVariant *
+collect (sqlite3 *db, const char *path, const Filter *filter, GError **error)
+{
+  g_autofree char *text = build_statement (filter);
+  g_autoptr (GPtrArray) records = g_ptr_array_new_with_free_func ((GDestroyNotify)g_variant_unref);
+  GVariantBuilder builder;
+  sqlite3_stmt *statement = NULL;
+  int status = sqlite3_prepare_v2 (db, text, -1, &statement, NULL);
+
+  if (status == SQLITE_OK)
+    {
+      bind (statement, filter);
+      while ((status = sqlite3_step (statement)) == SQLITE_ROW)
+        g_ptr_array_add (records, read_record (statement));
+    }
+  sqlite3_finalize (statement);
+  if (status != SQLITE_DONE)
+    {
+      dvmd_archive_set_error (db, path, error);
+      return NULL;
+    }
+  g_variant_builder_init (&builder, G_VARIANT_TYPE ("aa{sv}"));
+  for (guint i = records->len; i > 0; i--)
+    g_variant_builder_add_value (&builder, g_ptr_array_index (records, i - 1));
+  return g_variant_ref_sink (g_variant_builder_end (&builder));
+}
+
+GVariant *
+dvmd_archive_search (const char *path, GVariant *dict, GError **error)
+{
+  sqlite3 *db = NULL;
+  Filter filter = { 0 };
+  GVariant *found = NULL;
+  int layout;
+
+  if (!g_file_test (path, G_FILE_TEST_EXISTS))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no archive %s: no DVM has kept one there", path);
+      return NULL;
+    }
+  /* An archive in WAL mode that nobody has open is read by somebody who could write it. */
+  if (sqlite3_open_v2 (path, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK
+      || sqlite3_busy_timeout (db, BUSY_MS) != SQLITE_OK)
+    dvmd_archive_set_error (db, path, error);
+  else if ((layout = dvmd_archive_get_layout (db, path, error)) == DVMD_ARCHIVE_LAYOUT)
+    {
+      read_filter (dict, &filter);
+      found = collect (db, path, &filter, error);
+      g_clear_pointer (&filter.ids, g_variant_unref);
+    }
+  else if (layout >= 0)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "%s is no archive of this version of dvm (layout %d, not %d)",
+                 path, layout, DVMD_ARCHIVE_LAYOUT);
+  sqlite3_close (db);
+  return found;
+}

@@ -1,0 +1,148 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""dvm-cli history: what stays of jobs and campaigns when their DVM has gone."""
+
+import json
+import os
+import stat
+import sqlite3
+import sys
+
+from dvmtest import check, contains, equal, functions, place, run_tests
+
+
+def cli(here, *words, status=0):
+    result = here.cli(*words)
+    equal(result.returncode, status, f"{words}: {result.stdout}{result.stderr}")
+    return result
+
+
+def start(here, *words):
+    cli(here, "start", "--bus", "none", *words)
+
+
+def history(here, *words):
+    return json.loads(cli(here, "history", "--json", *words).stdout)
+
+
+def archive(here):
+    """The file, of the DVM without a name"""
+    found = [os.path.join(folder, name) for folder, _, names in os.walk(here.env["XDG_STATE_HOME"]) for name in names if name == "archive"]
+    equal(len(found), 1)
+    return found[0]
+
+
+def test_jobs():
+    """jobs of two DVMs, one after the other, with how they ended; filters; nothing but the owner may read it"""
+    with place() as here:
+        contains(cli(here, "history", status=1).stderr, "There is no archive")
+        start(here, "--slots", "2")
+        cli(here, "run", "-n", "2", "--job-name", "good", "--label", "night", "true")
+        cli(here, "run", "-n", "1", "sh", "-c", "exit 7", status=7)
+        cli(here, "stop")
+        start(here, "--slots", "2")
+        number = cli(here, "submit", "-n", "1", "sleep", "1000").stdout.strip()
+        cli(here, "kill", number)
+        cli(here, "wait", number, status=125)
+        cli(here, "stop")
+        rows = history(here)
+        equal([(row["id"], row["name"], row["state"], row["exit"], row["procs"], row["command"]) for row in rows[:2]],
+              [(1, "good", "done", "0", 2, "true"), (2, "sh", "failed", "7", 1, "sh -c exit 7")])
+        equal((rows[2]["id"], rows[2]["state"]), (1, "cancelled"))
+        equal(rows[0]["label"], "night")
+        check(rows[0]["instance"] == rows[1]["instance"] != rows[2]["instance"], "each DVM has its own")
+        check(rows[0]["created"] <= rows[0]["started"] <= rows[0]["ended"] <= rows[1]["ended"], rows)
+        equal([row["exit"] for row in history(here, "--failed")][:1], ["7"])
+        equal([row["id"] for row in history(here, "--job-name", "good")], [1])
+        equal([row["id"] for row in history(here, "--label", "night")], [1])
+        equal(len(history(here, "1")), 2)
+        equal(len(history(here, "--last", "1")), 1)
+        equal(history(here, "--last", "1")[0]["state"], "cancelled")
+        equal(len(history(here, "--since", "1h")), 3)
+        equal(history(here, "--until", "1h"), [])
+        equal(history(here, "--since", "2100-01-01"), [])
+        equal(len(history(here, "--until", "2100-01-01T12:00")), 3)
+        equal(len(history(here, "--user", str(os.getuid()))), 3)
+        equal(history(here, "--user", "4294967294"), [])
+        text = cli(here, "history").stdout
+        equal(text.splitlines()[0].split(), ["ID", "NAME", "USER", "STATE", "EXIT", "PROCS", "ENDED", "TIME", "COMMAND"])
+        contains(text, "sh -c exit 7")
+        equal(stat.S_IMODE(os.stat(archive(here)).st_mode), 0o600)
+
+
+def test_campaigns():
+    """changes of size, with their hosts"""
+    with place() as here:
+        start(here, "--elastic", "--nodes", "2", "--slots", "1")
+        cli(here, "shrink", "--hosts", "node2", "--wait")
+        cli(here, "stop")
+        rows = history(here, "--campaigns")
+        equal([(row["kind"], row["state"], row["hosts"]) for row in rows], [("shrink", "completed", "node2")])
+        equal(history(here), [])
+
+
+def test_limits():
+    """what is older than archive-days goes when the next DVM starts; archive-file = none keeps nothing; one elsewhere is written there"""
+    with place() as here:
+        start(here)
+        for _ in range(3):
+            cli(here, "run", "-n", "1", "true")
+        cli(here, "stop")
+        with sqlite3.connect(archive(here)) as database:
+            database.execute("UPDATE records SET ended = ended - 40 * 86400000000 WHERE id < 3")
+        database.close()
+        equal(len(history(here)), 3)
+        start(here)
+        cli(here, "stop")
+        equal([row["id"] for row in history(here)], [3])
+        start(here, "--set", "archive-file=none")
+        cli(here, "run", "-n", "1", "true")
+        cli(here, "stop")
+        equal(len(history(here)), 1)
+        elsewhere = here.path + "/elsewhere"
+        start(here, "--set", f"archive-file={elsewhere}")
+        cli(here, "run", "-n", "1", "hostname")
+        cli(here, "stop")
+        equal([row["command"] for row in history(here, "--archive", elsewhere)], ["hostname"])
+
+
+def test_size():
+    """the oldest go when the archive is too large"""
+    with place() as here:
+        path = here.path + "/small"
+        start(here, "--set", f"archive-file={path}", "--set", "archive-size=1 MiB", "--slots", "1")
+        cli(here, "run", "-n", "1", "true")
+        cli(here, "stop")
+        database = sqlite3.connect(path)
+        with database:
+            for i in range(2, 502):
+                database.execute("INSERT INTO records SELECT kind, instance, ?, ended + ?, failed, uid, label, name, zeroblob(8000) FROM records WHERE id = 1", (i, i))
+        database.close()
+        start(here, "--set", f"archive-file={path}", "--set", "archive-size=1 MiB")
+        cli(here, "stop")
+        database = sqlite3.connect(path)
+        ids = [row[0] for row in database.execute("SELECT id FROM records ORDER BY id")]
+        database.close()
+        check(50 < len(ids) < 200, f"{len(ids)} are left")
+        equal(ids[-1], 501)
+        check(os.stat(path).st_size < 1.3 * 2**20, os.stat(path).st_size)
+
+
+def test_damage():
+    """an archive that is none is told, and the DVM works all the same; wrong usage is named"""
+    with place() as here:
+        path = here.path + "/text"
+        with open(path, "w") as file:
+            file.write("this is no database, and long enough to be taken for one" * 100)
+        contains(cli(here, "history", "--archive", path, status=1).stderr, "not a database")
+        start(here, "--set", f"archive-file={path}")
+        cli(here, "run", "-n", "1", "true")
+        contains(cli(here, "logs").stdout, "Jobs that have ended are not kept")
+        cli(here, "stop")
+        for words, part in ((("--since", "yesterday"), "no time such as"), (("--user", "no-such-user"), "there is no user"),
+                            (("x",), "no number of a job"), (("--campaigns", "--label", "x"), "not of campaigns")):
+            contains(cli(here, "history", *words, status=2).stderr, part)
+
+
+if __name__ == "__main__":
+    sys.exit(run_tests(functions(globals())))
