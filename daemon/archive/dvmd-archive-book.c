@@ -50,7 +50,7 @@ struct _DvmdArchiveBook
 static const char schema[] =
     "CREATE TABLE IF NOT EXISTS records (kind INTEGER NOT NULL, instance TEXT NOT NULL, id INTEGER NOT NULL,"
     " ended INTEGER NOT NULL, failed INTEGER NOT NULL, uid INTEGER NOT NULL, label TEXT NOT NULL,"
-    " name TEXT NOT NULL, record BLOB NOT NULL, PRIMARY KEY (kind, instance, id));"
+    " name TEXT NOT NULL, record BLOB NOT NULL);"
     "CREATE INDEX IF NOT EXISTS ends ON records (ended);";
 
 static void
@@ -122,8 +122,8 @@ open_database (DvmdArchiveBook *self, GError **error)
       && sqlite3_exec (self->db, schema, NULL, NULL, NULL) == SQLITE_OK
       && sqlite3_exec (self->db, "PRAGMA user_version = " G_STRINGIFY (DVMD_ARCHIVE_LAYOUT), NULL, NULL, NULL)
              == SQLITE_OK
-      && sqlite3_prepare_v2 (self->db, "INSERT OR REPLACE INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", -1,
-                             &self->insert, NULL)
+      && sqlite3_prepare_v2 (self->db, "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", -1, &self->insert,
+                             NULL)
              == SQLITE_OK)
     return TRUE;
   return dvmd_archive_set_error (self->db, self->path, error);
@@ -290,11 +290,8 @@ dvmd_archive_book_new (const DvmdArchiveSettings *settings, GError **error)
 void
 dvmd_archive_book_add (DvmdArchiveBook *self, DvmdArchiveKind kind, guint id, GVariant *record)
 {
-  GVariant *kept = g_variant_ref_sink (record);
-
-  /* The thread is to find it serialized: two threads must not do that at once. */
-  g_variant_get_data (kept);
-  push (self, kind, id, kept);
+  /* It is serialized by the thread: nobody else has it any more. */
+  push (self, kind, id, g_variant_ref_sink (record));
 }
 
 void

@@ -34,8 +34,7 @@ typedef struct
   DvmdPartInfo info;
 
   DvmdArchiveBook *(*book_new) (const DvmdArchiveSettings *settings, GError **error);
-  /* record: a{sv}, the properties of the job or campaign, floating or not. Never blocks. Of one that is there the new
-   * record is kept. */
+  /* record: a{sv}, the properties of the job or campaign, floating or not, once. Never blocks. */
   void (*book_add) (DvmdArchiveBook *book, DvmdArchiveKind kind, guint id, GVariant *record);
   /* Returns when all is written. */
   void (*book_free) (DvmdArchiveBook *book);

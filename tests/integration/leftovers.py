@@ -139,9 +139,14 @@ def _is_own(path):
 
 
 def is_in_use(path):
-    """A directory that a living daemon has locked belongs to somebody else: ours has ended."""
+    """What a living daemon has locked, or has something in that is locked, belongs to somebody else: ours has ended."""
+    return _is_locked(path) or any(_is_locked(os.path.join(folder, name)) for folder, folders, files in os.walk(path)
+                                   for name in folders + [file for file in files if file == 'lock'])
+
+
+def _is_locked(path):
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     except OSError:
         return False
     try:
