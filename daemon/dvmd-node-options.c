@@ -113,6 +113,12 @@ get_text (DvmdConfig *config, const char *name)
   return text[0] != '\0' ? text : NULL;
 }
 
+const char *
+dvmd_node_options_get_given (DvmdConfig *config, const char *name)
+{
+  return is_given (config, name) ? get_text (config, name) : NULL;
+}
+
 static gboolean
 check_options (DvmdConfig *config, GError **error)
 {

@@ -30,6 +30,9 @@ void dvmd_node_options_add (DvmdNodeOptions *self, GOptionContext *context);
 gboolean dvmd_node_options_apply (DvmdNodeOptions *self, DvmdConfig *config, GError **error);
 void dvmd_node_options_clear (DvmdNodeOptions *self);
 
+/* (nullable): hosts, hostfile or launcher, if the command line says it, as an option or as a setting */
+const char *dvmd_node_options_get_given (DvmdConfig *config, const char *name);
+
 /* Jobs that say nothing get these; the texts are those of the settings. */
 DvmdDefaults dvmd_node_options_get_defaults (DvmdConfig *config);
 /* From the settings; strings are those of config. alone: this machine, whatever is asked for. */

@@ -524,18 +524,21 @@ load_plugins (Daemon *self, GError **error)
 
 /*
  * As programs of their own. A private DVM on this machine alone has its agent inside; one for other machines, with
- * logical nodes, or in the job of a scheduler, is as any other.
+ * logical nodes, a launcher, or in the job of a scheduler, is as any other.
  */
 static gboolean
 has_agents (Daemon *self, DvmdPlugins *plugins)
 {
-  const DvmdNodeOptions *nodes = &self->nodes;
+  const char *hosts = dvmd_node_options_get_given (self->config, "hosts");
+  const char *hostfile = dvmd_node_options_get_given (self->config, "hostfile");
+  gboolean is_logical = dvmd_config_get_origin (self->config, "nodes") == DVMD_CONFIG_ORIGIN_COMMAND_LINE
+                        && dvmd_config_get_uint (self->config, "nodes") > 0;
 
-  if (!is_private (self))
+  if (!is_private (self) || is_logical || dvmd_node_options_get_given (self->config, "launcher") != NULL)
     return TRUE;
-  if (nodes->hosts == NULL && nodes->hostfile == NULL)
+  if (hosts == NULL && hostfile == NULL)
     return dvmd_plugins_find_job (plugins);
-  return g_strcmp0 (nodes->launcher, "local") == 0 || dvmd_controller_goes_elsewhere (nodes->hosts, nodes->hostfile);
+  return dvmd_controller_goes_elsewhere (hosts, hostfile);
 }
 
 /* A missing program is better reported now than in the middle of the start. */

@@ -191,7 +191,7 @@ dvmd_controller_goes_elsewhere (const char *hosts, const char *hostfile)
 {
   const char *const lists[] = { hosts, NULL };
   g_autoptr (DvmHosts) found = _dvm_hosts_read_new (lists, hostfile, "--host", NULL, NULL);
-  gboolean elsewhere = FALSE;
+  gboolean elsewhere = found == NULL;
 
   for (guint i = 0; found != NULL && i < _dvm_hosts_get_n (found); i++)
     elsewhere |= !dvmd_shape_is_this_machine (g_get_host_name (), _dvm_hosts_get (found, i)->name);

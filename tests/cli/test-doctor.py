@@ -102,6 +102,17 @@ def test_hosts():
         equal(checks_of(found, "two"), NODE_CHECKS)
 
 
+def test_wrong_words():
+    """hosts that cannot be read, and a launcher that is not there, are findings: nothing else is looked at in their place"""
+    with place() as here:
+        for words, told in ((("--hostfile", "/nonexistent"), "/nonexistent"), (("--host", "localhost:x"), "number of slots"),
+                            (("--host", "localhost", "--launcher", "nix"), 'There is no launcher "nix"')):
+            found = examine(here, 1, *words)
+            equal(found["", "nodes"]["verdict"], "bad", words)
+            contains(found["", "nodes"]["found"], told)
+            check(not any(what in NODE_CHECKS for _, what in found), found)
+
+
 def test_what_is_wrong():
     """a limit, a mode, a directory and a program that are wrong are found; --fix mends what is safe"""
     with place() as here:

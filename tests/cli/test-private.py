@@ -159,4 +159,19 @@ def test_refused():
         is_clean(here)
 
 
+def test_settings():
+    """where the DVM is to be is also said by settings, and what is wrong with it is told, not passed over"""
+    with place() as here:
+        for words, told in ((("--launcher", "nix"), 'There is no launcher "nix"'),
+                            (("--host", "localhost", "--set", "launcher=nix"), 'There is no launcher "nix"'),
+                            (("--set", "hostfile=/nonexistent"), "/nonexistent"),
+                            (("--set", "hosts=localhost:x"), "number of slots")):
+            result = here.cli("run", *words, "-n", "1", "true")
+            equal(result.returncode, 125, f"{words}: {result.stdout}{result.stderr}")
+            contains(result.stderr, told)
+        result = here.cli("run", "--set", "nodes=2", "--set", "slots=1", "--personality", "plain", "-n", "2", "sh", "-c", "echo $DVM_NODE")
+        equal((result.returncode, sorted(result.stdout.split())), (0, ["node1", "node2"]), result.stderr)
+        is_clean(here)
+
+
 sys.exit(run_tests(functions(globals())))
