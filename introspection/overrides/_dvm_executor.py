@@ -80,10 +80,11 @@ class _Task:
         self.job = None
         self.ended = False
         self.streams = []
-        self.output = [b'', b''] if capture else [None, None]
+        # These grow in place: a copy for each piece would make much output slow.
+        self.output = [bytearray(), bytearray()] if capture else [None, None]
 
     def get_output(self):
-        return [data.decode(errors='replace') if self.text and data is not None else data for data in self.output]
+        return [data if data is None else data.decode(errors='replace') if self.text else bytes(data) for data in self.output]
 
     def settle(self, error=None):
         """The end. Whoever has cancelled the future is told now that its job is really over."""

@@ -416,6 +416,7 @@ class Executor(Case):
         executor = self.executor(self.dvm(slots=2))
         done = executor.submit(['head', '-c', '5000000', '/dev/zero'], capture_output=True).result(LIMIT)
         self.assertEqual((done.stdout, done.stderr), (bytes(5000000), b''))
+        self.assertIs(type(done.stdout), bytes)
 
     def test_cancel_running(self):
         dvm = self.dvm(slots=1)
