@@ -80,7 +80,22 @@ cancel_array (DvmCli *cli, DvmClient *client, guint id, GError **error)
   return dvm_client_cancel_jobs (client, value, NULL, error);
 }
 
-/* Of the jobs of an array those that have ended are left as they are. */
+static gboolean
+has_begun (DvmJob *job)
+{
+  return !dvm_job_get_ended (job) && dvm_job_get_held_at (job)[0] == '\0';
+}
+
+static gboolean
+some_have_begun (GPtrArray *jobs)
+{
+  for (guint i = 0; i < jobs->len; i++)
+    if (has_begun (jobs->pdata[i]))
+      return TRUE;
+  return FALSE;
+}
+
+/* Of the jobs of an array those that have ended are left as they are, and a signal is for those that do not wait. */
 static gboolean
 kill_array (DvmCli *cli, DvmClient *client, const char *word, int signum, DvmCliTable *table, GError **error)
 {
@@ -88,14 +103,17 @@ kill_array (DvmCli *cli, DvmClient *client, const char *word, int signum, DvmCli
   g_autoptr (GPtrArray) jobs = NULL;
   gboolean in_one_call = dvm_cli_array_read (word, &array) && array.id != 0 && array.list == NULL && signum == 0;
   gssize count = in_one_call && !cli->json ? cancel_array (cli, client, array.id, error) : 0;
+  gboolean passes;
 
   if (count != 0)
     return count > 0;
   jobs = dvm_cli_array_find_jobs (client, word, error);
   if (jobs == NULL || (in_one_call && cancel_array (cli, client, array.id, error) < 0))
     return FALSE;
+  /* Where all wait, the first one says so. */
+  passes = signum != 0 && some_have_begun (jobs);
   for (guint i = 0; i < jobs->len; i++)
-    if (dvm_job_get_ended (jobs->pdata[i]))
+    if (dvm_job_get_ended (jobs->pdata[i]) || (passes && !has_begun (jobs->pdata[i])))
       continue;
     else if (in_one_call)
       add_killed (table, jobs->pdata[i], "cancel", "");

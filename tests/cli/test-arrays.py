@@ -73,6 +73,19 @@ def test_parts():
         refused(here, 1, "waits for its nodes", "job", "hold", array)
 
 
+def test_signal():
+    """a signal to an array is for the jobs that run, also for those behind one that waits; where all wait it is refused"""
+    with dvm("--slots=4") as here:
+        array = submit(here, "--hold", "--array", "0-2", "sleep", "1000")
+        refused(here, 1, "has no processes yet", "kill", "-s", "KILL", array)
+        equal(here.cli("job", "release", "1[0,2]").returncode, 0)
+        wait_until(lambda: sum("running" in line for line in lines(here)) == 2, "two run")
+        killed = here.cli("kill", "-s", "KILL", array)
+        equal((killed.returncode, killed.stderr), (0, ""))
+        equal([here.cli("wait", job).returncode for job in ("1", "3")], [137, 137])
+        wait_until(lambda: len(lines(here)) == 1, "the other one waits")
+
+
 def test_json():
     """an array is told as an array of jobs, and a file may describe one"""
     with dvm("--slots=4") as here:
