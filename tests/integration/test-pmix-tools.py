@@ -13,6 +13,7 @@ import dvmtest
 import leftovers
 from dvmtest import NOTIFIED, wait_until
 
+ALLOC = os.environ.get('DVM_TEST_PMIX_ALLOC', '')
 CLIENT = os.environ.get('DVM_TEST_PMIX_DATA', '')
 EVENTS = os.environ.get('DVM_TEST_PMIX_EVENTS', '')
 LAUNCHER = os.environ.get('DVM_TEST_PMIX_PRUN', '')
@@ -167,6 +168,46 @@ class Ways(Tools):
         self.assertTrue(os.path.exists(path))
         dvm.stop()
         self.assertFalse(os.path.exists(path))
+
+
+class Singletons(Tools):
+    """Programs with PMIx_Init() that nobody has launched."""
+
+    def test_spawn(self):
+        """One finds the system-level server and starts a job on another node, which knows that a tool is its parent, and whose output it pulls."""
+        dvm = self.dvm(slots=2, arguments=['--nodes=2'], settings=['pmix-tools=system'])
+        wait_until(lambda: os.path.exists(os.path.join(dvm.place, f'pmix.sys.{MACHINE}')), 'the system-level file')
+        gate = os.path.join(dvm.place, 'gate')
+        script = f'while [ ! -e {gate} ]; do sleep 0.01; done; echo 0123456; {ALLOC} parent >{dvm.place}/parent'
+        ends = os.pipe()
+        begun = subprocess.Popen([ALLOC, 'spawn', 'host=node2', 'np=1', '--', 'sh', '-c', script, ';', 'pull', 'out', '@@', 'pulled', '8', 'told'],
+                                 env=self.tool_environment(dvm), stdout=ends[1])
+        self.addCleanup(begun.kill)
+        os.close(ends[1])
+        reader = dvmtest.Reader(ends[0])
+        wait_until(lambda: reader.data.count(b'\n') == 2, 'its job and its pull')
+        lines = [line.split() for line in reader.data.decode().splitlines()]
+        self.assertEqual((lines[0][:3], lines[1]), (['0', 'spawn', '0'], ['0', 'pull', '0']), dvm.log())
+        nspace = lines[0][3].removeprefix('nspace=')
+        with open(gate, 'w', encoding='utf-8'):
+            pass
+        self.assertEqual(begun.wait(dvmtest.LIMIT), 0)
+        told = reader.finish().decode().splitlines()[-1].split()
+        self.assertEqual(told[:5], ['0', 'told', f'{nspace}.0', '2', '8'])
+        job = dvm.job(int(nspace.split('@')[1]))
+        self.assertEqual(job.wait()['state'], NOTIFIED)
+        self.assertEqual([row[2] for row in job.procs()], ['node2'])
+        with open(os.path.join(dvm.place, 'parent'), encoding='utf-8') as file:
+            self.assertRegex(file.read(), rf'^0 parent {re.escape(nspace.split("@")[0])}@tool(-\d+)+\.0 offset=0$')
+
+    def test_alone(self):
+        """Without a system-level server there is none for it: it is told so, and ends by itself."""
+        dvm = self.dvm(slots=1)
+        self.wait_files(dvm)
+        done = self.tool(dvm, ALLOC, 'spawn', '--', 'true', ';')
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn('init: UNREACH', done.stderr)
+        self.assertEqual(dvm.get('Statistics')['tools'], 0)
 
 
 class Servers(Tools):
