@@ -79,12 +79,24 @@ engine_fixture_run_job (EngineFixture *self)
   return job;
 }
 
+/* Whatever an agent has begun holds a reference, and may need the reaper that goes with the controller. The controller
+ * does not wait for an agent that it takes for lost. */
+static gboolean
+is_at_rest (EngineFixture *self)
+{
+  for (guint i = 0; i < G_N_ELEMENTS (self->agents); i++)
+    if (self->agents[i] != NULL && self->agents[i]->ref_count > 1)
+      return FALSE;
+  return TRUE;
+}
+
 void
 engine_fixture_end (EngineFixture *self, gboolean force)
 {
   if (!self->ended)
     dvmd_controller_shutdown (self->controller, force, "the test is over");
   wait_until (self->ended);
+  wait_until (is_at_rest (self));
 }
 
 void
