@@ -63,6 +63,7 @@ use_names (int rank)
 int
 main (int argc, char **argv)
 {
+  static char line[BUFSIZ];
   const char *what = argc > 1 ? argv[1] : "";
   MPI_Comm half;
   MPI_Comm node;
@@ -73,6 +74,8 @@ main (int argc, char **argv)
   int here;
 
   MPI_Init (&argc, &argv);
+  /* PMI_Init() of MPICH takes the buffer away, and puts() then writes the end of a line by itself. */
+  setvbuf (stdout, line, _IOLBF, sizeof line);
   MPI_Comm_rank (MPI_COMM_WORLD, &rank);
   MPI_Comm_size (MPI_COMM_WORLD, &size);
   MPI_Comm_split (MPI_COMM_WORLD, rank % 2, rank, &half);
