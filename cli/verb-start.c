@@ -199,10 +199,12 @@ reset_signals (void)
 static void
 exec_dvmd (Start *start)
 {
+  g_autofree char *reason = NULL;
   g_autofree char *message = NULL;
 
   execv (start->argv[0], start->argv);
-  message = g_strdup_printf (DVM_CLI_READY_ERROR "cannot start %s: %s\n", start->argv[0], g_strerror (errno));
+  reason = g_strdup_printf (_ ("cannot start %s: %s"), start->argv[0], g_strerror (errno));
+  message = g_strconcat (DVM_CLI_READY_ERROR, reason, "\n", NULL);
   if (write (READY_FD, message, strlen (message)) < 0)
     _exit (DVM_CLI_EXIT_NOT_EXECUTABLE);
   _exit (DVM_CLI_EXIT_FAILED);

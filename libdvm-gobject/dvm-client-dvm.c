@@ -8,6 +8,8 @@
 
 #define G_LOG_DOMAIN "dvm-client"
 
+#include <glib/gi18n-lib.h>
+
 #include "dvm-client-private.h"
 
 /**
@@ -285,7 +287,7 @@ dvm_client_get_defaults_finish (DvmClient *self, GAsyncResult *result, GError **
   if (!g_variant_is_of_type (defaults, G_VARIANT_TYPE_VARDICT))
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED,
-                   "The DVM answered with defaults of type %s; a DVM of this version answers with a{sv}",
+                   _ ("The DVM answered with defaults of type %s; a DVM of this version answers with a{sv}"),
                    g_variant_get_type_string (defaults));
       return NULL;
     }

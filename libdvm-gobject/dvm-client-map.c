@@ -8,6 +8,8 @@
 
 #define G_LOG_DOMAIN "dvm-client"
 
+#include <glib/gi18n-lib.h>
+
 #include "dvm-client-private.h"
 
 /* As many ranks are in one answer; a larger map is asked for in pages. */
@@ -55,8 +57,8 @@ check_page (Question *self, GVariant *page, GError **error)
 {
   if (self->rows->len >= MOST_RANKS)
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE, "The map has more than %d ranks: ask for some of them",
-                   MOST_RANKS);
+      g_set_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE,
+                   _ ("The map has more than %d ranks: ask for some of them"), MOST_RANKS);
       return FALSE;
     }
   if (self->first > 0)
@@ -66,7 +68,7 @@ check_page (Question *self, GVariant *page, GError **error)
       if (row == NULL || !g_variant_equal (row, self->rows->pdata[self->rows->len - 1]))
         {
           g_set_error_literal (error, DVM_ERROR, DVM_ERROR_FAILED,
-                               "The map has changed while it was asked for: ask again");
+                               _ ("The map has changed while it was asked for: ask again"));
           return FALSE;
         }
     }
