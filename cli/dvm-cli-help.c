@@ -97,10 +97,10 @@ dvm_cli_help_verb (const DvmCliVerb *verb)
   GString *text = g_string_new (NULL);
   g_auto (GStrv) forms = g_strsplit (verb->synopsis, "\n", -1);
   g_autofree char *command = dvm_cli_caller_command (verb->name);
+  g_autofree char *indent = g_strnfill (dvm_cli_width (_ ("Usage:")), ' ');
 
   for (gsize i = 0; forms[i] != NULL; i++)
-    g_string_append_printf (text, "%*s %s %s\n", (int)strlen (_ ("Usage:")), i == 0 ? _ ("Usage:") : "", command,
-                            forms[i]);
+    g_string_append_printf (text, "%s %s %s\n", i == 0 ? _ ("Usage:") : indent, command, forms[i]);
   g_string_append_printf (text, "\n%s\n", _ (verb->summary));
   for (gsize i = 0; i < G_N_ELEMENTS (verb->options) && verb->options[i] != NULL; i++)
     {
