@@ -22,8 +22,8 @@ XGETTEXT = ["xgettext", "--from-code=UTF-8", "--keyword=_", "--keyword=N_", "--k
             "--keyword=g_dngettext:2,3", "--flag=N_:1:pass-c-format", "--flag=_:1:pass-c-format",
             "--keyword=NP_:1,2", "--flag=NP_:1:pass-c-format", "--flag=NP_:2:pass-c-format"]
 
-# "%sargv[%zu]: ", "jobs[%u]: ", "$: ", "%s%s: "
-KEY = re.compile(r"(?:\$|(?:%s)*(?:[a-z-]+|apps\[%u\]\.map-by|argv\[%zu\]|jobs\[%u\])|(?:%s)+): ")
+# "%sargv[%zu]: ", "jobs[%u]: ", "$: ", "%s%s: ", "%s:%u: "
+KEY = re.compile(r"(?:\$|%s:%u|(?:%s)*(?:[a-z-]+|apps\[%u\]\.map-by|argv\[%zu\]|jobs\[%u\])|(?:%s)+): ")
 # Options, commands and settings
 TYPED = re.compile(r"(?<![\w-])--[a-z][a-z-]+|\b(?:MPI|PMIx)_\w+|\bDVM_[A-Z]+\b|\b\w+-options\b")
 # A format, which stays, or a letter
