@@ -82,7 +82,7 @@ def test_right():
         pot = template(folder)
         for language in languages():
             po = os.path.join(PO, language + ".po")
-            result = run("msgfmt", "--check", "--check-accelerators", "--statistics", "-o", "/dev/null", po)
+            result = run("msgfmt", "--check", "--check-accelerators=_", "--statistics", "-o", "/dev/null", po)
             equal(result.returncode, 0, result.stdout)
             check(re.match(r"^\d+ translated messages\.\n$", result.stdout), f"po/{language}.po: {result.stdout}")
             known = set(re.findall(r'^msgid (.*?)\nmsgstr', run("msgcat", "--no-wrap", pot).stdout, re.MULTILINE | re.DOTALL))
