@@ -103,6 +103,13 @@ dvmd_id_set_add_range (DvmdIdSet *self, guint first, guint last)
     g_array_insert_val (self->ranges, from, range);
 }
 
+void
+dvmd_id_set_add_part (DvmdIdSet *self, DvmdIdSet *other, guint first, guint last)
+{
+  for (guint i = lower_bound (other, first); i < other->ranges->len && get_range (other, i)->first <= last; i++)
+    dvmd_id_set_add_range (self, MAX (first, get_range (other, i)->first), MIN (last, get_range (other, i)->last));
+}
+
 gboolean
 dvmd_id_set_contains (DvmdIdSet *self, guint id)
 {

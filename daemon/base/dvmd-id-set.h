@@ -36,6 +36,8 @@ void dvmd_id_set_free (DvmdIdSet *self);
 
 void dvmd_id_set_add (DvmdIdSet *self, guint id);
 void dvmd_id_set_add_range (DvmdIdSet *self, guint first, guint last);
+/* Adds the ids of other from first to last. */
+void dvmd_id_set_add_part (DvmdIdSet *self, DvmdIdSet *other, guint first, guint last);
 gboolean dvmd_id_set_contains (DvmdIdSet *self, guint id);
 gboolean dvmd_id_set_is_empty (DvmdIdSet *self);
 guint64 dvmd_id_set_count (DvmdIdSet *self);

@@ -85,6 +85,50 @@ is_selected (const JobFilter *filter, DvmdJob *job)
   return filter->session == NULL || g_strcmp0 (filter->session, dvm_job_get_session (record)) == 0;
 }
 
+/* The jobs are in the order of their ids: those before the first one that is asked for are passed over. */
+static DvmdJob *
+first_job (DvmdCore *core, const JobFilter *filter, gboolean ended)
+{
+  DvmdJob *job = NULL;
+  guint id;
+
+  if (filter->set != NULL && dvmd_id_set_next (filter->set, 0, &id))
+    job = dvmd_core_get_job (core, id);
+  return job != NULL ? job : dvmd_core_next_job (core, NULL, ended);
+}
+
+/* Ids alone tell which jobs are left, and a page does not look at them: a long list costs as much as its rows. */
+static gboolean
+has_ids_alone (const JobFilter *filter)
+{
+  return filter->set != NULL && filter->label == NULL && !filter->has_state && !filter->has_array
+         && filter->session == NULL;
+}
+
+static void
+add_jobs (DvmdBusRows *rows, DvmdCore *core, const JobFilter *filter, gboolean hides)
+{
+  gboolean ended = filter->all || filter->set != NULL || (filter->has_state && !dvm_job_state_is_live (filter->state));
+  const DvmRecordField *fields;
+  guint n_fields;
+
+  fields = _dvm_record_get_fields (DVM_TYPE_JOB, &n_fields);
+  for (DvmdJob *job = first_job (core, filter, ended); job != NULL; job = dvmd_core_next_job (core, job, ended))
+    if (!is_selected (filter, job))
+      continue;
+    else if (dvmd_bus_rows_want (rows, dvmd_job_get_id (job)))
+      {
+        GVariant *row = dvmd_bus_record_row (dvmd_job_get_record (job), fields, n_fields, filter->columns);
+
+        dvmd_bus_rows_add (rows, hides ? dvmd_bus_hide_values (row) : row);
+      }
+    else if (has_ids_alone (filter))
+      {
+        dvmd_id_set_add_part (rows->rest, filter->set, dvmd_job_get_id (job), dvmd_core_get_last_job_id (core));
+        return;
+      }
+}
+
 /* A filter finds out what it is about. */
 static gboolean
 check_label (const JobFilter *filter, gboolean hides, GError **error)
@@ -102,8 +146,6 @@ dvmd_bus_list_jobs (DvmdBusCall *call)
   g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 0);
   gboolean hides = dvmd_bus_hides_from (call->server, call->caller);
   g_auto (JobFilter) filter = { NULL };
-  DvmdCore *core = call->core;
-  gboolean ended;
   const DvmRecordField *fields;
   guint n_fields;
   DvmdBusRows rows;
@@ -117,14 +159,7 @@ dvmd_bus_list_jobs (DvmdBusCall *call)
       return;
     }
   dvmd_bus_rows_init (&rows, G_VARIANT_TYPE ("aa{sv}"), filter.limit);
-  ended = filter.all || filter.set != NULL || (filter.has_state && !dvm_job_state_is_live (filter.state));
-  for (DvmdJob *job = dvmd_core_next_job (core, NULL, ended); job != NULL; job = dvmd_core_next_job (core, job, ended))
-    if (is_selected (&filter, job) && dvmd_bus_rows_want (&rows, dvmd_job_get_id (job)))
-      {
-        GVariant *row = dvmd_bus_record_row (dvmd_job_get_record (job), fields, n_fields, filter.columns);
-
-        dvmd_bus_rows_add (&rows, hides ? dvmd_bus_hide_values (row) : row);
-      }
+  add_jobs (&rows, call->core, &filter, hides);
   dvmd_bus_return_value (call->invocation, dvmd_bus_rows_end (&rows));
 }
 

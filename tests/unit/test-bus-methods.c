@@ -362,6 +362,10 @@ test_list_jobs (Fixture *f, gconstpointer data)
   g_assert_cmpuint (count_rows (f, "{'all': <true>}", ""), ==, 4);
   g_assert_cmpuint (count_rows (f, "{'ids': <'1,3-9'>}", ""), ==, 3);
   g_assert_cmpuint (count_rows (f, "{'ids': <'0-4294967294'>, 'limit': <uint32 1>}", "2-4"), ==, 1);
+  g_assert_cmpuint (count_rows (f, "{'ids': <'2,4-9'>, 'limit': <uint32 1>}", "4"), ==, 1);
+  g_assert_cmpuint (count_rows (f, "{'ids': <'4-9'>, 'limit': <uint32 1>}", ""), ==, 1);
+  g_assert_cmpuint (count_rows (f, "{'ids': <'1-4'>, 'label': <'b'>, 'limit': <uint32 1>}", "4"), ==, 1);
+  g_assert_cmpuint (count_rows (f, "{'ids': <'1-4'>, 'session': <uint32 1>, 'limit': <uint32 1>}", ""), ==, 0);
   g_assert_cmpuint (count_rows (f, "{'label': <'b'>}", ""), ==, 2);
   g_assert_cmpuint (count_rows (f, "{'label': <'a'>}", ""), ==, 1);
   g_assert_cmpuint (count_rows (f, "{'label': <'a'>, 'all': <true>}", ""), ==, 2);

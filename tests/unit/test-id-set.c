@@ -99,6 +99,31 @@ test_members (void)
   g_assert_cmpstr (nothing, ==, "");
 }
 
+static void
+test_part (void)
+{
+  static const struct
+  {
+    guint first;
+    guint last;
+    const char *part;
+  } parts[] = {
+    { 0, G_MAXUINT, "3-5,9,20-4294967295" }, { 4, 9, "4-5,9" },   { 6, 8, "" }, { 5, 5, "5" },
+    { G_MAXUINT, G_MAXUINT, "4294967295" },  { 10, 21, "20-21" },
+  };
+  g_autoptr (DvmdIdSet) whole = dvmd_id_set_parse ("3-5,9,20-4294967295", "ids", NULL);
+
+  for (gsize i = 0; i < G_N_ELEMENTS (parts); i++)
+    {
+      g_autoptr (DvmdIdSet) part = dvmd_id_set_new ();
+      g_autofree char *text = NULL;
+
+      dvmd_id_set_add_part (part, whole, parts[i].first, parts[i].last);
+      text = dvmd_id_set_format (part);
+      g_assert_cmpstr (text, ==, parts[i].part);
+    }
+}
+
 /* Against a plain bitmap, with random ranges. */
 static void
 test_random (void)
@@ -169,6 +194,7 @@ main (int argc, char **argv)
   g_test_add_func ("/id-set/round-trip", test_round_trip);
   g_test_add_func ("/id-set/bad-text", test_bad_text);
   g_test_add_func ("/id-set/members", test_members);
+  g_test_add_func ("/id-set/part", test_part);
   g_test_add_func ("/id-set/from-ranges", test_from_ranges);
   g_test_add_func ("/id-set/random", test_random);
   g_test_add_func ("/id-set/hostile", test_hostile);
