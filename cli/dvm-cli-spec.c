@@ -665,6 +665,22 @@ apply_jobs (DvmJobSpec *spec, DvmCliArgs *args, const char *option,
     set (spec, (const char *const *)jobs);
 }
 
+static gboolean
+apply_array (DvmJobSpec *spec, DvmCliArgs *args, GError **error)
+{
+  g_autofree const char **lists = dvm_cli_args_get_all (args, "array");
+
+  if (lists[0] != NULL && lists[1] != NULL)
+    {
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
+                   _ ("option --array can be given once; all indexes stand in one list"));
+      return FALSE;
+    }
+  if (lists[0] != NULL)
+    dvm_job_spec_set_array (spec, lists[0]);
+  return TRUE;
+}
+
 /* The reasons for which the job is to wait before it runs. */
 static gboolean
 apply_waiting (DvmJobSpec *spec, DvmCliArgs *args, GError **error)
@@ -686,8 +702,8 @@ apply_waiting (DvmJobSpec *spec, DvmCliArgs *args, GError **error)
     dvm_job_spec_set_singleton (spec, TRUE);
   if (dvm_cli_args_has (args, "wait-for-slots"))
     dvm_job_spec_set_wait_for_slots (spec, TRUE);
-  if (dvm_cli_args_has (args, "array"))
-    dvm_job_spec_set_array (spec, dvm_cli_args_get (args, "array"));
+  if (!apply_array (spec, args, error))
+    return FALSE;
   apply_jobs (spec, args, "after", dvm_job_spec_set_after);
   apply_jobs (spec, args, "after-ok", dvm_job_spec_set_after_ok);
   apply_jobs (spec, args, "after-any", dvm_job_spec_set_after_any);

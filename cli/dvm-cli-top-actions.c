@@ -212,10 +212,23 @@ make_request (const char *what, gboolean may_be_count)
   return g_variant_dict_end (&request);
 }
 
+/* Hosts are not called by digits alone: a number that is none is told. */
+static gboolean
+check_count (DvmCliTopActions *self, const char *what)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (what[0] == '\0' || strspn (what, "0123456789") < strlen (what)
+      || g_ascii_string_to_unsigned (what, 10, 1, G_MAXUINT, NULL, &error))
+    return TRUE;
+  tell_error (self, error);
+  return FALSE;
+}
+
 void
 dvm_cli_top_actions_grow (DvmCliTopActions *self, const char *what)
 {
-  if (has_dvm (self))
+  if (has_dvm (self) && check_count (self, what))
     dvm_client_grow_async (self->client, make_request (what, TRUE), self->cancellable, on_grow, self);
 }
 

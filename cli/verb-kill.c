@@ -87,6 +87,15 @@ has_begun (DvmJob *job)
 }
 
 static gboolean
+all_have_ended (GPtrArray *jobs)
+{
+  for (guint i = 0; i < jobs->len; i++)
+    if (!dvm_job_get_ended (jobs->pdata[i]))
+      return FALSE;
+  return TRUE;
+}
+
+static gboolean
 some_have_begun (GPtrArray *jobs)
 {
   for (guint i = 0; i < jobs->len; i++)
@@ -110,7 +119,9 @@ kill_array (DvmCli *cli, DvmClient *client, const char *word, int signum, DvmCli
   jobs = dvm_cli_array_find_jobs (client, word, error);
   if (jobs == NULL || (in_one_call && cancel_array (cli, client, array.id, error) < 0))
     return FALSE;
-  /* Where all wait, the first one says so. */
+  /* Where all wait, or have ended, the first one says so. */
+  if (signum != 0 && all_have_ended (jobs))
+    return kill_job (cli, client, jobs->pdata[0], signum, table, error);
   passes = signum != 0 && some_have_begun (jobs);
   for (guint i = 0; i < jobs->len; i++)
     if (dvm_job_get_ended (jobs->pdata[i]) || (passes && !has_begun (jobs->pdata[i])))

@@ -89,7 +89,12 @@ def _to_argv(command):
 
 
 def _to_env(env):
-    return [f'{name}={value}' for name, value in env.items()] if hasattr(env, 'items') else list(env)
+    if not hasattr(env, 'items'):
+        return list(env)
+    for name in env:
+        if not name or '=' in name:
+            raise ValueError(f'env: "{name}" is no name of a variable: it has at least one character, and no "="')
+    return [f'{name}={value}' for name, value in env.items()]
 
 
 @override

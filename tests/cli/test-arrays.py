@@ -113,6 +113,7 @@ def test_usage():
     with place() as here:
         for text in ("", "x", "1-", "3-1", "0-9%0", "0-9:0", "4,4", "0-50000"):
             refused(here, 2, "array", "submit", "--array", text, "true")
+        refused(here, 2, "can be given once", "submit", "--array", "0-1", "--array", "5", "true")
         refused(here, 2, "one application", "submit", "--array", "0-1", "-n", "1", "true", ":", "-n", "1", "true")
         refused(here, 2, "for the jobs of an array", "submit", "--output", "file=/tmp/x%a:pattern", "true")
         refused(here, 2, "unknown option '--array'", "run", "--array", "0-1", "true")
@@ -123,6 +124,9 @@ def test_usage():
         for word in ("1[]", "1[x]", "1[1-0]", "1[0,]"):
             refused(here, 1, "no list of indexes", "kill", word)
         refused(here, 1, "there is no job 1[7]", "kill", "1[0,7]")
+        ended = submit(here, "--array", "0-1", "true")
+        equal(here.cli("wait", ended).returncode, 0)
+        refused(here, 1, "ended", "kill", "-s", "TERM", ended)
         refused(here, 1, "there is no job", "submit", "--after", "array:2", "true")
 
 

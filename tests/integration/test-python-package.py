@@ -261,6 +261,13 @@ class Jobs(Shared):
             task.cancel()
             with self.assertRaises(asyncio.CancelledError):
                 await task
+            # Before the answer of the DVM, too.
+            tasks = [asyncio.ensure_future(self.vm.run_async(SLEEP)) for _ in range(20)]
+            await asyncio.sleep(0)
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)
+            self.assertTrue(all(task.cancelled() for task in tasks))
             with self.assertRaises(subprocess.CalledProcessError):
                 await self.vm.run_async(['false'], check=True)
             # One that stops to wait leaves the job and the others that wait for it alone.
@@ -328,6 +335,7 @@ class Size(Shared):
 class Events(Shared):
     def test_callback(self):
         seen = []
+        kinds = set()
         over = threading.Event()
 
         def on_event(event):
@@ -335,6 +343,7 @@ class Events(Shared):
             if event.kind == 'job' and event.new == 'NOTIFIED':
                 over.set()
 
+        self.vm.watch(lambda event: kinds.add(event.kind), 'job')
         stop = self.vm.watch(on_event, ['job', 'proc'])
         job = self.vm.submit(['true'], n=2)
         self.assertTrue(over.wait(LIMIT))
@@ -346,8 +355,16 @@ class Events(Shared):
         self.assertEqual({event.id for event in seen}, {job.id})
         self.assertEqual([event.old for event in states[1:]], [event.new for event in states[:-1]])
         self.assertEqual({event.rank for event in seen if event.kind == 'proc'}, {0, 1})
+        self.assertEqual(kinds, {'job'})
         with self.assertRaisesRegex(ValueError, '"jobs"'):
             self.vm.watch(on_event, ['jobs'])
+        with self.assertRaisesRegex(ValueError, '"jobs"'):
+            self.vm.watch(on_event, 'jobs')
+
+    def test_bad_arguments(self):
+        for options, names in (({'n': 0}, 'n=0'), ({'env': {'A=B': 'c'}}, '"A=B"'), ({'env': {'': 'c'}}, '""')):
+            with self.assertRaisesRegex(ValueError, names):
+                self.vm.submit(['true'], **options)
 
     def test_callback_that_waits(self):
         """It is told that it must not, and the DVM goes on."""

@@ -44,6 +44,7 @@ class Subscription:
     """In the thread of the DVM: makes events of signals and gives them to tell. None is the last one: the DVM has gone."""
 
     def __init__(self, dvm: 'DVM', kinds: Collection[str], tell: Callable[[Optional[Event]], None]) -> None:
+        kinds = (kinds,) if isinstance(kinds, str) else kinds
         wrong = sorted(set(kinds) - set(KINDS))
         if wrong:
             raise ValueError(f'"{wrong[0]}" is no kind of event: there are {", ".join(KINDS)}')

@@ -2,6 +2,7 @@
 """A DVM as an object: started by the program or there already, it runs jobs, grows and shrinks."""
 
 import asyncio
+import concurrent.futures
 import os
 import sys
 import weakref
@@ -13,7 +14,7 @@ from ._html import Jobs, Nodes, make_table
 from ._job import Job
 from ._library import Dvm
 from ._start import Keeper, Setting, Started, start_daemon, stop_daemon
-from ._thread import MainThread
+from ._thread import MainThread, settle_as
 
 Words = Union[str, 'os.PathLike[str]', Sequence[Union[str, 'os.PathLike[str]']]]
 
@@ -73,6 +74,8 @@ class DVM:
 
     def _spec(self, command: Any, n: int, options: 'dict[str, Any]') -> Any:
         if not isinstance(command, Dvm.JobSpec):
+            if n < 1:
+                raise ValueError(f'n={n}: a job has at least one process; Dvm.JobSpec(...) without np has as many as there are slots')
             given: 'dict[str, Any]' = {'np': n, 'cwd': os.getcwd(), **options}
             return Dvm.JobSpec(command, **given)
         if options:
@@ -106,6 +109,9 @@ class DVM:
 
         return self.thread.call(start, finish)
 
+    def _cancel(self, job: Job) -> None:
+        self.thread.call(self.client.cancel_job_async, self.client.cancel_job_finish, job.record)
+
     def submit(self, command: Any, *, n: int = 1, output: bool = True, **options: Any) -> Job:
         """A Job of n processes, when the DVM has accepted it. command: the words of a command line, or a Dvm.JobSpec.
 
@@ -129,8 +135,15 @@ class DVM:
         return result
 
     async def submit_async(self, command: Any, *, n: int = 1, output: bool = True, **options: Any) -> Job:
-        job: Job = await asyncio.wrap_future(self._begin(self._spec(command, n, options), output))
-        return job
+        begun = self._begin(self._spec(command, n, options), output)
+        answer: 'concurrent.futures.Future[Job]' = concurrent.futures.Future()
+        begun.add_done_callback(lambda _done: settle_as(answer, begun))
+        try:
+            return await asyncio.wrap_future(answer)
+        except asyncio.CancelledError:
+            # The DVM may have the job already, and its answer is still to come.
+            begun.add_done_callback(lambda _done: None if begun.exception() is not None else self._cancel(begun.result()))
+            raise
 
     async def run_async(self, command: Any, *, n: int = 1, check: bool = False, **options: Any) -> Any:
         """As run(). A task that is cancelled cancels the job."""
@@ -138,7 +151,7 @@ class DVM:
         try:
             result = await job
         except asyncio.CancelledError:
-            self.thread.call(self.client.cancel_job_async, self.client.cancel_job_finish, job.record)
+            self._cancel(job)
             raise
         if check:
             result.check_returncode()

@@ -138,6 +138,11 @@ def settle(future: 'concurrent.futures.Future[Any]', value: object = None, error
         pass
 
 
+def settle_as(future: 'concurrent.futures.Future[T]', done: 'concurrent.futures.Future[T]') -> None:
+    error = done.exception()
+    settle(future, None if error is not None else done.result(), error)
+
+
 def wake_loop(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
     """From any thread: sets an event of asyncio."""
     try:
