@@ -398,19 +398,19 @@ find_nodes_of_some (DvmdJobStreams *self)
   return nodes;
 }
 
-/* The nodes of the ranks that read it. */
+/* The nodes of the ranks that read it: of all, some, one or none. */
 static GArray *
-find_readers (DvmdJobStreams *self)
+find_readers (DvmdJobStreams *self, guint target)
 {
   GArray *nodes;
 
-  if (self->stdin_target == DVMD_INPUT_ALL)
+  if (target == DVMD_INPUT_ALL)
     return dvmd_map_get_nodes (dvmd_job_get_map (self->job));
-  if (self->stdin_target == DVMD_INPUT_SOME)
+  if (target == DVMD_INPUT_SOME)
     return find_nodes_of_some (self);
   nodes = g_array_new (FALSE, FALSE, sizeof (guint));
-  if (self->stdin_target != DVMD_INPUT_NONE)
-    g_array_append_val (nodes, dvmd_proc_table_row (dvmd_job_get_procs (self->job), self->stdin_target)->node);
+  if (target != DVMD_INPUT_NONE)
+    g_array_append_val (nodes, dvmd_proc_table_row (dvmd_job_get_procs (self->job), target)->node);
   return nodes;
 }
 
@@ -430,7 +430,7 @@ send_input (DvmdInput *input, guint rank, GBytes *bytes, gpointer user_data)
   else
     body = g_variant_new ("(uu)", id, to);
   g_variant_ref_sink (body);
-  nodes = find_readers (self);
+  nodes = find_readers (self, rank);
   for (guint i = 0; i < nodes->len; i++)
     dvmd_controller_send (self->all->controller, g_array_index (nodes, guint, i), kind, body);
 }
@@ -440,7 +440,7 @@ static const DvmdInputFuncs input_funcs = { .send = send_input };
 static void
 await_launch (DvmdJobStreams *self)
 {
-  g_autoptr (GArray) nodes = find_readers (self);
+  g_autoptr (GArray) nodes = find_readers (self, self->stdin_target);
 
   self->unlaunched = g_hash_table_new (NULL, NULL);
   for (guint i = 0; i < nodes->len; i++)
@@ -572,6 +572,18 @@ dvmd_job_streams_insert (DvmdJobStreams *self, guint rank, DvmdStream stream, co
 }
 
 /* ---- attaching ---- */
+
+DvmdInput *
+dvmd_job_streams_get_input (DvmdJobStreams *self)
+{
+  return self->input;
+}
+
+gboolean
+dvmd_job_streams_is_written_to (DvmdJobStreams *self)
+{
+  return self->stdin_owned || (self->input != NULL && dvmd_input_has_owner (self->input));
+}
 
 static int
 attach_stdin (DvmdJobStreams *self, GError **error)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "dvmd-controller.h"
+#include "dvmd-input.h"
 #include "dvmd-output.h"
 
 G_BEGIN_DECLS
@@ -59,6 +60,10 @@ void dvmd_job_streams_keep (DvmdJobStreams *self, const DvmdOutputPiece *piece);
 void dvmd_job_streams_say (DvmdJobStreams *self, const char *message);
 /* Lines in place of that rank's. */
 void dvmd_job_streams_insert (DvmdJobStreams *self, guint rank, DvmdStream stream, const char *text);
+/* (nullable): not launched yet, or ended */
+DvmdInput *dvmd_job_streams_get_input (DvmdJobStreams *self);
+/* Its standard input has an owner. */
+gboolean dvmd_job_streams_is_written_to (DvmdJobStreams *self);
 /* As dvmd_controller_attach(). */
 gboolean dvmd_job_streams_attach (DvmdJobStreams *self, DvmStreams streams, int fds[3], GError **error);
 

@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,6 +24,14 @@
 
 /* A target that has ended. */
 #define ENDED G_MAXSIZE
+
+/* Bytes that are for some of those that read. */
+typedef struct
+{
+  gsize left;
+  DvmdIdSet *to; /* (nullable): all that read */
+  gboolean end;  /* their input ends behind them */
+} Aim;
 
 struct _DvmdInput
 {
@@ -36,6 +45,7 @@ struct _DvmdInput
   gsize *pending; /* bytes that a target has not taken yet, or ENDED */
   guint n_pending;
   guint n_live;
+  GQueue aims; /* of what comes next; behind the last one everything is for all that read */
 
   gboolean owned;
   gboolean started;
@@ -114,14 +124,33 @@ close_descriptor (DvmdInput *self)
   self->fd = -1;
 }
 
-/* Input is read only as fast as the slowest target has room. */
+static void
+aim_free (gpointer data)
+{
+  Aim *aim = data;
+
+  g_clear_pointer (&aim->to, dvmd_id_set_free);
+  g_free (aim);
+}
+
+/* (nullable): the next bytes are for all */
+static DvmdIdSet *
+get_aim (DvmdInput *self)
+{
+  Aim *aim = g_queue_peek_head (&self->aims);
+
+  return aim != NULL ? aim->to : NULL;
+}
+
+/* Input is read only as fast as the slowest of those has room that the next bytes are for. */
 static gsize
 get_room (DvmdInput *self)
 {
+  DvmdIdSet *to = get_aim (self);
   gsize most = 0;
 
   for (guint i = 0; i < self->n_pending; i++)
-    if (self->pending[i] != ENDED)
+    if (self->pending[i] != ENDED && (to == NULL || dvmd_id_set_contains (to, i)))
       most = MAX (most, self->pending[i]);
   return most < DVMD_STREAM_WINDOW ? DVMD_STREAM_WINDOW - most : 0;
 }
@@ -137,14 +166,67 @@ watch_if_room (DvmdInput *self)
 }
 
 static void
+send_to_some (DvmdInput *self, DvmdIdSet *to, GBytes *bytes)
+{
+  for (guint i = 0; i < self->n_pending; i++)
+    if (self->pending[i] != ENDED && dvmd_id_set_contains (to, i))
+      {
+        self->pending[i] += g_bytes_get_size (bytes);
+        self->funcs->send (self, i, bytes, self->user_data);
+      }
+}
+
+static void
 send_bytes (DvmdInput *self, const char *data, gsize n)
 {
   g_autoptr (GBytes) bytes = g_bytes_new (data, n);
+  DvmdIdSet *to = get_aim (self);
 
+  if (to != NULL)
+    {
+      send_to_some (self, to, bytes);
+      return;
+    }
   for (guint i = 0; i < self->n_pending; i++)
     if (self->pending[i] != ENDED)
       self->pending[i] += n;
   self->funcs->send (self, self->target, bytes, self->user_data);
+}
+
+static void
+end_some (DvmdInput *self, DvmdIdSet *to)
+{
+  for (guint i = 0; i < self->n_pending; i++)
+    if (self->pending[i] != ENDED && dvmd_id_set_contains (to, i))
+      {
+        self->funcs->send (self, i, NULL, self->user_data);
+        dvmd_input_rank_ended (self, i);
+      }
+}
+
+/* So many bytes have been read of what the first aim is for. */
+static void
+advance (DvmdInput *self, gsize n)
+{
+  Aim *aim = g_queue_peek_head (&self->aims);
+
+  if (aim != NULL)
+    aim->left -= n;
+  while ((aim = g_queue_peek_head (&self->aims)) != NULL && aim->left == 0)
+    {
+      g_queue_pop_head (&self->aims);
+      if (aim->end && aim->to != NULL)
+        end_some (self, aim->to);
+      aim_free (aim);
+    }
+}
+
+static gsize
+limit_to_aim (DvmdInput *self, gsize n)
+{
+  const Aim *aim = g_queue_peek_head (&self->aims);
+
+  return aim != NULL ? MIN (n, aim->left) : n;
 }
 
 static gboolean
@@ -152,7 +234,7 @@ on_readable (gpointer user_data)
 {
   DvmdInput *self = user_data;
   char buffer[DVMD_STREAM_CHUNK];
-  gsize wanted = MIN (sizeof buffer, get_room (self));
+  gsize wanted = limit_to_aim (self, MIN (sizeof buffer, get_room (self)));
   ssize_t n;
 
   if (self->fd < 0 || wanted == 0)
@@ -165,7 +247,10 @@ on_readable (gpointer user_data)
     return G_SOURCE_CONTINUE;
   self->ref_count++;
   if (n > 0)
-    send_bytes (self, buffer, (gsize)n);
+    {
+      send_bytes (self, buffer, (gsize)n);
+      advance (self, (gsize)n);
+    }
   else
     dvmd_input_close (self);
   if (!self->freed)
@@ -192,6 +277,7 @@ dvmd_input_new (GMainContext *context, guint target, DvmdIdSet *some, guint n_ra
   self->funcs = funcs;
   self->user_data = user_data;
   self->fd = -1;
+  g_queue_init (&self->aims);
   self->n_pending = is_many (self) ? n_ranks : target == DVMD_INPUT_NONE ? 0 : 1;
   self->n_live = self->n_pending;
   self->pending = g_new0 (gsize, MAX (self->n_pending, 1));
@@ -213,6 +299,7 @@ dvmd_input_free (DvmdInput *self)
   g_clear_pointer (&self->source, dvmd_turn_source_free);
   g_clear_pointer (&self->pending, g_free);
   self->n_pending = 0;
+  g_queue_clear_full (&self->aims, aim_free);
   input_unref (self);
 }
 
@@ -305,10 +392,56 @@ dvmd_input_has_owner (DvmdInput *self)
   return self->owned;
 }
 
+static void
+push_aim (DvmdInput *self, gsize n_bytes, DvmdIdSet *to, gboolean end)
+{
+  Aim *aim = g_new0 (Aim, 1);
+
+  aim->left = n_bytes;
+  aim->to = to;
+  aim->end = end;
+  g_queue_push_tail (&self->aims, aim);
+}
+
+void
+dvmd_input_aim (DvmdInput *self, gsize n_bytes, DvmdIdSet *to, gboolean end)
+{
+  int unread = 0;
+
+  if (self->fd < 0 || (to == NULL && g_queue_is_empty (&self->aims)))
+    {
+      g_clear_pointer (&to, dvmd_id_set_free);
+      return;
+    }
+  if (g_queue_is_empty (&self->aims) && ioctl (self->fd, FIONREAD, &unread) == 0 && unread > 0)
+    push_aim (self, (gsize)unread, NULL, FALSE);
+  push_aim (self, n_bytes, to, end);
+  if (self->started)
+    advance (self, 0);
+  watch_if_room (self);
+}
+
+gboolean
+dvmd_input_is_read (DvmdInput *self, DvmdIdSet *to, DvmdIdSet *but)
+{
+  if (self->closed)
+    return FALSE;
+  for (guint i = 0; i < self->n_pending; i++)
+    {
+      guint rank = is_many (self) ? i : self->target;
+
+      if (self->pending[i] != ENDED && (to == NULL || dvmd_id_set_contains (to, rank))
+          && (but == NULL || !dvmd_id_set_contains (but, rank)))
+        return TRUE;
+    }
+  return FALSE;
+}
+
 void
 dvmd_input_start (DvmdInput *self)
 {
   self->started = TRUE;
+  advance (self, 0);
   watch_if_room (self);
 }
 

@@ -22,7 +22,7 @@ typedef struct _DvmdInput DvmdInput;
 
 typedef struct
 {
-  /* rank: the target, DVMD_INPUT_ALL or DVMD_INPUT_SOME. bytes NULL: end-of-file, once and last. */
+  /* rank: DVMD_INPUT_ALL, DVMD_INPUT_SOME, or one that reads. bytes NULL: end-of-file, for that one once and last. */
   void (*send) (DvmdInput *self, guint rank, GBytes *bytes, gpointer user_data);
 } DvmdInputFuncs;
 
@@ -42,6 +42,14 @@ gboolean dvmd_input_set_fd (DvmdInput *self, int fd, GError **error);
 /* The write end of a pipe for the first who asks, else -1: DVM_ERROR_EXISTS. */
 int dvmd_input_attach (DvmdInput *self, GError **error);
 gboolean dvmd_input_has_owner (DvmdInput *self);
+
+/*
+ * The next so many bytes that come from the descriptor, behind those that are written to it already, are for these
+ * ranks alone: to (nullable) (transfer full): for all that read. end: their input ends with these bytes.
+ */
+void dvmd_input_aim (DvmdInput *self, gsize n_bytes, DvmdIdSet *to, gboolean end);
+/* One of these ranks (nullable: of all) reads, which is none of but (nullable). */
+gboolean dvmd_input_is_read (DvmdInput *self, DvmdIdSet *to, DvmdIdSet *but);
 
 /* Nothing is read before; to be called when the targets have been started. */
 void dvmd_input_start (DvmdInput *self);

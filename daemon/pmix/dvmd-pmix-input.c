@@ -16,6 +16,8 @@
 
 /* A message could not carry any size. */
 #define MAX_SIZE (16 * 1024 * 1024)
+/* Of one request. */
+#define MOST_PROCS 65536
 
 /* last: an end has no data, or says so. */
 static gboolean
@@ -35,26 +37,48 @@ read_directives (const DvmdPmixUpcall *self, gboolean *last, GError **error)
 
 /* (nullable): floating */
 static GVariant *
+read_targets (const DvmdPmixUpcall *self, GError **error)
+{
+  g_auto (GVariantBuilder) rows = G_VARIANT_BUILDER_INIT (G_VARIANT_TYPE ("a(su)"));
+
+  if (self->n_procs == 0 || self->n_procs > MOST_PROCS)
+    {
+      g_set_error (error, DVM_ERROR, self->n_procs == 0 ? DVM_ERROR_NOT_SUPPORTED : DVM_ERROR_OUT_OF_RESOURCE,
+                   "%" G_GSIZE_FORMAT " targets of standard input: there can be 1 to %d", self->n_procs, MOST_PROCS);
+      return NULL;
+    }
+  for (gsize i = 0; i < self->n_procs; i++)
+    {
+      if (!g_utf8_validate (self->procs[i].nspace, -1, NULL))
+        {
+          g_set_error_literal (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "The name of a job is no UTF-8");
+          return NULL;
+        }
+      g_variant_builder_add (&rows, "(su)", self->procs[i].nspace, self->procs[i].rank);
+    }
+  return g_variant_builder_end (&rows);
+}
+
+/* (nullable): floating */
+static GVariant *
 read_input (const DvmdPmixUpcall *self, GError **error)
 {
   gboolean has_data = self->bytes != NULL && self->bytes->bytes != NULL;
   gboolean last;
+  GVariant *targets;
 
   if (!read_directives (self, &last, error))
     return NULL;
-  if (self->n_procs != 1 || !g_utf8_validate (self->procs[0].nspace, -1, NULL))
-    {
-      g_set_error_literal (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
-                           "One job is written to at a time, and it has to be named");
-      return NULL;
-    }
   if (has_data && self->bytes->size > MAX_SIZE)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE, "%" G_GSIZE_FORMAT " bytes at once are more than %d",
                    self->bytes->size, MAX_SIZE);
       return NULL;
     }
-  return g_variant_new ("(su@ayb)", self->procs[0].nspace, self->procs[0].rank,
+  targets = read_targets (self, error);
+  if (targets == NULL)
+    return NULL;
+  return g_variant_new ("(@a(su)@ayb)", targets,
                         g_variant_new_fixed_array (G_VARIANT_TYPE_BYTE, has_data ? self->bytes->bytes : NULL,
                                                    has_data ? self->bytes->size : 0, 1),
                         last);

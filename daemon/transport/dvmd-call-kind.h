@@ -23,7 +23,7 @@ G_BEGIN_DECLS
  * LOG          ([(DvmdLogChannel, syslog priority, text)]): ()
  * QUERY        ([(word, qualifiers)]): ([(status, value)]). Qualifiers are nspace, rank, node, alloc-id,
  *              group, pset
- * INPUT        (namespace of the job, rank that reads, bytes, whether they are the last): (), when they have been taken
+ * INPUT        (processes and jobs that read, bytes, whether they are the last): (), when they have been taken
  * EVENT        (status, DvmdPmixRange, [(nspace, rank)] of a range of processes, details with packed values): ()
  * PULL         ([(nspace, rank)], streams and how they are marked): (); for all clients of a server that pull in that
  * way GROUP        (whether it is dissolved, name, key of name and members, DvmdGroupFlags, timeout s, [(nspace, rank)]
@@ -39,7 +39,7 @@ G_BEGIN_DECLS
   CALL (DATA, "publish or look up", "(uuua{sv})", "(a(susay))")                                                        \
   CALL (LOG, "log something", "(a(uus))", "()")                                                                        \
   CALL (QUERY, "know something", "(a(sa{sv}))", "(a(iv))")                                                             \
-  CALL (INPUT, "write to a job", "(suayb)", "()")                                                                      \
+  CALL (INPUT, "write to a job", "(a(su)ayb)", "()")                                                                   \
   CALL (EVENT, "tell of an event", "(iua(su)a{sv})", "()")                                                             \
   CALL (PULL, "get the output of jobs", "(a(su)u)", "()")                                                              \
   CALL (GROUP, "form or dissolve a group", "(bssuua(su)a(say))", "(tasa(sua(say)))")

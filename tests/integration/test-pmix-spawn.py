@@ -15,7 +15,7 @@ CLI = os.path.join(os.environ['DVM_TEST_BUILD'], 'cli', 'dvm-cli')
 ALLOC = os.environ.get('DVM_TEST_PMIX_ALLOC', '')
 NOT_FOUND, NOT_EXECUTABLE, MAP_FAILED = -190, -177, -179
 BAD_PARAM, NO_PERMISSIONS, NO_SUCH, NOT_SUPPORTED, NOT_LAUNCHED = -27, -23, -46, -47, -181
-IOF_COMPLETE = -173
+IOF_COMPLETE, EXISTS, BUSY = -173, -11, -28
 
 
 class Spawn(dvmtest.Case):
@@ -357,6 +357,75 @@ class Tools:
         self.assertEqual(lines, [f'0 push {NOT_SUPPORTED}', f'0 push {NOT_SUPPORTED}', f'0 push {NO_SUCH}', f'0 push {NOT_SUPPORTED}', '0 push 0', '0 push 0', f'0 push {IOF_COMPLETE}', f'0 push {IOF_COMPLETE}'])
         done = dvm.run([ALLOC, 'push', f'{other.nspace}.0', 'a', '1'], np=1)
         self.assertEqual(done.lines, [f'0 push {NO_PERMISSIONS}'], done)
+
+    def test_input_of_several(self):
+        """A tool writes to all that read, to some of them, and to jobs at once; each reads what was for it, in order, to its own end."""
+        dvm = self.dvm(slots=8, settings=['elastic=true', 'pmix=eager'], arguments=['--nodes=2'])
+        say = ['sh', '-c', 'echo $PMIX_RANK:$(wc -c)']
+        job, out, _ = dvm.start(say, np=4, stdin_target='all', **{'map-by': 'node'})
+        some, some_out, _ = dvm.start(say, np=4, stdin_target='1,3')
+        one, one_out, _ = dvm.start(['cat'], np=1, stdin_target='0')
+        jobs = (job, some, one)
+        for each in jobs:
+            each.wait_running()
+        a, b, c = (each.nspace for each in jobs)
+        _, lines = self.tool(dvm, 'node2',
+                             'push', a, 'x', '5',                                    # all of a job, 5 each
+                             'push', f'{a}.0,{a}.2', 'y' * 20000, '10',              # two of it, on a node
+                             'push', f'{a}.1', 'z' * 100, '3', 'push', f'{a}.1', '-', '0',
+                             'push', f'{a}.1', 'late', '1',                          # its end has been
+                             'push', f'{a}.1,{a}.0', 'late', '1',                    # for one of the two
+                             'push', f'{b}.1,{b}.3,{c}.0,{a}', 'w' * 50, '2',        # three jobs
+                             'push', f'{b}.3', 'v', '7',
+                             'push', f'{a},{b},{c}.0', '-', '0')
+        self.assertEqual(lines, ['0 push 0', '0 push 0', '0 push 0', f'0 push {IOF_COMPLETE}', f'0 push {IOF_COMPLETE}', '0 push 0', '0 push 0',
+                                 '0 push 0', f'0 push {IOF_COMPLETE}'])
+        for each in jobs:
+            self.assertEqual(each.wait()['state'], NOTIFIED)
+        count = 5 + 200000 + 4 + 100
+        self.assertEqual(sorted(out.finish().decode().split()), [f'0:{count}', '1:305', f'2:{count - 4}', '3:105'])
+        self.assertEqual(sorted(some_out.finish().decode().split()), ['0:0', '1:100', '2:0', '3:107'])
+        self.assertEqual(one_out.finish(), b'w' * 100)
+
+    def test_input_of_several_refused(self):
+        """Nothing is written to any when one of them is wrong; those that have ended are passed over."""
+        dvm = self.dvm(slots=8, settings=['elastic=true', 'pmix=eager'], arguments=['--nodes=2'])
+        job, out, _ = dvm.start(['wc', '-c'], np=1, stdin_target='0')
+        every, every_out, _ = dvm.start(['wc', '-c'], np=2, stdin_target='all')
+        some, _, _ = dvm.start(['sleep', '1000'], np=4, stdin_target='1,3')
+        over, _, _ = dvm.start(['true'], np=1, stdin_target='0')
+        held, _, _ = dvm.start(['sleep', '1000'], np=1, stdin_target='0')
+        self.assertEqual(over.wait()['state'], NOTIFIED)
+        for each in (job, every, some, held):
+            each.wait_running()
+        its_own = held.attach(stdin=True)['stdin']
+        self.addCleanup(os.close, its_own)
+        waits, _, _ = dvm.start(['wc', '-c'], np=16, stdin_target='all')
+        a, b, c, d, e, w = (each.nspace for each in (job, every, some, over, held, waits))
+        wrong = ((f'{a}.0,nobody.0', NO_SUCH), (f'{a}.0,{b}.2', NO_SUCH), (f'{b}.0,{c}.0', NOT_SUPPORTED), (f'{b},{c}.1,{c}.2', NOT_SUPPORTED),
+                 (f'{a}.0,{e}.0', EXISTS), (f'{a}.0,{w}.1', BUSY), (f'{d}.0', IOF_COMPLETE), (f'{d}.0,nobody', NO_SUCH), ('none', NOT_SUPPORTED))
+        words = [word for target, _ in wrong for word in ('push', target, 'no', '1')]
+        _, lines = self.tool(dvm, 'node1', *words, 'push', f'{d}.0,{a}.0,{b}', 'abc', '2', 'push', f'{b}.1,{d}.0', 'd', '1', 'push', f'{d}.0,{a}.0,{b}', '-', '0')
+        self.assertEqual(lines, [f'0 push {status}' for _, status in wrong] + ['0 push 0', '0 push 0', f'0 push {IOF_COMPLETE}'])
+        self.assertEqual((job.wait()['state'], out.finish().split()), (NOTIFIED, [b'6']))
+        self.assertEqual((every.wait()['state'], sorted(every_out.finish().split())), (NOTIFIED, [b'6', b'7']))
+        waits.cancel()
+        done = dvm.run([ALLOC, 'push', f'{c}.1,nobody.0', 'a', '1'], np=1)
+        self.assertEqual(done.lines, [f'0 push {NO_PERMISSIONS}'], done)
+
+    def test_input_without_a_reader(self):
+        """One of those written to does not read: who writes waits, and what was for it is dropped when it ends."""
+        dvm = self.dvm(slots=8, settings=['elastic=true', 'pmix=eager'], arguments=['--nodes=2'])
+        go = os.path.join(self.place(), 'go')
+        job, out, _ = dvm.start(['sh', '-c', f'test $PMIX_RANK = 0 && exec sleep 1000; read line; echo $line; touch {go}; wc -c'], np=2, stdin_target='all', recoverable=True)
+        job.wait_running()
+        tool = self.start_tool(dvm, ALLOC, 'push', f'{job.nspace}.1', 'first\n', '1', 'push', job.nspace, 'x' * 10000, '100')
+        wait_until(lambda: os.path.exists(go), 'the rank that reads')
+        self.assertIsNone(tool.poll())
+        job.signal(signal.SIGKILL, ranks='0')
+        tool.wait(60)
+        self.assertEqual(job.wait()['state'], NOTIFIED)
+        self.assertEqual(out.finish().split(), [b'first', b'1000000'])
 
     def test_input_of_a_tool(self):
         """The first rank of a job that a tool spawns reads what that writes, to its end, unless it is to be another one."""

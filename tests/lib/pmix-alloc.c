@@ -22,7 +22,7 @@
  *   ended NSPACE         wait for the end of that one
  *   control OPERATION[+OPERATION...] TARGET[,TARGET...]   kill, term, signal=N, pause, resume, separate, pset=NAME;
  *                        NSPACE[.RANK] or none
- *   push TARGET TEXT COUNT   PMIx_IOF_push() so often; COUNT 0: the end
+ *   push TARGET[,TARGET...] TEXT COUNT   PMIx_IOF_push() so often; COUNT 0: the end
  *   pull out+err[/KEY] TARGET[,TARGET...]   PMIx_IOF_pull(), with that directive
  *   gate PATH            what comes of it is not read until that file is there
  *   pulled N             until so many bytes have come, at most 60 s

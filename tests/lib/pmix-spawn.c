@@ -446,6 +446,21 @@ pmix_print_status (const char *what, pmix_status_t status)
   funlockfile (stdout);
 }
 
+#define MOST_TARGETS 8
+
+static size_t
+read_targets (const char *text, pmix_proc_t procs[MOST_TARGETS])
+{
+  char *copy = strdup (text);
+  char *rest = copy;
+  size_t n = 0;
+
+  for (char *word = strtok_r (rest, ",", &rest); word != NULL && n < MOST_TARGETS; word = strtok_r (NULL, ",", &rest))
+    n += pmix_read_target (word, &procs[n]);
+  free (copy);
+  return n;
+}
+
 /* control OPERATION[+OPERATION...] TARGET[,TARGET...] */
 static int
 do_control (const char *words, const char *target)
@@ -464,14 +479,10 @@ do_control (const char *words, const char *target)
   pmix_info_t *results = NULL;
   size_t n_results = 0;
   size_t n = 0;
-  char *targets = strdup (target);
-  char *next = targets;
-  pmix_proc_t procs[8];
-  size_t n_targets = 0;
+  pmix_proc_t procs[MOST_TARGETS];
+  size_t n_targets = read_targets (target, procs);
   pmix_status_t status;
 
-  for (char *word = strtok_r (next, ",", &next); word != NULL && n_targets < 8; word = strtok_r (NULL, ",", &next))
-    n_targets += pmix_read_target (word, &procs[n_targets]);
   for (char *word = strtok_r (rest, "+", &rest); word != NULL && n < 4; word = strtok_r (NULL, "+", &rest))
     {
       int number = strncmp (word, "signal=", 7) == 0 ? atoi (word + 7) : 0;
@@ -490,7 +501,6 @@ do_control (const char *words, const char *target)
   if (results != NULL)
     PMIX_INFO_FREE (results, n_results);
   free (copy);
-  free (targets);
   return 3;
 }
 
@@ -515,23 +525,23 @@ on_pushed (pmix_status_t status, void *data)
 }
 
 /*
- * push TARGET TEXT COUNT: so often, each when the last one was taken; COUNT 0: the end. The call that waits by itself
- * frees what it waits for in libpmix 4.2.2.
+ * push TARGET[,TARGET...] TEXT COUNT: so often, each when the last one was taken; COUNT 0: the end. The call that waits
+ * by itself frees what it waits for in libpmix 4.2.2.
  */
 static int
 do_push (const char *target, const char *text, int count)
 {
   Push push = { .lock = PTHREAD_MUTEX_INITIALIZER, .done = PTHREAD_COND_INITIALIZER };
   pmix_byte_object_t data = { .bytes = (char *)text, .size = count > 0 ? strlen (text) : 0 };
-  pmix_proc_t proc;
+  pmix_proc_t procs[MOST_TARGETS];
+  size_t n = read_targets (target, procs);
 
-  pmix_read_target (target, &proc);
   for (int i = 0; i < (count > 0 ? count : 1) && push.status == PMIX_SUCCESS; i++)
     {
       pmix_status_t status;
 
       push.is_done = false;
-      status = PMIx_IOF_push (&proc, 1, &data, NULL, 0, on_pushed, &push);
+      status = PMIx_IOF_push (procs, n, &data, NULL, 0, on_pushed, &push);
       pthread_mutex_lock (&push.lock);
       while (status == PMIX_SUCCESS && !push.is_done)
         pthread_cond_wait (&push.done, &push.lock);

@@ -217,6 +217,140 @@ test_some (void)
   g_string_free (fixture.text, TRUE);
 }
 
+/* ---- input for some of those that read ---- */
+
+typedef struct
+{
+  DvmdInput *input;
+  int fd;
+  GString *said; /* "1:text " for what a rank gets, "1$ " for its end */
+} Aimed;
+
+static void
+on_aimed (DvmdInput *input, guint rank, GBytes *bytes, gpointer user_data)
+{
+  Aimed *fixture = user_data;
+
+  if (rank == DVMD_INPUT_ALL)
+    g_string_append_c (fixture->said, '*');
+  else
+    g_string_append_printf (fixture->said, "%u", rank);
+  if (bytes == NULL)
+    g_string_append (fixture->said, "$ ");
+  else
+    g_string_append_printf (fixture->said, ":%.*s ", (int)MIN (g_bytes_get_size (bytes), 8),
+                            (const char *)g_bytes_get_data (bytes, NULL));
+}
+
+static const DvmdInputFuncs aimed_funcs = { .send = on_aimed };
+
+static void
+begin_aimed (Aimed *fixture)
+{
+  fixture->said = g_string_new (NULL);
+  fixture->input = dvmd_input_new (NULL, DVMD_INPUT_ALL, NULL, 3, &aimed_funcs, fixture);
+  fixture->fd = dvmd_input_attach (fixture->input, NULL);
+}
+
+static void
+end_aimed (Aimed *fixture)
+{
+  if (fixture->fd >= 0)
+    close (fixture->fd);
+  dvmd_input_free (fixture->input);
+  g_string_free (fixture->said, TRUE);
+}
+
+/* to (nullable): all */
+static void
+put (Aimed *fixture, const char *text, const char *to, gboolean end)
+{
+  dvmd_input_aim (fixture->input, strlen (text), to != NULL ? dvmd_id_set_parse (to, "ranks", NULL) : NULL, end);
+  g_assert_cmpint (write (fixture->fd, text, strlen (text)), ==, (gssize)strlen (text));
+}
+
+static void
+assert_said (Aimed *fixture, const char *said)
+{
+  settle ();
+  g_assert_cmpstr (fixture->said->str, ==, said);
+  g_string_truncate (fixture->said, 0);
+}
+
+static gboolean
+is_read (Aimed *fixture, const char *to, const char *but)
+{
+  g_autoptr (DvmdIdSet) ranks = to != NULL ? dvmd_id_set_parse (to, "ranks", NULL) : NULL;
+  g_autoptr (DvmdIdSet) others = but != NULL ? dvmd_id_set_parse (but, "ranks", NULL) : NULL;
+
+  return dvmd_input_is_read (fixture->input, ranks, others);
+}
+
+/* Input for some goes to them alone, in the order in which everything is written. */
+static void
+test_aimed (void)
+{
+  Aimed fixture;
+
+  begin_aimed (&fixture);
+  put (&fixture, "early", NULL, FALSE);
+  put (&fixture, "two", "0,2", FALSE);
+  put (&fixture, "all", NULL, FALSE);
+  put (&fixture, "", "1", TRUE);
+  g_assert_true (is_read (&fixture, "1", NULL));
+  g_assert_false (is_read (&fixture, "1", "1"));
+  dvmd_input_start (fixture.input);
+  assert_said (&fixture, "*:early 0:two 2:two *:all 1$ ");
+  g_assert_false (is_read (&fixture, "1", NULL));
+  g_assert_true (is_read (&fixture, "0-1", NULL));
+  put (&fixture, "late", "0-1", FALSE);
+  put (&fixture, "last", "0", TRUE);
+  assert_said (&fixture, "0:late 0:last 0$ ");
+  put (&fixture, "rest", NULL, FALSE);
+  assert_said (&fixture, "*:rest ");
+  g_assert_true (is_read (&fixture, NULL, NULL));
+  g_assert_false (is_read (&fixture, NULL, "2"));
+  put (&fixture, "", "2", TRUE);
+  assert_said (&fixture, "2$ ");
+  g_assert_false (is_read (&fixture, NULL, NULL));
+  signal (SIGPIPE, SIG_IGN);
+  g_assert_cmpint (write (fixture.fd, "x", 1), ==, -1);
+  end_aimed (&fixture);
+}
+
+/* The room of those counts for whom the next bytes are, and of no others. */
+static void
+test_aimed_credit (void)
+{
+  Aimed fixture;
+
+  begin_aimed (&fixture);
+  dvmd_input_start (fixture.input);
+  dvmd_input_aim (fixture.input, DVMD_STREAM_WINDOW, dvmd_id_set_parse ("1", "ranks", NULL), FALSE);
+  fill (fixture.fd, DVMD_STREAM_WINDOW);
+  settle ();
+  g_string_truncate (fixture.said, 0);
+  put (&fixture, "free", "0", FALSE);
+  assert_said (&fixture, "0:free ");
+  put (&fixture, "full", NULL, FALSE);
+  assert_said (&fixture, "");
+  put (&fixture, "behind", "0", FALSE);
+  assert_said (&fixture, "");
+  g_assert_false (g_main_context_pending (NULL));
+  dvmd_input_rank_ended (fixture.input, 1);
+  assert_said (&fixture, "*:full 0:behind ");
+  /* Input for a rank that has ended goes nowhere, and holds up nothing. */
+  put (&fixture, "gone", "1", TRUE);
+  put (&fixture, "next", "2", FALSE);
+  assert_said (&fixture, "2:next ");
+  /* The writer goes in the middle. */
+  dvmd_input_aim (fixture.input, 100, dvmd_id_set_parse ("2", "ranks", NULL), FALSE);
+  g_assert_cmpint (write (fixture.fd, "half", 4), ==, 4);
+  close (g_steal_fd (&fixture.fd));
+  assert_said (&fixture, "2:half *$ ");
+  end_aimed (&fixture);
+}
+
 static void
 test_none (Fixture *fixture, gconstpointer data)
 {
@@ -318,6 +452,8 @@ main (int argc, char **argv)
   add ("credit", 1, test_credit);
   add ("all", DVMD_INPUT_ALL, test_all);
   g_test_add_func ("/io/input/some", test_some);
+  g_test_add_func ("/io/input/aimed", test_aimed);
+  g_test_add_func ("/io/input/aimed-credit", test_aimed_credit);
   add ("none", DVMD_INPUT_NONE, test_none);
   add ("given-pipe", 0, test_given_pipe);
   add ("given-file", 0, test_given_file);
