@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A Slurm of a test's own: munged, slurmctld and one slurmd for each node, all on this machine, in one folder, on free ports.
+With database=True slurmdbd and a MariaDB, too: without them Slurm 22.05 makes a job of another size once only.
 
     cluster = slurm.Slurm(('n1', 'n2'))
     with cluster.allocate(2) as allocation:
@@ -24,6 +25,8 @@ import leftovers
 
 LIMIT = 60  # seconds
 PROGRAMS = ('munged', 'slurmctld', 'slurmd', 'srun', 'salloc', 'scontrol', 'squeue', 'scancel')
+DATABASE_PROGRAMS = ('slurmdbd', 'mariadbd', 'sacctmgr')
+DATABASE_TABLES = '/usr/share/mysql/mysql_system_tables.sql'
 ENVIRONMENT_MARK = 'DVM_TEST_SLURM'
 
 CONFIGURATION = '''ClusterName=dvmtest
@@ -62,15 +65,38 @@ NodeName=DEFAULT CPUs={cpus} RealMemory=1000 State=UNKNOWN
 PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP OverSubscribe=NO
 '''
 
+ACCOUNTING = '''AccountingStorageType=accounting_storage/slurmdbd
+AccountingStorageHost=127.0.0.1
+AccountingStoragePort={port}
+AccountingStoragePass={place}/munge.sock
+'''
+
+DATABASE_CONFIGURATION = '''AuthType=auth/munge
+AuthInfo=socket={place}/munge.sock
+DbdHost=localhost
+DbdAddr=127.0.0.1
+DbdPort={port}
+SlurmUser={user}
+StorageType=accounting_storage/mysql
+StorageHost=localhost
+StorageUser={user}
+StorageLoc=accounts
+LogFile={place}/slurmdbd.log
+PidFile={place}/slurmdbd.pid
+'''
+# What MariaDB would keep for more than one test is small.
+MARIADB = ('--no-defaults', '--skip-networking', '--skip-grant-tables', '--innodb-log-file-size=4M', '--innodb-buffer-pool-size=8M', '--innodb-flush-log-at-trx-commit=0',
+           '--innodb-lock-wait-timeout=900')
+
 
 def find_program(name):
     """Where it is; daemons are in directories that not everybody has in PATH. None: nowhere."""
     return shutil.which(name, path=os.environ.get('PATH', '') + ':/usr/sbin:/sbin')
 
 
-def explain_absence():
+def explain_absence(database=False):
     """Why there can be no Slurm here, or None."""
-    missing = [name for name in PROGRAMS if find_program(name) is None]
+    missing = [name for name in PROGRAMS + (DATABASE_PROGRAMS if database else ()) if find_program(name) is None]
     if missing:
         return f'no Slurm here: {", ".join(missing)} not found'
     try:
@@ -156,9 +182,11 @@ class Allocation:
 
 
 class Slurm:
-    def __init__(self, names=('n1', 'n2'), cpus=4, more=''):
+    def __init__(self, names=('n1', 'n2'), cpus=4, more='', database=False):
         """more: lines for slurm.conf, the last of which counts if a key is there twice."""
         self.names = names
+        self.user = pwd.getpwuid(os.getuid()).pw_name
+        self.database_port = reserve_ports(1)[0] if database else None
         self.mark = f'{ENVIRONMENT_MARK}={uuid.uuid4()}'
         self.daemons = []
         self.place = tempfile.mkdtemp(prefix='dvmtest-slurm-', dir='/tmp')
@@ -179,18 +207,45 @@ class Slurm:
         host = socket.gethostname().split('.')[0]
         port, *ports = reserve_ports(1 + len(self.names))
         nodes = [f'NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={one}' for name, one in zip(self.names, ports)]
-        text = CONFIGURATION.format(host=host, user=pwd.getpwuid(os.getuid()).pw_name, place=self.place, port=port, cpus=cpus, nodes='\n'.join(nodes))
+        text = CONFIGURATION.format(host=host, user=self.user, place=self.place, port=port, cpus=cpus, nodes='\n'.join(nodes))
         with open(self.configuration, 'w', encoding='utf-8') as file:
             file.write(text + more)
+            if self.database_port is not None:
+                file.write(ACCOUNTING.format(place=self.place, port=self.database_port))
 
     def _start(self):
         files = {'key-file': 'munge.key', 'socket': 'munge.sock', 'pid-file': 'munged.pid', 'seed-file': 'munge.seed'}
         self._start_daemon('munged', '--foreground', '--force', *[f'--{key}={self.place}/{name}' for key, name in files.items()])
         wait_until(lambda: os.path.exists(os.path.join(self.place, 'munge.sock')), 'munged is there')
+        if self.database_port is not None:
+            self._start_database()
         self._start_daemon('slurmctld', '-D', '-c')
         for name in self.names:
             self._start_daemon('slurmd', '-D', '-N', name)
         self.wait_idle()
+
+    def _start_database(self):
+        path = os.path.join(self.place, 'slurmdbd.conf')
+        with open(path, 'w', encoding='utf-8', opener=lambda path, flags: os.open(path, flags, 0o600)) as file:
+            file.write(DATABASE_CONFIGURATION.format(place=self.place, port=self.database_port, user=self.user))
+        # Nobody else gets to its socket: it asks for no password.
+        os.mkdir(os.path.join(self.place, 'database'), 0o700)
+        words = (*MARIADB, f'--datadir={self.place}/database', f'--user={self.user}', f'--socket={self._database_socket()}')
+        with open(DATABASE_TABLES, encoding='utf-8') as file:
+            tables = 'create database mysql;\nuse mysql;\n' + file.read()
+        subprocess.run([find_program('mariadbd'), *words, '--bootstrap'], input=tables, text=True, check=True, capture_output=True, timeout=LIMIT)
+        self._start_daemon('mariadbd', *words)
+        wait_until(lambda: os.path.exists(self._database_socket()), f'MariaDB is there:\n{self.log()}')
+        self._start_daemon('slurmdbd', '-D')
+        wait_until(lambda: self._listens(self.database_port), 'slurmdbd is there')
+        self.run(['sacctmgr', '--immediate', 'add', 'cluster', 'dvmtest'])
+
+    def _database_socket(self):
+        return os.path.join(self.place, 'database', 'socket')
+
+    def _listens(self, port):
+        with socket.socket() as probe:
+            return probe.connect_ex(('127.0.0.1', port)) == 0
 
     def _start_daemon(self, name, *words):
         """It ends with this process, too, if that is killed."""
@@ -201,7 +256,7 @@ class Slurm:
     def popen(self, argv, environment=None, **options):
         """Starts a command that speaks with this Slurm; environment: all of it, instead of ours."""
         key, value = self.mark.split('=')
-        env = dict(os.environ if environment is None else environment, SLURM_CONF=self.configuration, **{key: value})
+        env = dict(os.environ if environment is None else environment, SLURM_CONF=self.configuration, MYSQL_UNIX_PORT=self._database_socket(), **{key: value})
         return subprocess.Popen(argv, env=env, **options)
 
     def run(self, argv, environment=None):
@@ -231,6 +286,10 @@ class Slurm:
     def wait_idle(self):
         """All nodes are there, and nobody has one."""
         wait_until(self._are_idle, f'the nodes to be idle:\n{self.log()}')
+
+    def resizes(self):
+        """Whether a job gets another size more than once."""
+        return self.database_port is not None or resizes_again()
 
     def log(self):
         """The ends of all that the daemons have written."""

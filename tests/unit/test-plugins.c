@@ -15,8 +15,8 @@
 #include "dvmd-map-driver.h"
 #include "dvmd-plugins.h"
 
-/* They are used with a script alone. */
-#define SCRIPTED "allocator-test allocator-other launcher-test mapper-test"
+/* Those before are used with a script alone, and those of Slurm by whole daemons. */
+#define SCRIPTED "allocator-test allocator-other launcher-test mapper-test allocator-slurm launcher-slurm"
 
 static DvmdPlugins *
 load (const char *disabled, const char *settings, const char *script)

@@ -27,6 +27,7 @@ struct _SlurmSize
   guint32 slots;     /* of the first node */
   GPtrArray *held;   /* names, as Slurm tells them */
   GHashTable *used;  /* those that the DVM has, in lower case */
+  GHashTable *left;  /* those that the job had once, likewise */
   GQueue waiting;    /* Change */
   gboolean is_busy;
 };
@@ -45,6 +46,7 @@ struct _Change
   SlurmSecondJob *second; /* (nullable) */
   char *second_id;        /* (nullable): it has its nodes */
   gulong withdrawn_id;
+  gint64 granted; /* in seconds, as Slurm counts */
   gboolean has_asked_all;
   GError *error; /* (nullable) */
   char *words;   /* (nullable): of scontrol */
@@ -104,6 +106,7 @@ slurm_size_new (DvmdPluginHost *host, const SlurmJob *job)
   for (guint i = 0; i < n_nodes; i++)
     g_ptr_array_add (self->held, g_strdup (nodes[i].name));
   self->used = make_set_of (self->held);
+  self->left = make_set (NULL);
   g_queue_init (&self->waiting);
   return self;
 }
@@ -126,17 +129,28 @@ slurm_size_unref (SlurmSize *self)
   g_free (self->script_node);
   g_ptr_array_unref (self->held);
   g_hash_table_unref (self->used);
+  g_hash_table_unref (self->left);
   g_free (self);
+}
+
+static void
+set_held (SlurmSize *self, const char *const *names)
+{
+  g_autoptr (GHashTable) now = make_set (names);
+
+  for (guint i = 0; i < self->held->len; i++)
+    if (!has_key (now, self->held->pdata[i]))
+      g_hash_table_add (self->left, make_key (self->held->pdata[i]));
+  g_ptr_array_set_size (self->held, 0);
+  for (; *names != NULL; names++)
+    g_ptr_array_add (self->held, g_strdup (*names));
 }
 
 void
 slurm_size_learn (SlurmSize *self, const char *const *names)
 {
-  if (self->is_busy)
-    return;
-  g_ptr_array_set_size (self->held, 0);
-  for (; *names != NULL; names++)
-    g_ptr_array_add (self->held, g_strdup (*names));
+  if (!self->is_busy)
+    set_held (self, names);
 }
 
 gboolean
@@ -268,9 +282,7 @@ take_size (Change *change, const DvmdPluginOutcome *outcome, const GError *error
       set_error (change, "does not say which nodes it has");
       return FALSE;
     }
-  g_ptr_array_set_size (change->size->held, 0);
-  for (guint i = 0; names[i] != NULL; i++)
-    g_ptr_array_add (change->size->held, g_strdup (names[i]));
+  set_held (change->size, (const char *const *)names);
   return TRUE;
 }
 
@@ -424,8 +436,40 @@ return_new (Change *change)
   g_queue_push_tail (&change->size->waiting, back);
 }
 
+static gboolean
+has_left_before (Change *change)
+{
+  for (guint i = 0; i < change->names->len; i++)
+    if (has_key (change->size->left, change->names->pdata[i]))
+      return TRUE;
+  return FALSE;
+}
+
+static void finish_grow (Change *change);
+
+static gboolean
+on_next_second (gpointer user_data)
+{
+  finish_grow (user_data);
+  return G_SOURCE_REMOVE;
+}
+
+/* Where the job has been before, slurmd starts no step whose credential is as old as the end of the job there, in whole
+ * seconds; the node was free when it was granted. */
 static void
 end_grow (Change *change)
+{
+  gint64 now = g_get_real_time ();
+  gint64 from = (change->granted + 1) * G_USEC_PER_SEC;
+
+  if (change->error == NULL && now < from && has_left_before (change))
+    g_timeout_add ((guint)((from - now) / 1000 + 1), on_next_second, change);
+  else
+    finish_grow (change);
+}
+
+static void
+finish_grow (Change *change)
 {
   SlurmSize *size = change->size;
   DvmdAllocation *allocation;
@@ -523,6 +567,7 @@ on_granted (const char *id, gpointer user_data)
   if (change->second_id != NULL)
     return;
   change->second_id = g_strdup (id);
+  change->granted = g_get_real_time () / G_USEC_PER_SEC;
   update (change, id, "NumNodes=0", on_given_up);
 }
 

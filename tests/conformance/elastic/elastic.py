@@ -277,6 +277,9 @@ class Dvm(dvmtest.Dvm):
     def cli_environment(self):
         return dict(os.environ, XDG_RUNTIME_DIR=self.runtime, HOME=self.home)
 
+    def find_agents(self):
+        return leftovers.find_agents(self.pid)
+
     def check_quiet(self):
         """Nothing of any campaign is left: neither a ticket nor a parked job nor an agent that is no member."""
         wait_until(lambda: self.get('CampaignsRunning') == 0, f'the campaigns to end: {self.campaigns(all=True)}')
@@ -287,7 +290,7 @@ class Dvm(dvmtest.Dvm):
         if held:
             raise AssertionError(f'held: {held}')
         ours = lambda: sorted(row['Pid'] for row in self.members.values())
-        wait_until(lambda: sorted(leftovers.find_agents(self.pid)) == ours(), 'the agents that live to be the members')
+        wait_until(lambda: sorted(self.find_agents()) == ours(), 'the agents that live to be the members')
 
 
 class Case(dvmtest.Case):
