@@ -277,7 +277,7 @@ offer_value (Complete *self, const DvmCliOption *option)
   else if (strcmp (option->name, "kind") == 0)
     offer_list (self, "dvm|job|proc|node|session|campaign");
   else if (strcmp (option->name, "launcher") == 0)
-    offer_list (self, "local|ssh|slurm|flux|gridengine|lsf|pbs|pdsh|bootstrap");
+    offer_list (self, "local|ssh|slurm|flux|gridengine|lsf|pbs|pdsh|pals|bootstrap");
   else if (strcmp (option->name, "host") == 0
            || (strcmp (option->name, "hosts") == 0 && strcmp (self->verb->name, "shrink") == 0))
     offer_nodes (self);

@@ -197,7 +197,9 @@ add_setting (GString *text, const char *name, const char *value)
 char *
 dvmd_node_options_plugin_settings (DvmdConfig *config)
 {
-  static const char *const launchers[] = { "local", "slurm", "flux", "gridengine", "lsf", "pbs", "ssh", "pdsh" };
+  static const char *const launchers[] = {
+    "local", "slurm", "flux", "gridengine", "lsf", "pbs", "ssh", "pdsh", "pals"
+  };
   GString *text = g_string_new (NULL);
   guint64 limit = (dvmd_config_get_usec (config, "launcher-timeout") + G_USEC_PER_SEC - 1) / G_USEC_PER_SEC;
   g_autofree char *seconds = g_strdup_printf ("%" G_GUINT64_FORMAT, limit);

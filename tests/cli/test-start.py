@@ -203,7 +203,7 @@ def test_nodes_refused():
             ((1, "“a:x”"), "--host", "a:x"),
             ((1, "relative names are for jobs"), "--host", "+n1"),
             ((1, "names no host"), "--host", "^a"),
-            ((1, 'no launcher "pigeon"; there are: bootstrap, local, flux, slurm, gridengine, lsf, pbs, ssh, pdsh'), "--host", "a", "--launcher", "pigeon"),
+            ((1, 'no launcher "pigeon"; there are: bootstrap, local, flux, slurm, gridengine, lsf, pbs, ssh, pdsh, pals'), "--host", "a", "--launcher", "pigeon"),
             ((2, "it takes a number from 2"), "--set", "radix=1"),
         ]
         for (status, mention), *args in wrong:

@@ -361,7 +361,7 @@ def test_nodes_status_info():
                ("allocator", "bus", True, ""), ("allocator", "flux", True, ""), ("allocator", "slurm", True, ""), ("allocator", "gridengine", True, ""),
                ("allocator", "lsf", True, ""), ("allocator", "pbs", True, ""), ("allocator", "hosts", True, ""),
                ("launcher", "bootstrap", True, ""), ("launcher", "local", True, ""), ("launcher", "flux", True, ""), ("launcher", "slurm", True, ""), ("launcher", "gridengine", True, ""),
-               ("launcher", "lsf", True, ""), ("launcher", "pbs", True, ""), ("launcher", "ssh", True, ""), ("launcher", "pdsh", True, "")})
+               ("launcher", "lsf", True, ""), ("launcher", "pbs", True, ""), ("launcher", "ssh", True, ""), ("launcher", "pdsh", True, ""), ("launcher", "pals", True, "")})
         equal(here.cli("plugins").stdout.split("\n")[0].split(), ["KIND", "NAME", "ACTIVE", "DESCRIPTION", "WORDS", "PATH"])
         nodes = here.json("nodes")
         equal([node["rank"] for node in nodes], [0, 1])

@@ -73,6 +73,14 @@ shift
 cd /
 exec "$@"
 ''',
+    # An application of one rank, to which nobody writes.
+    'mpiexec': '''command=mpiexec
+[ "$1 $2 $3 $4 $5 $6 $7 $9" = '-n 1 --ppn 1 --cpu-bind none --hosts --' ] || { echo "mpiexec: $*" >&2; exit 1; }
+host=$8; shift 9
+come_to "$host"
+export PMI_RANK=0 PMI_SIZE=1 PALS_APID=1.2 PALS_NODEID=0 PALS_FD=77
+"$@" </dev/null
+''',
     # Its standard input is a pair of sockets that nobody writes to. It changes some words with a percent sign.
     'pdsh': '''command=pdsh
 [ "$1 $2 $3" = '-S -N -w' ] || { echo "pdsh: $*" >&2; exit 1; }
@@ -89,8 +97,10 @@ JOBS = {
     'pbs': ('pbs_tmrsh', {'PBS_JOBID': '12.server', 'PBS_NODEFILE': 'PLACE/nodes'}),
     'flux': ('flux', {'FLUX_URI': 'local:///run/flux/local'}),
     'pdsh': ('pdsh', {}),
+    'pals': ('mpiexec', {'PBS_JOBID': '12.server', 'PBS_NODEFILE': 'PLACE/nodes'}),
 }
-BY_FILE = ('pbs', 'pdsh')
+BY_FILE = ('pbs', 'pdsh', 'pals')
+BY_NAME = ('pdsh', 'pals')  # used if somebody asks for them
 WORDS = ["it's", '$HOME', '%h', 'a\\b', '!x', '']
 BAD = {
     'refuses': ('LaunchFailed', 'refuses: refused: ', 'Connection refused'),
@@ -179,10 +189,11 @@ class JobLaunchers(dvmtest.Case):
 
     def test_dvms(self):
         for launcher, (command, _) in JOBS.items():
-            if launcher != 'pdsh':
+            if launcher not in BY_NAME:
                 self.check_dvm(launcher, self.job(launcher))
                 self.assertEqual(sorted(self.read('calls').splitlines()[-2:]), [f'{command} n1', f'{command} n2'])
         self.check_dvm('pdsh', self.job('pdsh'), settings=['launcher=pdsh'], arguments=['--host=n1:2,n2:2'])
+        self.check_dvm('pals', self.job('pals'), settings=['launcher=pals'])
 
     def test_lost_node(self):
         """A node that does not come is told with what the command has said; the others are a DVM."""
@@ -232,6 +243,7 @@ class JobLaunchers(dvmtest.Case):
             variables = self.read(f'of-{name}/n2.env').splitlines()
             self.assertIn(f'PATH={env["PATH"]}', variables)
             self.assertIn('LD_LIBRARY_PATH=/no/such place', variables)
+            self.assertEqual([one for one in variables if one.startswith(('PMI_', 'PALS_'))], [])
         for pid in [int(name) for name in os.listdir('/proc') if name.isdigit()]:
             if pid not in [os.getpid(), *(launch.process.pid for launch in launches.values())]:
                 self.assertNotIn(token.encode(), leftovers._read(f'/proc/{pid}/cmdline') + leftovers._read(f'/proc/{pid}/environ'))
@@ -263,7 +275,7 @@ class JobLaunchers(dvmtest.Case):
 
     def test_agents_that_fail(self):
         """The status of the agent counts, where the command hands it on."""
-        for launcher in ('lsf', 'pbs', 'pdsh'):
+        for launcher in ('lsf', 'pbs', 'pdsh', 'pals'):
             for program, code, words in [('/nonexistent/agent', 'NotFound', 'agent missing'),
                                          (self.script('old', '#!/bin/sh\nexit 76\n'), 'NotSupported', 'version: ')]:
                 launch = self.launch(launcher, ['n1'], [program], self.job(launcher))

@@ -20,7 +20,7 @@ EXAMPLES = os.path.join(SOURCE, 'examples', 'plugins')
 BUILTIN = {('mapper', 'colocate'), ('mapper', 'object'), ('mapper', 'pe-list'), ('mapper', 'ppr'), ('mapper', 'rank-file'), ('mapper', 'round-robin'),
            ('mapper', 'seq'), ('allocator', 'bus'), ('allocator', 'flux'), ('allocator', 'slurm'), ('allocator', 'gridengine'), ('allocator', 'lsf'),
            ('allocator', 'pbs'), ('allocator', 'hosts'), ('launcher', 'local'), ('launcher', 'bootstrap'), ('launcher', 'flux'), ('launcher', 'slurm'),
-           ('launcher', 'gridengine'), ('launcher', 'lsf'), ('launcher', 'pbs'), ('launcher', 'ssh'), ('launcher', 'pdsh')}
+           ('launcher', 'gridengine'), ('launcher', 'lsf'), ('launcher', 'pbs'), ('launcher', 'ssh'), ('launcher', 'pdsh'), ('launcher', 'pals')}
 KINDS = {('mapper', 'plane'), ('mapper', 'reverse'), ('allocator', 'command'), ('launcher', 'command')}
 
 
