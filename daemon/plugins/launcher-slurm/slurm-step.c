@@ -457,20 +457,21 @@ make_step (DvmdLauncher *self, GHashTable *by_rank, const SlurmStart *start, gui
   step->tasks = g_hash_table_new (NULL, NULL);
   for (guint i = first; i < first + n_nodes; i++)
     {
+      const DvmdPluginNode *node = &start->kept->request.nodes[i];
       SlurmAgent *agent;
 
-      if (g_hash_table_contains (by_rank, GUINT_TO_POINTER (start->ranks[i])))
+      if (g_hash_table_contains (by_rank, GUINT_TO_POINTER (node->rank)))
         {
           g_autoptr (GError)
-              error = g_error_new (DVM_ERROR, DVM_ERROR_EXISTS, "%s: its agent runs already", start->nodes[i]);
+              error = g_error_new (DVM_ERROR, DVM_ERROR_EXISTS, "%s: its agent runs already", node->name);
 
-          dvmd_launcher_node_failed (self, start->ranks[i], error);
+          dvmd_launcher_node_failed (self, node->rank, error);
           continue;
         }
       agent = g_new0 (SlurmAgent, 1);
       agent->step = step;
-      agent->name = g_strdup (start->nodes[i]);
-      agent->rank = start->ranks[i];
+      agent->name = g_strdup (node->name);
+      agent->rank = node->rank;
       agent->terminations = g_ptr_array_new ();
       agent->launch = start->call;
       start->call->n_left++;
@@ -492,7 +493,7 @@ start_process (SlurmStep *step, const SlurmStart *start, char **nodes, GBytes *c
     .prefix = dvmd_plugin_host_get_setting (host, "prefix"),
     .nodes = (const char *const *)nodes,
     .environ = (const char *const *)environ,
-    .agent_argv = (const char *const *)start->agent_argv,
+    .agent_argv = start->kept->request.agent_argv,
   };
   g_auto (GStrv) argv = slurm_make_argv (&wish, error);
   g_autoptr (GBytes) input = slurm_make_input ((const char *const *)nodes, inputs);
@@ -511,8 +512,8 @@ slurm_step_start (DvmdLauncher *self, GHashTable *by_rank, const SlurmStart *sta
   g_autoptr (GError) error = NULL;
 
   for (guint i = 0; i < n_nodes; i++)
-    nodes[i] = g_strdup (start->nodes[first + i]);
-  step->process = start_process (step, start, nodes, (GBytes *const *)start->inputs->pdata + first, &error);
+    nodes[i] = g_strdup (start->kept->request.nodes[first + i].name);
+  step->process = start_process (step, start, nodes, start->kept->request.node_inputs + first, &error);
   if (step->process != 0)
     set_timer (step, dvmd_command_launcher_get_number (self, "timeout", TIMEOUT), on_start_late);
   else

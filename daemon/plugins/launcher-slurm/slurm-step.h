@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include "kept-request.h"
 #include "launch-call.h"
 
 G_BEGIN_DECLS
@@ -15,10 +16,7 @@ typedef struct _SlurmAgent SlurmAgent;
 typedef struct
 {
   DvmdLaunchCall *call;
-  char **nodes;
-  guint32 *ranks;
-  GPtrArray *inputs; /* GBytes: the token of each */
-  char **agent_argv;
+  DvmdKeptRequest *kept;
   GCancellable *stop; /* (nullable): of the squeue that is asked for the nodes of the allocation */
   gulong cancelled;   /* what hands the end of the call on to that */
   guint timer;        /* likewise, for the time that it has */

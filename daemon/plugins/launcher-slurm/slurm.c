@@ -38,10 +38,7 @@ start_free (SlurmStart *start)
   if (start->timer != 0)
     g_source_remove (start->timer);
   g_clear_object (&start->stop);
-  g_strfreev (start->nodes);
-  g_free (start->ranks);
-  g_ptr_array_unref (start->inputs);
-  g_strfreev (start->agent_argv);
+  dvmd_kept_request_free (start->kept);
   g_free (start);
 }
 
@@ -60,7 +57,7 @@ on_launch_cancelled (GCancellable *cancellable, gpointer user_data)
 static void
 begin_steps (DvmdSlurmLauncher *self, SlurmStart *start)
 {
-  guint n_nodes = g_strv_length (start->nodes);
+  guint n_nodes = start->kept->request.n_nodes;
   DvmdLaunchCall *call = start->call;
   GCancellable *cancellable = g_task_get_cancellable (call->task);
 
@@ -76,25 +73,25 @@ begin_steps (DvmdSlurmLauncher *self, SlurmStart *start)
 
 /* list: (nullable) */
 static gboolean
-are_in_list (char **nodes, const char *list)
+are_in_list (const DvmdLaunchRequest *request, const char *list)
 {
   g_auto (GStrv) names = list != NULL ? dvmd_host_list_expand (list, "", NULL) : NULL;
   g_autoptr (GHashTable) known = g_hash_table_new (g_str_hash, g_str_equal);
 
   for (gsize i = 0; names != NULL && names[i] != NULL; i++)
     g_hash_table_add (known, names[i]);
-  for (gsize i = 0; nodes[i] != NULL; i++)
-    if (!g_hash_table_contains (known, nodes[i]))
+  for (guint i = 0; i < request->n_nodes; i++)
+    if (!g_hash_table_contains (known, request->nodes[i].name))
       return FALSE;
   return TRUE;
 }
 
 static gboolean
-are_in_environment (char **nodes)
+are_in_environment (const DvmdLaunchRequest *request)
 {
   const char *list = g_getenv ("SLURM_JOB_NODELIST");
 
-  return are_in_list (nodes, list != NULL ? list : g_getenv ("SLURM_NODELIST"));
+  return are_in_list (request, list != NULL ? list : g_getenv ("SLURM_NODELIST"));
 }
 
 static guint
@@ -149,7 +146,7 @@ on_nodes_told (GObject *source, GAsyncResult *result, gpointer user_data)
   list = read_answer (self, start, &outcome, failed);
   dvmd_plugin_outcome_clear (&outcome);
   /* None is left if all of them were ended meanwhile. */
-  if (are_in_list (start->nodes, list))
+  if (are_in_list (&start->kept->request, list))
     {
       begin_steps (self, start);
       return;
@@ -197,21 +194,8 @@ static gboolean
 drop_asked (DvmdSlurmLauncher *self, guint32 rank)
 {
   for (guint k = 0; k < self->asking->len; k++)
-    {
-      SlurmStart *start = g_ptr_array_index (self->asking, k);
-      guint n = g_strv_length (start->nodes);
-      guint i = 0;
-
-      while (i < n && start->ranks[i] != rank)
-        i++;
-      if (i == n)
-        continue;
-      g_free (start->nodes[i]);
-      memmove (&start->nodes[i], &start->nodes[i + 1], (n - i) * sizeof (char *));
-      memmove (&start->ranks[i], &start->ranks[i + 1], (n - i - 1) * sizeof (guint32));
-      g_ptr_array_remove_index (start->inputs, i);
+    if (dvmd_kept_request_drop (((SlurmStart *)g_ptr_array_index (self->asking, k))->kept, rank))
       return TRUE;
-    }
   return FALSE;
 }
 
@@ -229,26 +213,6 @@ is_for_slurm (const DvmdLaunchRequest *request)
   return !request->logical && slurm_find_job ((const char *const *)environ) != NULL;
 }
 
-static SlurmStart *
-copy_request (const DvmdLaunchRequest *request, DvmdLaunchCall *call)
-{
-  SlurmStart *start = g_new0 (SlurmStart, 1);
-
-  start->call = call;
-  start->nodes = g_new0 (char *, request->n_nodes + 1);
-  start->ranks = g_new (guint32, request->n_nodes);
-  start->inputs = g_ptr_array_new_with_free_func ((GDestroyNotify)g_bytes_unref);
-  start->agent_argv = g_strdupv ((char **)request->agent_argv);
-  for (guint i = 0; i < request->n_nodes; i++)
-    {
-      start->nodes[i] = g_strdup (request->nodes[i].name);
-      start->ranks[i] = request->nodes[i].rank;
-      g_ptr_array_add (start->inputs,
-                       g_bytes_ref (request->node_inputs != NULL ? request->node_inputs[i] : request->agent_input));
-    }
-  return start;
-}
-
 static void
 dvmd_slurm_launcher_launch_async (DvmdLauncher *launcher, const DvmdLaunchRequest *request, GCancellable *cancellable,
                                   GAsyncReadyCallback callback, gpointer user_data)
@@ -262,8 +226,10 @@ dvmd_slurm_launcher_launch_async (DvmdLauncher *launcher, const DvmdLaunchReques
       dvmd_launch_call_decline (call);
       return;
     }
-  start = copy_request (request, call);
-  if (are_in_environment (start->nodes))
+  start = g_new0 (SlurmStart, 1);
+  start->call = call;
+  start->kept = dvmd_kept_request_new (request, NULL);
+  if (are_in_environment (request))
     begin_steps (self, start);
   else
     ask_for_nodes (self, start);
