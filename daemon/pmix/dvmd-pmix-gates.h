@@ -6,7 +6,21 @@
 
 /*
  * The abilities of the library at hand. Keys and status codes are macros, asked for with #ifdef; functions and fields
- * of structs are found by the build (dvmd-pmix-config.h). No comparison of versions: distributions patch.
+ * of structs are found by the build (dvmd-pmix-config.h). No comparison of versions: distributions patch. What Debian
+ * 12 and 13 have, which a test compares with the build:
+ *
+ *                                              4.2.2  5.0.7
+ *   DVMD_PMIX_HAS_REQUIRED_KEY                 yes    yes    questions for data name the key that they want
+ *   DVMD_PMIX_HAS_NODE_LIST                    yes    yes
+ *   DVMD_PMIX_HAS_NUMA_RANK                    no     no
+ *   DVMD_PMIX_HAS_INHERITANCE_TYPE             no     no     before, a way of inheritance is a number
+ *   HAVE_PMIX_SERVER_MODULE_CLIENT_CONNECTED2  yes    yes    the host is told more of a client that connects
+ *   HAVE_PMIX_INSIDE                           yes    yes    its own headers, with groups and fences as we know them
+ *   HAVE_PMIX_SERVER_GLOBALS_GROUPS            yes    no     the server has a list of its groups
+ *   HAVE_PMIX_KEYS                             yes    no     numbers of keys are looked up without a table
+ *   HAVE_PMIX_VALUES                           no     yes    and values with one
+ *   HAVE_PMIX_PULLS                            yes    no     a pull does not say of whom its output is
+ *   HAVE_PMIX_QUERY_CADDY                      no     yes    questions of clients are read by a function of the library
  */
 
 #include <pmix.h>
@@ -15,7 +29,7 @@
 #include "dvmd-pmix-config.h"
 #include "dvmd-pmix-host.h"
 
-/* Added after 4.2; older clients do not ask for them, so they are simply not given. */
+/* Clients that do not know them do not ask for them, so they are simply not given. */
 #ifdef PMIX_REQUIRED_KEY
 #define DVMD_PMIX_HAS_REQUIRED_KEY 1
 #endif
@@ -25,7 +39,6 @@
 #ifdef PMIX_NODE_LIST
 #define DVMD_PMIX_HAS_NODE_LIST 1
 #endif
-/* Before, a way of inheritance is a number. */
 #ifdef PMIX_ALLOC_INHERIT
 #define DVMD_PMIX_HAS_INHERITANCE_TYPE 1
 #endif
