@@ -64,6 +64,17 @@ def test_failures_are_shown():
     return problems
 
 
+def run_tool(directory, programs, tool, *arguments, **environment):
+    """Runs a tool with programs that are made up, in directory."""
+    for name, body in programs.items():
+        path = os.path.join(directory, name)
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write('#!/bin/sh\n' + body + '\n')
+        os.chmod(path, 0o755)
+    return subprocess.run([os.path.join(house.TOP, 'tools', tool), *arguments], capture_output=True, text=True, check=False,
+                          env={'PATH': directory + ':/usr/bin:/bin', **environment}, stdin=subprocess.DEVNULL)
+
+
 def install_deps(directory, installed, uid, *arguments):
     """Runs tools/install-deps with a package system that is made up; apt-get's calls are in directory/apt.log."""
     programs = {
@@ -71,13 +82,7 @@ def install_deps(directory, installed, uid, *arguments):
         'apt-get': f'echo "$*" >>{directory}/apt.log',
         'id': f'echo {uid}',
     }
-    for name, body in programs.items():
-        path = os.path.join(directory, name)
-        with open(path, 'w', encoding='utf-8') as file:
-            file.write('#!/bin/sh\n' + body + '\n')
-        os.chmod(path, 0o755)
-    return subprocess.run([os.path.join(house.TOP, 'tools', 'install-deps'), *arguments], capture_output=True, text=True, check=False,
-                          env={'PATH': directory + ':/usr/bin:/bin'}, stdin=subprocess.DEVNULL)
+    return run_tool(directory, programs, 'install-deps', *arguments)
 
 
 def apt_calls(directory):
@@ -118,6 +123,54 @@ def test_wrong_options():
     return problems
 
 
+DEBOOTSTRAP = 'mkdir -p "$3/etc" "$3/dev" "$3/usr/sbin"; echo made >>"$0.calls"'
+# What the tool has run in the root is in unshare.calls; only root could do it.
+UNSHARE = 'while :; do case $1 in --propagation) shift 2 ;; --*) shift ;; *) break ;; esac; done; ' \
+    'case $1 in debootstrap) exec "$@" ;; esac; shift 4; echo "$*" >>"$0.calls"; cat; exit 3'
+
+
+def read_calls(directory, name):
+    path = os.path.join(directory, name + '.calls')
+    if not os.path.exists(path):
+        return []
+    with open(path, encoding='utf-8') as file:
+        return file.read().splitlines()
+
+
+def test_debian13():
+    """It tells why it cannot make a root, empties no folder but its own, hands all arguments on, and ends with the status of what it has run."""
+    problems = []
+
+    def expect(what, true, result):
+        if not true:
+            problems.append(f'{what}: ended with {result.returncode} and said: {result.stdout}{result.stderr}')
+
+    with tempfile.TemporaryDirectory() as directory:
+        root = os.path.join(directory, 'root')
+        programs = {'id': 'echo 0', 'debootstrap': 'mkdir "$3/etc"; echo no such host; exit 1', 'unshare': UNSHARE, 'mktemp': f'mkdir {root}; echo {root}'}
+        result = run_tool(directory, {**programs, 'id': 'echo 1000'}, 'debian13', 'true', DVM_DEBIAN13=root)
+        expect('another user', result.returncode == 1 and 'only root' in result.stderr and not os.path.exists(root), result)
+        result = run_tool(directory, programs, 'debian13', 'true')
+        expect('no mirror', result.returncode == 1 and 'no such host' in result.stderr and 'be reached?' in result.stderr, result)
+        expect('what was begun is removed', not os.path.exists(root), result)
+        result = run_tool(directory, programs, 'debian13', 'true', DVM_DEBIAN13=root)
+        expect('what was begun is removed from a folder', result.returncode == 1 and os.listdir(root) == [], result)
+
+        programs['debootstrap'] = DEBOOTSTRAP
+        for arguments, run in (('check', '--soak'), 'tools/check --soak'), (('sh', '-c', 'true'), 'sh -c true'), (('demo',), 'tools/demo'), ((), 'tools/demo'):
+            result = run_tool(directory, programs, 'debian13', *arguments, DVM_DEBIAN13=root)
+            calls = read_calls(directory, 'unshare')
+            expect(f'{arguments} runs {run}', result.returncode == 3 and calls[-1:] == [f'{root} {run}'], result)
+        expect('nothing runs after what failed', len(calls) == 4, result)
+        expect('one root is enough', read_calls(directory, 'debootstrap') == ['made'], result)
+        expect('the sources are there', os.path.exists(os.path.join(root, 'dvm', 'tools', 'debian13')), result)
+
+        os.unlink(os.path.join(root, 'etc', 'dvm-debian13'))
+        result = run_tool(directory, programs, 'debian13', 'true', DVM_DEBIAN13=root)
+        expect('a folder of others', result.returncode == 1 and 'name another folder' in result.stderr and os.path.exists(os.path.join(root, 'dvm')), result)
+    return problems
+
+
 def test_packages_explained():
     listed = subprocess.run([os.path.join(house.TOP, 'tools', 'install-deps'), '--list'], capture_output=True, text=True,
                             check=True).stdout.split()
@@ -132,5 +185,6 @@ if __name__ == '__main__':
         ('a run without a log is a failure', test_count_without_log),
         ('packages are installed only when they are missing', test_install_deps),
         ('wrong options are refused', test_wrong_options),
+        ('a Debian 13 is made, used and removed', test_debian13),
         ('each package is explained', test_packages_explained),
     ]))
