@@ -10,6 +10,8 @@
  * the fences of that namespace, or all, to its members. Those of 4.2.4 to 5.0 hand up what they have gathered, by name
  * alone and without a word on who has come, and never while a member is missing that has died.
  *
+ * So do its fences, of groups and of programs that nobody has launched, and connects to these.
+ *
  * This file, dvmd-pmix-missed.c and the other *-intercept.c know the inside of the library: they are built where the
  * headers of that are installed, and do nothing with another version than theirs.
  */
@@ -22,6 +24,7 @@
 #include <string.h>
 
 #include "dvmd-pmix-groups.h"
+#include "dvmd-pmix-tools.h"
 
 #include "src/include/pmix_globals.h"
 #include "src/mca/bfrops/bfrops.h"
@@ -32,6 +35,7 @@
 #define EXPORTED __attribute__ ((visibility ("default")))
 
 typedef pmix_status_t (*ServeGroup) (pmix_server_caddy_t *client, pmix_buffer_t *buffer);
+typedef pmix_status_t (*ServeConnect) (pmix_server_caddy_t *client, pmix_buffer_t *buffer, pmix_op_cbfunc_t done);
 typedef pmix_status_t (*ServeFence) (pmix_server_caddy_t *client, pmix_buffer_t *buffer, pmix_modex_cbfunc_t modex,
                                      pmix_op_cbfunc_t done);
 
@@ -293,6 +297,60 @@ fence_expanded (pmix_server_caddy_t *client, pmix_buffer_t *request, GArray *pro
   return status;
 }
 
+/* ---- programs that nobody has launched ---- */
+
+/*
+ * Such a program calls itself singleton.HOST.PID, and has another name for the server (dvmd-agent-tools.c), which waits
+ * for a job of that name for ever.
+ */
+static gboolean
+is_singleton (const pmix_proc_t *proc)
+{
+  return g_str_has_prefix (proc->nspace, "singleton.");
+}
+
+/* To a fence of itself: there is no other process. */
+static pmix_status_t
+answer_alone (pmix_server_caddy_t *client)
+{
+  pmix_buffer_t *buffer = PMIX_NEW (pmix_buffer_t);
+  pmix_status_t success = PMIX_SUCCESS;
+  pmix_status_t status;
+
+  PMIX_BFROPS_PACK (status, client->peer, buffer, &success, 1, PMIX_STATUS);
+  if (status == PMIX_SUCCESS)
+    PMIX_SERVER_QUEUE_REPLY (status, client->peer, client->hdr.tag, buffer);
+  if (status == PMIX_SUCCESS)
+    PMIX_RELEASE (client);
+  else
+    PMIX_RELEASE (buffer);
+  return status;
+}
+
+EXPORTED pmix_status_t
+pmix_server_connect (pmix_server_caddy_t *client, pmix_buffer_t *buffer, pmix_op_cbfunc_t done)
+{
+  ServeConnect next = (ServeConnect)dlsym (RTLD_NEXT, "pmix_server_connect");
+  char *start = buffer->unpack_ptr;
+  gpointer procs = NULL;
+  gsize n;
+  pmix_status_t status;
+
+  if (!dvmd_pmix_groups_are_served ())
+    return next (client, buffer, done);
+  status = read_items (client->peer, buffer, &procs, &n, sizeof (pmix_proc_t), PMIX_PROC);
+  for (gsize i = 0; status == PMIX_SUCCESS && i < n; i++)
+    if (is_singleton (&((const pmix_proc_t *)procs)[i]))
+      status = PMIX_ERR_NOT_SUPPORTED;
+  free (procs);
+  if (status != PMIX_SUCCESS)
+    return status;
+  buffer->unpack_ptr = start;
+  return next (client, buffer, done);
+}
+
+/* ---- fences ---- */
+
 EXPORTED pmix_status_t
 pmix_server_fence (pmix_server_caddy_t *client, pmix_buffer_t *buffer, pmix_modex_cbfunc_t modex, pmix_op_cbfunc_t done)
 {
@@ -301,19 +359,23 @@ pmix_server_fence (pmix_server_caddy_t *client, pmix_buffer_t *buffer, pmix_mode
   g_autoptr (GArray) procs = NULL;
   pmix_proc_t proc;
   gpointer named = NULL;
+  gboolean is_alone;
   gsize n;
   pmix_status_t status;
 
   if (!dvmd_pmix_groups_are_served ())
     return next (client, buffer, modex, done);
   drop_notes ();
-  if (dvmd_pmix_groups_are_none ())
+  PMIX_LOAD_PROCID (&proc, client->peer->info->pname.nspace, client->peer->info->pname.rank);
+  if (dvmd_pmix_groups_are_none () && !dvmd_pmix_is_tool (proc.nspace))
     return next (client, buffer, modex, done);
   status = read_items (client->peer, buffer, &named, &n, sizeof (pmix_proc_t), PMIX_PROC);
-  PMIX_LOAD_PROCID (&proc, client->peer->info->pname.nspace, client->peer->info->pname.rank);
-  if (status == PMIX_SUCCESS)
+  is_alone = status == PMIX_SUCCESS && n == 1 && dvmd_pmix_is_tool (proc.nspace) && is_singleton (named);
+  if (status == PMIX_SUCCESS && !is_alone)
     procs = expand (&proc, named, n, &status);
   free (named);
+  if (is_alone)
+    return answer_alone (client);
   if (status != PMIX_SUCCESS)
     return status;
   if (procs != NULL)

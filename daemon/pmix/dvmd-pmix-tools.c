@@ -36,6 +36,12 @@ dvmd_pmix_read_claim (const pmix_info_t *info, gsize n_info, guint32 *rank)
   return nspace;
 }
 
+gboolean
+dvmd_pmix_is_tool (const char *nspace)
+{
+  return strstr (nspace, "@tool-") != NULL;
+}
+
 char *
 dvmd_pmix_server_build_report_path (DvmdPmixServer *self)
 {

@@ -10,6 +10,8 @@ G_BEGIN_DECLS
 
 /* (nullable): it wants to be given a name. From any thread. */
 const char *dvmd_pmix_read_claim (const pmix_info_t *info, gsize n_info, guint32 *rank);
+/* Whether it is a name that a node has given to a tool. From any thread. */
+gboolean dvmd_pmix_is_tool (const char *nspace);
 /* (transfer full): where the library is to write what its address is */
 char *dvmd_pmix_server_build_report_path (DvmdPmixServer *self);
 /* The library has been started: where it listens. */

@@ -153,7 +153,12 @@ on_finalized (DvmdPmixServer *server, gpointer upcall)
 
   dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, self->proc.nspace, self->proc.rank, "finalized");
   dvmd_pmix_server_rank_left (server, &self->proc);
-  dvmd_pmix_host_finalized (dvmd_pmix_server_get_host (server), self->proc.nspace, self->proc.rank);
+  /* With 5.0 its library takes one that nobody has launched for a client, and does not tell that its connection ends.
+   */
+  if (dvmd_pmix_is_tool (self->proc.nspace))
+    dvmd_pmix_host_lost (dvmd_pmix_server_get_host (server), self->proc.nspace, self->proc.rank);
+  else
+    dvmd_pmix_host_finalized (dvmd_pmix_server_get_host (server), self->proc.nspace, self->proc.rank);
 }
 
 static void

@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import unittest
 
 import dvmtest
 import leftovers
@@ -17,6 +18,8 @@ ALLOC = os.environ.get('DVM_TEST_PMIX_ALLOC', '')
 CLIENT = os.environ.get('DVM_TEST_PMIX_DATA', '')
 EVENTS = os.environ.get('DVM_TEST_PMIX_EVENTS', '')
 LAUNCHER = os.environ.get('DVM_TEST_PMIX_PRUN', '')
+MPI_ALONE = os.environ.get('DVM_TEST_MPI_EXCHANGE', '')
+MPI_SPAWN = os.environ.get('DVM_TEST_MPI_SPAWN', '')
 PROGRAM = os.environ.get('DVM_TEST_PMIX_CLIENT', '')
 MACHINE = socket.gethostname().split('.')[0]
 NOBODY = 65534
@@ -175,8 +178,7 @@ class Singletons(Tools):
 
     def test_spawn(self):
         """One finds the system-level server and starts a job on another node, which knows that a tool is its parent, and whose output it pulls."""
-        dvm = self.dvm(slots=2, arguments=['--nodes=2'], settings=['pmix-tools=system'])
-        wait_until(lambda: os.path.exists(os.path.join(dvm.place, f'pmix.sys.{MACHINE}')), 'the system-level file')
+        dvm = self.system(slots=2, arguments=['--nodes=2'])
         gate = os.path.join(dvm.place, 'gate')
         script = f'while [ ! -e {gate} ]; do sleep 0.01; done; echo 0123456; {ALLOC} parent >{dvm.place}/parent'
         ends = os.pipe()
@@ -199,6 +201,40 @@ class Singletons(Tools):
         self.assertEqual([row[2] for row in job.procs()], ['node2'])
         with open(os.path.join(dvm.place, 'parent'), encoding='utf-8') as file:
             self.assertRegex(file.read(), rf'^0 parent {re.escape(nspace.split("@")[0])}@tool(-\d+)+\.0 offset=0$')
+
+    def system(self, **options):
+        """A DVM that is the system-level server of the machine."""
+        dvm = self.dvm(settings=['pmix-tools=system'], **options)
+        wait_until(lambda: os.path.exists(os.path.join(dvm.place, f'pmix.sys.{MACHINE}')), 'the system-level file')
+        return dvm
+
+    @unittest.skipIf('groups' not in dvmtest.pmix_library(), 'fences of this libpmix are its own')
+    def test_own_name(self):
+        """It fences with itself alone, by a name that the server does not know; connects to that name are refused, its own and others'."""
+        dvm = self.system(slots=2)
+        done = self.tool(dvm, CLIENT, 'put', 'key', 'value', 'fence', '.', 'fence', '.', 'connect', 'nobody')
+        self.assertEqual((done.returncode, done.stdout.splitlines()[-3:]), (0, ['fence SUCCESS', 'fence SUCCESS', 'connect NOT-SUPPORTED']), done)
+        done = dvm.run([CLIENT, 'connect', f'singleton.{MACHINE}.1'], np=2)
+        self.assert_success(done)
+        self.assertEqual(done.lines, ['connect NOT-SUPPORTED'] * 2, done)
+
+    @unittest.skipUnless(os.path.exists(MPI_SPAWN) and dvmtest.open_mpi() >= 5, 'no Open MPI that looks for PMIx servers by itself')
+    def test_mpi(self):
+        """An MPI program runs alone, and is told by its MPI that it cannot spawn."""
+        dvm = self.system(slots=2)
+        # Without shared memory, which Open MPI leaves when nobody tidies up.
+        alone = {'OMPI_MCA_btl': 'self'}
+        done = self.tool(dvm, MPI_ALONE, **alone)
+        self.assertEqual((done.returncode, done.stdout.split()[:3]), (0, ['0', 'of', '1:']), done)
+        done = self.tool(dvm, MPI_SPAWN, 'spawn', '1', **alone)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn('MPI_Comm_spawn', done.stderr)
+        self.assertIn('does not support spawn', done.stderr)
+        self.assertEqual(self.tool(dvm, MPI_ALONE, **alone).returncode, 0)
+        wait_until(lambda: dvm.get('Statistics')['tools'] == 0, 'they have gone')
+        # And its directory.
+        for path in glob.glob(os.path.join(dvm.place, 'ompi.*')):
+            shutil.rmtree(path)
 
     def test_alone(self):
         """Without a system-level server there is none for it: it is told so, and ends by itself."""
