@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Documents: links lead somewhere, folders are described, the news speak of this version."""
+"""Documents: links lead somewhere, folders are described, the news speak of this version, messages are those of the sources."""
 
+import ast
 import fnmatch
 import os
 import re
@@ -9,23 +10,103 @@ import sys
 
 import house
 
-LINK = re.compile(r'\[[^\]]*\]\(([^)#\s]+)(?:#[^)]*)?\)')
+LINK = re.compile(r'\[[^\]]*\]\(([^)\s]*)\)')
+CODE = re.compile(r'^ *```.*?^ *```$|^ {4}[^\n]*$|``.*?``|`[^`\n]*`', re.MULTILINE | re.DOTALL)
+WEB = re.compile(r'https?://[a-z0-9-]+(\.[a-z0-9-]+)+(:\d+)?(/[^\s<>"]*)?')
+
+# Conversions of printf(), and what stands between two pieces of a text: a macro.
+CONVERSION = re.compile(r"%(?:%|(?:\d+\$)?[-#0 +']*(?:\d+|\*)?(?:\.(?:\d+|\*))?(?:hh|h|ll|l|z|j|t)?[a-zA-Z])")
+TEXT = re.compile(r'"(?:\\.|[^"\\\n])*"(?:\s*(?:[A-Z][A-Z0-9_]*\s*)?"(?:\\.|[^"\\\n])*")*')
+PIECE = re.compile(r'"((?:\\.|[^"\\\n])*)"|([A-Z][A-Z0-9_]*)')
 
 
 def documents():
     return house.files(('.md',))
 
 
+def anchors(text):
+    """Those of the headings, as GitHub and others make them."""
+    found, seen = set(), {}
+    for title in re.findall(r'^#+ +(.*?) *#*$', re.sub(r'^```.*?^```$', '', text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE):
+        title = re.sub(r'\[([^\]]*)\]\([^)]*\)', r'\1', title)
+        slug = re.sub(r'[^\w\- ]', '', title.lower()).replace(' ', '-')
+        number = seen[slug] = seen.get(slug, -1) + 1
+        found.add(f'{slug}-{number}' if number else slug)
+    return found
+
+
 def dead_links(path, text):
     found = []
-    for target in LINK.findall(text):
-        if not re.match(r'\w+:', target) and not os.path.exists(os.path.join(house.TOP, os.path.dirname(path), target)):
-            found.append(f'{path}: the link to {target} leads nowhere')
+    for link in LINK.findall(CODE.sub('', text)):
+        target, _, anchor = link.partition('#')
+        place = os.path.normpath(os.path.join(os.path.dirname(path), target)) if target else path
+        if re.match(r'\w+:', link):
+            if not WEB.fullmatch(link):
+                found.append(f'{path}: {link} is no address of the web')
+        elif not os.path.exists(os.path.join(house.TOP, place)):
+            found.append(f'{path}: the link to {link} leads nowhere')
+        elif anchor and anchor not in anchors(text if place == path else house.read(place)):
+            found.append(f'{path}: the link to {link} leads to no heading')
     return found
 
 
 def test_links():
     return [problem for path in documents() for problem in dead_links(path, house.read(path))]
+
+
+def listed(path, folder):
+    """Pages of a folder to which this page has no link."""
+    linked = LINK.findall(house.read(path))
+    here = os.path.dirname(path)
+    return [page for page in house.files(('.md',), (folder,)) if page != path and os.path.dirname(page) + '/' == folder
+            and os.path.relpath(page, here or '.') not in linked]
+
+
+def test_pages():
+    """docs/README.md has a link to each page of docs."""
+    return [f'docs/README.md has no link to {page}' for page in listed('docs/README.md', 'docs/')]
+
+
+def formats_of_c(text):
+    """The texts of C, their pieces put together."""
+    for match in TEXT.finditer(house.strip_comments(text, strings=False)):
+        whole = ''
+        for piece, macro in PIECE.findall(match.group(0)):
+            whole += ('s' if whole.endswith('%') else '%s') if macro else piece
+        yield whole.replace('\\n', '\n').replace('\\"', '"').replace('\\\\', '\\')
+
+
+def formats_of_python(text):
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.JoinedStr):
+            yield ''.join(part.value.replace('%', '%%') if isinstance(part, ast.Constant) else '%s' for part in node.values)
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value.replace('%', '%%')
+
+
+def is_printed(message, formats):
+    """Whether a message is one of these formats with values put in. “…” at its end stands for the rest."""
+    begun = message.endswith('…')
+    for text in formats:
+        words = [part.replace('\0', '%') for part in CONVERSION.split(text.replace('%%', '\0'))]
+        for end in range(1 if begun else len(words), len(words) + 1):
+            if (sum(map(len, words[:end])) >= 10 and message.startswith(words[0]) and all(word in message for word in words[:end])
+                    and re.fullmatch('.*'.join(map(re.escape, words[:end])), message.removesuffix('…'))):
+                return True
+    return False
+
+
+def quoted(text):
+    return re.findall(r'^### `(.*)`$', text, re.MULTILINE)
+
+
+def test_messages():
+    """The messages of docs/troubleshooting.md are those of the sources."""
+    formats = {text for path in house.files(('.c', '.h'), ('daemon/', 'cli/', 'libdvm-gobject/')) for text in formats_of_c(house.read(path))}
+    formats |= {text for path in house.files(('.py',), ('introspection/',)) for text in formats_of_python(house.read(path))}
+    messages = quoted(house.read('docs/troubleshooting.md'))
+    return ([f'docs/troubleshooting.md: nothing says “{message}”' for message in messages if not is_printed(message, formats)]
+            + ([] if len(messages) > 30 else [f'only {len(messages)} messages are found in docs/troubleshooting.md']))
 
 
 def test_folders():
@@ -96,8 +177,13 @@ def test_statements():
 
 
 def test_finds_the_wrong():
-    found = dead_links('README.md', '[a](no-such-file.md) [b](COPYING) [c](https://example.org/x) [d](docs/#top)')
-    problems = [] if len(found) == 1 else [f'one link of the example is dead, and these are found: {found}']
+    found = dead_links('README.md', '# One `a`: b\n[a](no-such-file.md) [b](COPYING) [c](https://example.org/x) [d](docs/) [e](https:/x) [f](#one-a-b) '
+                       '[g](#one) `[h](none)`\n\n    [i](none)\n[j](docs/README.md#none)')
+    problems = [] if len(found) == 4 else [f'four links of the example are dead, and these are found: {found}']
+    formats = list(formats_of_c('f ("The node %s has %" G_GUINT64_FORMAT " slots" /* not */ "; %d%% more", "none");'))
+    for message, right in (('The node n1 has 4 slots; 5% more', True), ('The node n1 has 4 slots', False), ('none', False), ('none at all…', False)):
+        if is_printed(message, formats) != right:
+            problems.append(f'the message “{message}” of the example is taken wrongly, with {formats}')
     missing = missing_files('README.md', 'see `a-file-that-is-not.c`, `there.c` and `the*.h`', ['there.c', 'lib/there.c', 'there.h'])
     if len(missing) != 1:
         problems.append(f'one file of the example is not there, and these are found: {missing}')
@@ -108,6 +194,8 @@ def test_finds_the_wrong():
 if __name__ == '__main__':
     sys.exit(house.run([
         ('links lead somewhere', test_links),
+        ('each page is listed', test_pages),
+        ('messages are those of the sources', test_messages),
         ('each folder is described', test_folders),
         ('the files named are there', test_files),
         ('the pages of the internals are listed', test_internals),
