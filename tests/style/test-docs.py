@@ -63,8 +63,9 @@ def listed(path, folder):
 
 
 def test_pages():
-    """docs/README.md has a link to each page of docs."""
-    return [f'docs/README.md has no link to {page}' for page in listed('docs/README.md', 'docs/')]
+    """The README of docs and that of its tutorials have a link to each page beside them."""
+    return [f'{path} has no link to {page}' for path in ('docs/README.md', 'docs/tutorials/README.md')
+            for page in listed(path, os.path.dirname(path) + '/')]
 
 
 def formats_of_c(text):
