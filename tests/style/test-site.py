@@ -1,0 +1,110 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The site of the documents: its pages are there, and lead to pages and headings that are there. Usage: test-site.py SITE"""
+
+import glob
+import html.parser
+import os
+import re
+import sys
+import tempfile
+import urllib.parse
+
+import house
+
+SITE = sys.argv[1]
+
+
+class Page(html.parser.HTMLParser):
+    """The links of a page, and its anchors."""
+
+    def __init__(self, path):
+        super().__init__()
+        self.links = []
+        self.anchors = set()
+        with open(path, encoding='utf-8') as file:
+            self.feed(file.read())
+
+    def handle_starttag(self, tag, attrs):
+        given = dict(attrs)
+        self.anchors |= {given[name] for name in ('id', 'name') if given.get(name)}
+        self.links += [given[name] for name in ('href', 'src') if given.get(name)]
+
+
+def dead_links(site, names):
+    pages = {}
+    found = []
+
+    def get(path):
+        if path not in pages:
+            pages[path] = Page(path)
+        return pages[path]
+
+    for name in names:
+        here = os.path.join(site, name)
+        for link in get(here).links:
+            target, _, anchor = urllib.parse.unquote(link).partition('#')
+            path = os.path.normpath(os.path.join(os.path.dirname(here), target.partition('?')[0])) if target else here
+            if re.match(r'\w+:|//', link):
+                continue
+            if not os.path.isfile(path):
+                found.append(f'{name}: the link to {link} leads nowhere')
+            elif anchor and path.endswith('.html') and anchor not in get(path).anchors:
+                found.append(f'{name}: the link to {link} leads to no heading')
+    return found
+
+
+def own_pages():
+    """Without those that gi-docgen makes."""
+    return sorted(os.path.relpath(path, SITE) for path in glob.glob(os.path.join(SITE, '**', '*.html'), recursive=True)
+                  if not os.path.relpath(path, SITE).startswith('library/'))
+
+
+def test_links():
+    return dead_links(SITE, own_pages())
+
+
+def test_pages():
+    """Each document is a page, each interface too, and the reference of the library is beside them."""
+    wanted = ['index.html', 'NEWS.html', 'CONTRIBUTING.html', 'library/index.html', 'search.html']
+    wanted += [re.sub(r'\.md$', '.html', path) for path in house.files(('.md',), ('docs/',))
+               if os.path.dirname(path) in ('docs', 'docs/tutorials', 'docs/internals') and path != 'docs/README.md']  # which is the list at the side
+    wanted += [f'dbus/interface-{os.path.basename(path)[:-len(".xml")]}.html' for path in house.files(('.xml',), ('dbus/',))]
+    return [f'the site has no {page}' for page in wanted if not os.path.isfile(os.path.join(SITE, page))]
+
+
+def test_contents():
+    """Each page can be reached from the first one by the list at its side, and by the search."""
+    first = Page(os.path.join(SITE, 'index.html'))
+    with open(os.path.join(SITE, 'searchindex.js'), encoding='utf-8') as file:
+        index = file.read()
+    problems = [f'the first page has no link to {page}' for page in ('docs/quick-start.html', 'docs/tutorials/first-hour.html', 'library.html',
+                'dbus/interface-org.dvm.Manager.html', 'docs/internals/jobs.html') if page not in first.links]
+    return problems + [f'the search does not know {page}' for page in ('"docs/elastic"', '"dbus/interface-org.dvm.Job"') if page not in index]
+
+
+def test_percent_signs():
+    """What gdbus-codegen takes for marks is text."""
+    with open(os.path.join(SITE, 'dbus', 'interface-org.dvm.Manager.html'), encoding='utf-8') as file:
+        text = file.read()
+    return [f'{words} is not on the page of the manager' for words in ('0-99:2,200%10', 'node3:*') if words not in text]
+
+
+def test_finds_the_wrong():
+    with tempfile.TemporaryDirectory() as site:
+        for name, text in (('a.html', '<a href="b.html#x">1</a><a href="b.html#y">2</a><a href="c.html">3</a><img src="d.png"><a href="https://e">4</a>'),
+                           ('b.html', '<p id="x">')):
+            with open(os.path.join(site, name), 'w', encoding='utf-8') as file:
+                file.write(text)
+        found = dead_links(site, ['a.html', 'b.html'])
+    return [] if len(found) == 3 else [f'three links of the example are dead, and these are found: {found}']
+
+
+if __name__ == '__main__':
+    sys.exit(house.run([
+        ('links lead somewhere', test_links),
+        ('each document is a page', test_pages),
+        ('the first page leads to others', test_contents),
+        ('texts of interfaces are whole', test_percent_signs),
+        ('dead links are found', test_finds_the_wrong),
+    ]))
