@@ -94,6 +94,7 @@ static const DvmRecordField fields[] = {
    * DvmAppSpec:preload-files:
    *
    * Files that are copied into the session directory of the job on each of its nodes before anything is started.
+   * Archives, tar and zip by their names, are unpacked there.
    *
    * Since: 0.1
    */

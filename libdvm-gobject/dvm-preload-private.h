@@ -14,6 +14,7 @@ typedef struct
 {
   guint app;        /* the first application that asks for it */
   gboolean program; /* of that application: a source without a slash is looked for in its PATH */
+  gboolean archive; /* by its name: what is in it comes to where it would be itself */
   char *source;     /* absolute but for such a program */
   char *target;     /* relative to the session directory, without “.” and “..” */
 } DvmPreload;
@@ -22,7 +23,7 @@ typedef struct
 gboolean _dvm_job_spec_has_preloads (DvmJobSpec *self);
 /*
  * (element-type DvmPreload): each file once, whoever asks for it. DVM_ERROR_BAD_PARAM when two have one name or one has
- * none, DVM_ERROR_NOT_SUPPORTED for archives. place: as for _dvm_job_spec_validate_at().
+ * none. place: as for _dvm_job_spec_validate_at().
  */
 GPtrArray *_dvm_job_spec_list_preloads (DvmJobSpec *self, const char *place, GError **error);
 /* Where its processes start, whatever its directory is. */

@@ -73,22 +73,22 @@ build_target (const char *path, const char *place, GError **error)
 static gboolean
 check_target (const char *target, const char *path, const char *place, GError **error)
 {
-  static const char *const archives[] = { ".tar", ".gz", ".tgz", ".bz2", ".zip" };
   gsize digits = strspn (target, "0123456789");
 
   if (digits > 0 && (target[digits] == '\0' || target[digits] == '/'))
     return refuse_path (place, path, _ ("names of digits alone are those of the directories of the ranks"), error);
-  for (gsize i = 0; i < G_N_ELEMENTS (archives); i++)
-    if (g_str_has_suffix (target, archives[i]))
-      {
-        g_autofree char *shown = _dvm_words_show (path);
-
-        g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
-                     _ ("%spreload-files: “%s”: archives are not unpacked yet; unpack it and name its files"), place,
-                     shown);
-        return FALSE;
-      }
   return TRUE;
+}
+
+static gboolean
+is_archive (const char *target)
+{
+  static const char *const endings[] = { ".tar", ".gz", ".tgz", ".bz2", ".tbz", ".xz", ".txz", ".zst", ".zip" };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (endings); i++)
+    if (g_str_has_suffix (target, endings[i]))
+      return TRUE;
+  return FALSE;
 }
 
 /* The directory from which the relative paths of an application start. */
@@ -184,6 +184,7 @@ collect_app (Collection *self, guint index, DvmAppSpec *app, GError **error)
       if (target == NULL || !check_target (target, files[i], self->place, error))
         return FALSE;
       preload = preload_new (index, app, files[i], FALSE);
+      preload->archive = is_archive (target);
       preload->target = g_steal_pointer (&target);
       if (!collect_file (self, preload, error))
         return FALSE;

@@ -49,6 +49,12 @@ on_taken (guint64 pass, gsize bytes, gpointer user_data)
 }
 
 static void
+on_begun (guint64 pass, gpointer user_data)
+{
+  on_taken (pass, DVMD_STAGE_FILE_COST, user_data);
+}
+
+static void
 on_done (guint64 pass, const GError *error, gpointer user_data)
 {
   DvmdAgentStage *self = user_data;
@@ -57,7 +63,7 @@ on_done (guint64 pass, const GError *error, gpointer user_data)
                    g_variant_new ("(uts)", self->job, pass, error != NULL ? error->message : ""));
 }
 
-static const DvmdStageFuncs stage_funcs = { .taken = on_taken, .done = on_done };
+static const DvmdStageFuncs stage_funcs = { .begun = on_begun, .taken = on_taken, .done = on_done };
 
 /* Where the PMIx server has it too. */
 static char *

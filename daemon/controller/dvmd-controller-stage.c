@@ -15,6 +15,7 @@
 #include "dvm-preload-private.h"
 #include "dvmd-services.h"
 #include "dvmd-stage-source.h"
+#include "dvmd-unpack.h"
 #include "dvmd-controller-jobs.h"
 
 /* Of a file; what is on its way to an agent and not yet written there. */
@@ -42,6 +43,7 @@ typedef struct
   gboolean busy;          /* opening or reading */
   gboolean ended;         /* STAGE_END is sent, or nothing more can be */
   GInputStream *stream;   /* of the file that is being read */
+  GInputStream *archive;  /* (nullable): the archive that it comes from */
   guint64 left;           /* of it */
   GHashTable *unanswered; /* rank of agent -> bytes that it has not written yet */
   GHashTable *seen;       /* ranks of agents that this job's files were ever sent to */
@@ -55,6 +57,9 @@ typedef struct
   int fd;
   guint mode;
   guint64 size;
+  char *folder;          /* (nullable): it is an archive, whose entries come there */
+  GInputStream *archive; /* (nullable): open already */
+  DvmdUnpackEntry entry; /* of it */
 } Source;
 
 static void pump (Staging *self);
@@ -68,6 +73,9 @@ source_free (gpointer data)
     g_close (self->fd, NULL);
   g_free (self->path);
   g_free (self->search);
+  g_free (self->folder);
+  g_clear_object (&self->archive);
+  dvmd_unpack_entry_clear (&self->entry);
   g_free (self);
 }
 
@@ -77,6 +85,7 @@ staging_unref (Staging *self)
   if (!g_ref_count_dec (&self->ref_count))
     return;
   g_clear_object (&self->stream);
+  g_clear_object (&self->archive);
   g_object_unref (self->cancellable);
   g_hash_table_unref (self->unanswered);
   g_hash_table_unref (self->seen);
@@ -119,6 +128,17 @@ send_to_all (Staging *self, DvmdMessageKind kind, GVariant *body)
 }
 
 static void
+add_unwritten (Staging *self, gsize bytes)
+{
+  GHashTableIter iter;
+  gpointer unwritten;
+
+  g_hash_table_iter_init (&iter, self->unanswered);
+  while (g_hash_table_iter_next (&iter, NULL, &unwritten))
+    g_hash_table_iter_replace (&iter, GSIZE_TO_POINTER (GPOINTER_TO_SIZE (unwritten) + bytes));
+}
+
+static void
 fail (Staging *self, const char *why)
 {
   g_autofree char *reason = g_strdup_printf ("The files of the job cannot be read on %s: %s",
@@ -148,8 +168,6 @@ on_read (GObject *object, GAsyncResult *result, gpointer user_data)
   g_autoptr (GError) error = NULL;
   g_autoptr (GBytes) bytes = g_input_stream_read_bytes_finish (G_INPUT_STREAM (object), result, &error);
   gsize length = bytes != NULL ? g_bytes_get_size (bytes) : 0;
-  GHashTableIter iter;
-  gpointer unwritten;
 
   self->busy = FALSE;
   if (self->controller == NULL || self->ended)
@@ -163,7 +181,8 @@ on_read (GObject *object, GAsyncResult *result, gpointer user_data)
   else if (length == 0)
     {
       g_clear_object (&self->stream);
-      self->next++;
+      if (self->archive == NULL)
+        self->next++;
     }
   else
     {
@@ -171,11 +190,38 @@ on_read (GObject *object, GAsyncResult *result, gpointer user_data)
       send_to_all (self, DVMD_MSG_STAGE_DATA,
                    g_variant_new ("(ut@ay)", dvmd_job_get_id (self->job), self->pass,
                                   g_variant_new_from_bytes (G_VARIANT_TYPE_BYTESTRING, bytes, TRUE)));
-      g_hash_table_iter_init (&iter, self->unanswered);
-      while (g_hash_table_iter_next (&iter, NULL, &unwritten))
-        g_hash_table_iter_replace (&iter, GSIZE_TO_POINTER (GPOINTER_TO_SIZE (unwritten) + length));
+      add_unwritten (self, length);
     }
   pump (self);
+}
+
+static gboolean
+open_entry (Source *source, GError **error)
+{
+  const DvmdUnpack *unpack = dvmd_unpack_open (error);
+  g_autofree char *shown = g_filename_display_name (source->path);
+
+  if (unpack == NULL)
+    return FALSE;
+  if (source->archive == NULL)
+    {
+      int fd = dvmd_stage_source_open (source->path, NULL, &source->size, &source->mode, error);
+
+      if (fd < 0)
+        return FALSE;
+      source->archive = unpack->open (fd, error);
+    }
+  if (source->archive != NULL && unpack->next (source->archive, source->folder, &source->entry, error))
+    return TRUE;
+  g_prefix_error (error, "“%s” ", shown);
+  return FALSE;
+}
+
+static gboolean
+open_file (Source *source, GError **error)
+{
+  source->fd = dvmd_stage_source_open (source->path, source->search, &source->size, &source->mode, error);
+  return source->fd >= 0;
 }
 
 static void
@@ -184,11 +230,45 @@ open_source (GTask *task, gpointer object, gpointer data, GCancellable *cancella
   Source *source = data;
   GError *error = NULL;
 
-  source->fd = dvmd_stage_source_open (source->path, source->search, &source->size, &source->mode, &error);
-  if (source->fd >= 0)
+  if (source->folder != NULL ? open_entry (source, &error) : open_file (source, &error))
     g_task_return_boolean (task, TRUE);
   else
     g_task_return_error (task, error);
+}
+
+static void
+begin_file (Staging *self, const char *target, guint mode, guint64 size)
+{
+  self->left = size;
+  add_unwritten (self, DVMD_STAGE_FILE_COST);
+  send_to_all (self, DVMD_MSG_STAGE_FILE,
+               g_variant_new ("(ust@ayut)", dvmd_job_get_id (self->job),
+                              dvm_job_get_nspace (dvmd_job_get_record (self->job)), self->pass,
+                              dvmd_variant_new_bytes (target), mode, size));
+}
+
+/* The content of a link is where it leads to. */
+static void
+begin_entry (Staging *self, Source *source)
+{
+  const DvmdUnpackEntry *entry = &source->entry;
+
+  g_set_object (&self->archive, source->archive);
+  if (entry->target == NULL)
+    {
+      g_clear_object (&self->archive);
+      self->next++;
+    }
+  else if (entry->link != NULL)
+    {
+      self->stream = g_memory_input_stream_new_from_data (g_strdup (entry->link), strlen (entry->link), g_free);
+      begin_file (self, entry->target, entry->mode, strlen (entry->link));
+    }
+  else
+    {
+      self->stream = g_object_ref (self->archive);
+      begin_file (self, entry->target, entry->mode, entry->size);
+    }
 }
 
 static void
@@ -197,7 +277,6 @@ on_opened (GObject *object, GAsyncResult *result, gpointer user_data)
   g_autoptr (Staging) self = user_data;
   g_autoptr (GError) error = NULL;
   Source *source = g_task_get_task_data (G_TASK (result));
-  const DvmPreload *file;
 
   self->busy = FALSE;
   g_task_propagate_boolean (G_TASK (result), &error);
@@ -208,14 +287,15 @@ on_opened (GObject *object, GAsyncResult *result, gpointer user_data)
       fail (self, error->message);
       return;
     }
-  file = g_ptr_array_index (self->files, self->next);
-  self->stream = g_unix_input_stream_new (source->fd, TRUE);
-  source->fd = -1;
-  self->left = source->size;
-  send_to_all (self, DVMD_MSG_STAGE_FILE,
-               g_variant_new ("(ust@ayut)", dvmd_job_get_id (self->job),
-                              dvm_job_get_nspace (dvmd_job_get_record (self->job)), self->pass,
-                              dvmd_variant_new_bytes (file->target), source->mode, source->size));
+  if (source->folder != NULL)
+    begin_entry (self, source);
+  else
+    {
+      self->stream = g_unix_input_stream_new (source->fd, TRUE);
+      source->fd = -1;
+      begin_file (self, ((const DvmPreload *)g_ptr_array_index (self->files, self->next))->target, source->mode,
+                  source->size);
+    }
   pump (self);
 }
 
@@ -242,6 +322,13 @@ open_next (Staging *self)
 
   source->fd = -1;
   source->path = g_strdup (file->source);
+  if (file->archive)
+    {
+      const char *slash = strrchr (file->target, '/');
+
+      source->folder = g_strndup (file->target, slash != NULL ? (gsize)(slash + 1 - file->target) : 0);
+      source->archive = self->archive != NULL ? g_object_ref (self->archive) : NULL;
+    }
   if (file->program)
     source->search = dup_search_path (dvm_job_spec_get_app (dvmd_job_get_spec (self->job), file->app));
   g_task_set_source_tag (task, open_next);
@@ -277,7 +364,10 @@ pump (Staging *self)
                                        staging_ref (self));
     }
   else if (self->next < self->files->len)
-    open_next (self);
+    {
+      if (has_room (self))
+        open_next (self);
+    }
   else
     {
       self->ended = TRUE;

@@ -12,6 +12,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -32,7 +33,7 @@ struct _DvmdStageWriter
   char *target;
   char *name;
   char temp[32];
-  guint mode;
+  guint mode; /* with the type; 0: a file */
   guint64 left;
 };
 
@@ -214,10 +215,49 @@ rename_temp (DvmdStageWriter *self)
 }
 
 static gboolean
+make_folder (DvmdStageWriter *self, GError **error)
+{
+  int folder = -1;
+
+  if (mkdirat (self->parent, self->name, 0700 | (self->mode & 0777)) == 0 || errno == EEXIST)
+    folder = openat (self->parent, self->name, OPEN_DIRECTORY);
+  if (folder < 0)
+    return fail_target (self->target, "could not be made", errno, error);
+  close (folder);
+  return TRUE;
+}
+
+/* The file becomes a symbolic link to what it has. Such a link alone may be there already. */
+static gboolean
+make_link (DvmdStageWriter *self, GError **error)
+{
+  char link[PATH_MAX] = "";
+  char there[PATH_MAX] = "";
+  off_t size = lseek (self->fd, 0, SEEK_END);
+  gboolean good;
+
+  if (size <= 0 || size >= PATH_MAX || !read_fully (self->fd, link, size, 0))
+    good = refuse_target (self->target, "is no link", error);
+  else if (symlinkat (link, self->parent, self->name) == 0)
+    good = TRUE;
+  else if (errno != EEXIST)
+    good = fail_target (self->target, "could not be made", errno, error);
+  else
+    good = (readlinkat (self->parent, self->name, there, sizeof there - 1) == size && strcmp (link, there) == 0)
+           || refuse_target (self->target, "is there already with another content", error);
+  dvmd_stage_writer_abandon (self);
+  return good;
+}
+
+static gboolean
 publish (DvmdStageWriter *self, GError **error)
 {
-  gboolean good = fchmod (self->fd, self->mode) == 0
-                  || fail_target (self->target, "could not get its mode", errno, error);
+  gboolean good;
+
+  if (S_ISLNK (self->mode))
+    return make_link (self, error);
+  good = fchmod (self->fd, self->mode & 0777) == 0
+         || fail_target (self->target, "could not get its mode", errno, error);
 
   if (good && !rename_temp (self))
     good = errno == EEXIST ? accept_existing (self, error)
@@ -239,18 +279,20 @@ gboolean
 dvmd_stage_writer_begin (DvmdStageWriter *self, const char *target, guint mode, guint64 size, GError **error)
 {
   g_auto (GStrv) words = g_strsplit (target, "/", -1);
+  gboolean good;
 
   if (!stays_inside (words))
     return refuse_target (target, "would not be in the session directory", error);
   if (!dvmd_stage_writer_finish (self, error) || !dvmd_stage_writer_create (self, error))
     return FALSE;
   self->target = g_strdup (target);
-  self->mode = mode & 0777;
+  self->mode = mode & (S_IFMT | 0777);
   self->left = size;
-  if (!open_parent (self, words, error) || !open_temp (self, error))
+  good = open_parent (self, words, error) && (S_ISDIR (mode) ? make_folder (self, error) : open_temp (self, error));
+  if (!good || S_ISDIR (mode))
     {
       forget_file (self);
-      return FALSE;
+      return good;
     }
   return size > 0 || publish (self, error);
 }

@@ -10,8 +10,9 @@ G_BEGIN_DECLS
 
 /*
  * Writes files below one directory, piece by piece, for a thread: it blocks as the file system does. A file is there
- * under its name when it is whole, or not at all. No symbolic link is followed, nothing gets out of the directory, and
- * a file that is there already stays: with the same content it is taken for the one that came.
+ * under its name when it is whole, or not at all. No symbolic link is followed, also none that was written before,
+ * nothing gets out of the directory, and a file that is there already stays: with the same content it is taken for the
+ * one that came.
  */
 
 typedef struct _DvmdStageWriter DvmdStageWriter;
@@ -21,7 +22,10 @@ DvmdStageWriter *dvmd_stage_writer_new (const char *directory);
 void dvmd_stage_writer_free (DvmdStageWriter *self);
 
 gboolean dvmd_stage_writer_create (DvmdStageWriter *self, GError **error);
-/* target: relative, without “.” and “..”; size: of all that will be written */
+/*
+ * target: relative, without “.” and “..”; mode: permissions, and S_IFDIR for a directory, which has no content, or
+ * S_IFLNK for a symbolic link, whose content is where it leads to; size: of all that will be written
+ */
 gboolean dvmd_stage_writer_begin (DvmdStageWriter *self, const char *target, guint mode, guint64 size, GError **error);
 gboolean dvmd_stage_writer_write (DvmdStageWriter *self, const void *data, gsize length, GError **error);
 /* Whether every file that was begun is there. */

@@ -171,6 +171,8 @@ answer_step (DvmdStage *self, const Step *step, const GError *error)
     {
       if (error != NULL || step->kind == STEP_END)
         end_pass (self, error);
+      else if (step->kind == STEP_FILE && self->funcs != NULL && self->funcs->begun != NULL)
+        self->funcs->begun (self->pass, self->user_data);
       else if (step->kind == STEP_DATA && self->funcs != NULL)
         self->funcs->taken (self->pass, g_bytes_get_size (step->bytes), self->user_data);
     }

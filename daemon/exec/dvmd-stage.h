@@ -18,6 +18,8 @@ typedef struct _DvmdStage DvmdStage;
 
 typedef struct
 {
+  /* (nullable): a file has been begun. */
+  void (*begun) (guint64 pass, gpointer user_data);
   /* Of the data, so much is written. */
   void (*taken) (guint64 pass, gsize bytes, gpointer user_data);
   /* The pass is over: everything is there, or error says why not. Once per pass. */

@@ -38,7 +38,7 @@ typedef enum
   DVMD_MSG_RUN_ENDED = 37,   /* (token, exit code or -1, signal, last lines, why it was not started or "") */
   DVMD_MSG_GONE = 27,        /* (): the agent has ended everything and leaves */
   DVMD_MSG_TOPOLOGY = 28,    /* (token, XML of hwloc; empty: why not) */
-  DVMD_MSG_STAGE_TAKEN = 29, /* (job, pass, bytes written) */
+  DVMD_MSG_STAGE_TAKEN = 29, /* (job, pass, bytes written; DVMD_STAGE_FILE_COST for each file that was begun) */
   DVMD_MSG_STAGED = 30,      /* (job, pass, what went wrong or ""): answers STAGE_END, or comes before it */
   DVMD_MSG_ENVIRONMENT_ASK = 31,  /* (job, application): the environment that the launch message names is not here */
   DVMD_MSG_FENCE_GIVEN_UP = 32,   /* (job, sequence, status), of fences that go by the tree */
@@ -70,7 +70,7 @@ typedef enum
   DVMD_MSG_CONTINUE = 74,     /* (job): its ranks wait for a debugger no longer */
   DVMD_MSG_TOPOLOGY_ASK = 75, /* (token) */
   DVMD_MSG_STOP = 76,         /* (µs between SIGTERM and SIGKILL): end everything and leave */
-  DVMD_MSG_STAGE_FILE = 77,   /* (job, nspace, pass, path below the session directory, permissions, bytes) */
+  DVMD_MSG_STAGE_FILE = 77,   /* (job, nspace, pass, path below the session directory, mode, bytes) */
   DVMD_MSG_STAGE_DATA = 78,   /* (job, pass, bytes of that file) */
   DVMD_MSG_STAGE_END = 79,    /* (job, pass): that was the last file */
   DVMD_MSG_RESIZE = 80,       /* (job, rows, columns): its pseudo terminals, also of ranks that start later */
@@ -114,6 +114,9 @@ typedef enum
 #define DVMD_ALL_RANKS G_MAXUINT32
 
 /* How long the controller waits for USAGE: the kernel answers at once unless a process has hundreds of GiB (µs). */
+/* Of staging: what a file counts beside its bytes, so that many small ones do not pile up on their way. */
+#define DVMD_STAGE_FILE_COST 1024
+
 #define DVMD_USAGE_TIMEOUT (10 * G_TIME_SPAN_SECOND)
 /* The agent drops a USAGE_ASK that it has not begun with in this time (µs): the answer would come too late. */
 #define DVMD_USAGE_WAIT (DVMD_USAGE_TIMEOUT - G_TIME_SPAN_SECOND)

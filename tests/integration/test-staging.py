@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Files that a job brings along: what arrives, what is refused, and that nothing of them stays."""
 
+import gzip
+import io
 import os
 import resource
 import signal
+import tarfile
 import threading
+import zipfile
 
 import dvmtest
 from dvmtest import GLib, wait_until
@@ -117,8 +121,64 @@ class Staging(dvmtest.Case):
                             ('a,b/..', 'name of a file')]:
             self.assert_refused('BadParam', words, dvm.submit, ['true'], preload_files=[name])
         self.assert_refused('BadParam', 'same name', dvm.submit, ['true'], preload_files=['/x/a', '/y/a'])
-        self.assert_refused('NotSupported', 'unpack', dvm.submit, ['true'], preload_files=['a.tgz'])
         self.assert_refused('BadParam', 'preload-binary', dvm.submit, ['true'], preload_binary='yes')
+
+    def tar(self, name, entries, mode='w'):
+        """An archive; each of the entries is a name, and a text, or values of a TarInfo."""
+        path = os.path.join(self.files, name)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with tarfile.open(path, mode) as archive:
+            for entry, content in entries:
+                info = tarfile.TarInfo(entry)
+                info.mode = 0o750
+                for key, value in (content if isinstance(content, dict) else {'size': len(content)}).items():
+                    setattr(info, key, value)
+                archive.addfile(info, None if isinstance(content, dict) else io.BytesIO(content.encode()))
+        return name
+
+    def test_archives(self):
+        """What is in them comes to where they would be themselves, on each node."""
+        dvm = self.dvm(slots=1, nodes=2)
+        large = 'x' * 1000001
+        entries = [('./', {'type': tarfile.DIRTYPE}), ('./run', '#!/bin/sh\necho runs\n'), ('sub/deep/large', large), ('none', {'type': tarfile.DIRTYPE}),
+                   ('sub/link', {'type': tarfile.SYMTYPE, 'linkname': '../run'}), ('nothing', '')]
+        script = 'cd $DVM_SESSION_DIR/in; wc -c <sub/deep/large; stat -c %a run; sub/link; test -d none && test -f nothing && ls -A'
+        for name, mode in (('in/a.tar', 'w'), ('in/a.tgz', 'w:gz'), ('in/a.tar.bz2', 'w:bz2'), ('in/a.tar.xz', 'w:xz')):
+            self.tar(name, entries, mode)
+            done = dvm.run(['sh', '-c', script], np=2, cwd=self.files, preload_files=[name])
+            self.assert_success(done)
+            self.assertEqual(sorted(done.lines), sorted(2 * ['1000001', '750', 'runs', 'none', 'nothing', 'run', 'sub']))
+        with zipfile.ZipFile(os.path.join(self.files, 'b.zip'), 'w', zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr('d/a', large)
+        self.file('plain')
+        done = dvm.run(['sh', '-c', 'cd $DVM_SESSION_DIR; wc -c <d/a; cat plain'], cwd=self.files, preload_files=['b.zip', 'plain'], np=1)
+        self.assertEqual(done.lines, ['1000001', 'content'])
+        many = [(f'd{i % 7}/f{i}', '') for i in range(3000)]
+        done = dvm.run(['sh', '-c', 'find $DVM_SESSION_DIR -type f | wc -l'], np=1, cwd=self.files, preload_files=[self.tar('many.tar', many)])
+        self.assertEqual(done.lines, ['3000'])
+        self.assertEqual(self.sessions(dvm), [])
+
+    def test_archives_that_are_wrong(self):
+        """Nothing leaves the session directory, by its name or by a link, and what is no archive is told."""
+        dvm = self.dvm(slots=2)
+        outside = self.place()
+        link = {'type': tarfile.SYMTYPE}
+        rows = [([('../x', '')], '../x'), ([('a/../../x', '')], 'a/../../x'), ([(f'{outside}/x', '')], f'{outside}/x'), ([('0/x', '')], 'digits'),
+                ([('l', {**link, 'linkname': outside})], 'leads'), ([('a/l', {**link, 'linkname': '../../x'})], 'leads'),
+                ([('s', {**link, 'linkname': '.'}), ('l', {**link, 'linkname': 's/..'})], 'leads'),
+                ([('l', {**link, 'linkname': 'sub'}), ('sub/a', 'a'), ('l/x', 'x')], 'l/x'),
+                ([('a', 'one'), ('a', 'two')], 'there already'), ([('d', {'type': tarfile.FIFOTYPE})], 'neither'),
+                ([('d', {'type': tarfile.CHRTYPE, 'devmajor': 1, 'devminor': 3})], 'neither'),
+                ([('a', 'a'), ('h', {'type': tarfile.LNKTYPE, 'linkname': 'a'})], 'hard link')]
+        for number, (entries, word) in enumerate(rows):
+            self.assert_staging_failed(dvm, dvm.run(['true'], cwd=self.files, preload_files=[self.tar(f'wrong{number}.tar', entries)]), word)
+        self.assertEqual(os.listdir(outside), [])
+        whole = self.file('whole.tgz', gzip.compress(b'no archive' * 1000))
+        with open(os.path.join(self.files, self.tar('cut.tgz', [('a', 'abc' * 100000 + str(os.urandom(50000)))], 'w:gz')), 'r+b') as file:
+            file.truncate(20000)
+        for path, word in ((whole, 'cannot be unpacked'), ('cut.tgz', 'cannot be unpacked'), (self.file('text.zip', b'text'), 'cannot be unpacked'),
+                           ('gone.tar', 'No such'), (self.file('none.zip', b''), 'cannot be unpacked')):
+            self.assert_staging_failed(dvm, dvm.run(['true'], cwd=self.files, preload_files=[path]), os.path.basename(path), word)
 
     def test_what_is_no_file(self):
         dvm = self.dvm(slots=2)

@@ -15,6 +15,7 @@ LIBRARIES = {
     'hwloc': re.compile(r'^hwloc(\.h|/)'),
     'gnutls': re.compile(r'^gnutls/'),
     'sqlite': re.compile(r'^sqlite3\.h'),
+    'libarchive': re.compile(r'^archive(_entry)?\.h'),
     'json-glib': re.compile(r'^json-glib/'),
     'mpi': re.compile(r'^mpi\.h$'),
 }

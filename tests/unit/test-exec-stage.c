@@ -118,6 +118,39 @@ test_existing (Fixture *self, gconstpointer data)
   g_assert_cmpuint (count_entries (self->directory), ==, 1);
 }
 
+/* Archives have these beside files. */
+static void
+test_folders_and_links (Fixture *self, gconstpointer data)
+{
+  g_autofree char *folder = g_build_filename (self->directory, "sub", "empty", NULL);
+  g_autofree char *link = g_build_filename (self->directory, "sub", "link", NULL);
+  g_autofree char *there = NULL;
+  g_autoptr (GError) error = NULL;
+  struct stat status;
+
+  for (guint i = 0; i < 2; i++)
+    {
+      g_assert_true (put (self, "sub/empty", "", S_IFDIR | 0550, &error));
+      g_assert_true (put (self, "sub/link", "../a", S_IFLNK | 0777, &error));
+    }
+  g_assert_true (put (self, "sub/empty/b", "b", S_IFREG | 0644, &error));
+  g_assert_no_error (error);
+  g_assert_cmpint (stat (folder, &status), ==, 0);
+  g_assert_cmpuint (status.st_mode, ==, S_IFDIR | 0750);
+  there = g_file_read_link (link, &error);
+  g_assert_cmpstr (there, ==, "../a");
+  /* Each stays what it is, and nothing goes through a link. */
+  g_assert_false (put (self, "sub/link", "../b", S_IFLNK, NULL));
+  g_assert_false (put (self, "sub/link", "x", S_IFREG | 0644, NULL));
+  g_assert_false (put (self, "sub/link", "", S_IFDIR | 0755, NULL));
+  g_assert_false (put (self, "sub/empty", "a", S_IFLNK, NULL));
+  g_assert_false (put (self, "none", "", S_IFLNK, NULL));
+  g_assert_true (put (self, "way", "sub", S_IFLNK, &error));
+  g_assert_false (put (self, "way/c", "c", S_IFREG | 0644, &error));
+  g_assert_nonnull (strstr (error->message, "way/c"));
+  g_assert_cmpuint (count_entries (self->directory), ==, 2);
+}
+
 static void
 test_stays_inside (Fixture *self, gconstpointer data)
 {
@@ -345,6 +378,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   add_test ("/stage/files", test_files);
   add_test ("/stage/existing", test_existing);
+  add_test ("/stage/folders-and-links", test_folders_and_links);
   add_test ("/stage/stays-inside", test_stays_inside);
   add_test ("/stage/sizes", test_sizes);
   add_test ("/stage/no-room", test_no_room);

@@ -742,6 +742,22 @@ test_preload_targets (void)
     }
 }
 
+/* By their names; a program stays what it is. */
+static void
+test_preload_archives (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GPtrArray)
+      list = list_preloads ("[{'argv': <['./p.zip']>, 'cwd': <'/here'>, 'preload-binary': <true>, 'preload-files': "
+                            "<['d/a.tar', 'b.tgz', 'c.tar.bz2', 'tar', 'e.zip.old']>}]",
+                            &error);
+
+  g_assert_no_error (error);
+  g_assert_cmpuint (list->len, ==, 6);
+  for (guint i = 0; i < list->len; i++)
+    g_assert_cmpint (((const DvmPreload *)g_ptr_array_index (list, i))->archive, ==, i >= 1 && i <= 3);
+}
+
 /* The same program for several applications: once. */
 static void
 test_preload_program_twice (void)
@@ -798,7 +814,6 @@ test_preload_refusals (void)
     { "[{'argv': <['p']>, 'preload-files': <['a/../../b']>}]", DVM_ERROR_BAD_PARAM, { "a/../../b", "leads out" } },
     { "[{'argv': <['p']>, 'preload-files': <['0']>}]", DVM_ERROR_BAD_PARAM, { "“0”", "ranks" } },
     { "[{'argv': <['p']>, 'preload-files': <['12/a']>}]", DVM_ERROR_BAD_PARAM, { "12/a", "ranks" } },
-    { "[{'argv': <['p']>, 'preload-files': <['a.tar']>}]", DVM_ERROR_NOT_SUPPORTED, { "a.tar", "unpack" } },
     { "[{'argv': <['p']>, 'preload-files': <['/x/a', '/y/a']>}]", DVM_ERROR_BAD_PARAM, { "/y/a", "/x/a" } },
     { "[{'argv': <['p']>, 'preload-files': <['a']>, 'cwd': <'/x'>},"
       " {'argv': <['q']>, 'preload-files': <['a']>, 'cwd': <'/y'>}]",
@@ -1027,6 +1042,7 @@ main (int argc, char **argv)
   g_test_add_func ("/job-spec/output", test_output);
   g_test_add_func ("/job-spec/preload/targets", test_preload_targets);
   g_test_add_func ("/job-spec/preload/program-twice", test_preload_program_twice);
+  g_test_add_func ("/job-spec/preload/archives", test_preload_archives);
   g_test_add_func ("/job-spec/preload/lists", test_preload_lists);
   g_test_add_func ("/job-spec/preload/refusals", test_preload_refusals);
   g_test_add_func ("/job-spec/preload/round-trip", test_preload_round_trip);
