@@ -1,0 +1,141 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Packages: each installed file is in one of them, and they know the options, the libraries and the version of the sources.
+Usage: test-packages.py BUILD-DIR"""
+
+import fnmatch
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+import house
+
+MESON = '/usr/bin/meson' if os.path.exists('/usr/bin/meson') else 'meson'
+BUILD = sys.argv[1] if len(sys.argv) > 1 else 'build'
+# Packages that have maintainer scripts alone
+EMPTY = {'dvm-mpirun'}
+# install-deps has these for programs that run under a DVM, and for the demo; libc6-dev and gcc are build-essential.
+NOT_TO_BUILD = {'gcc', 'libc6-dev', 'libopenmpi-dev', 'openmpi-bin', 'dbus-daemon', 'procps', 'elfutils', 'python3-gi'}
+
+
+def as_in_packages(path, prefix):
+    """Where a package has a file that a build for another prefix installs."""
+    path = re.sub('^' + re.escape(prefix), 'usr', path)
+    path = re.sub('^usr/etc/', 'etc/', path)
+    return re.sub('(/python3[^/]*)/site-packages/', r'\1/dist-packages/', path)
+
+
+def installed():
+    with tempfile.TemporaryDirectory() as place:
+        subprocess.run([MESON, 'install', '-C', BUILD, '--no-rebuild', '--quiet', '--destdir', place], check=True,
+                       stdout=subprocess.DEVNULL)
+        found = [os.path.relpath(os.path.join(folder, name), place) for folder, _, names in os.walk(place) for name in names]
+    prefix = next(path for path in found if path.endswith('/bin/dvmd'))[:-len('/bin/dvmd')]
+    return sorted(as_in_packages(path, prefix) for path in found)
+
+
+def build_option(name):
+    told = subprocess.run([MESON, 'introspect', BUILD, '--buildoptions'], check=True, capture_output=True, text=True).stdout
+    return next(option['value'] for option in json.loads(told) if option['name'] == name)
+
+
+def matches(pattern, path):
+    """The pattern names the file, or a folder above it; a star stays in one folder."""
+    words, parts = pattern.split('/'), path.split('/')
+    return len(words) <= len(parts) and all(fnmatch.fnmatchcase(part, word) for word, part in zip(words, parts))
+
+
+def file_lists():
+    """Each list of debian/ with its patterns."""
+    lists = {}
+    for path in house.files(('.install', 'not-installed'), ('debian/',)):
+        lines = [line.strip() for line in house.read(path).splitlines()]
+        lists[path] = [line.replace('${env:UNIT_DIR}', 'usr/lib/systemd/system') for line in lines if line and not line.startswith('#')]
+    return lists
+
+
+def wrong_places(files, lists):
+    problems = []
+    for path in files:
+        homes = [name for name, patterns in lists.items() if any(matches(pattern, path) for pattern in patterns)]
+        if len(homes) != 1:
+            problems.append(f'{path} is in {" and ".join(homes)}: one package has it' if homes else
+                            f'{path} is installed and in no debian/*.install: add it to that of a package, or to debian/not-installed')
+    return problems
+
+
+def unused_patterns(files, lists):
+    return [f'{name}: {pattern} matches nothing that is installed' for name, patterns in lists.items() for pattern in patterns
+            if not any(matches(pattern, path) for path in files)]
+
+
+def test_files():
+    files, lists = installed(), file_lists()
+    if not build_option('docs'):
+        lists['debian/dvm-doc.install'] = []
+    return wrong_places(files, lists) + unused_patterns(files, lists)
+
+
+def control_packages():
+    return set(re.findall(r'^Package: (\S+)$', house.read('debian/control'), re.MULTILINE))
+
+
+def test_control():
+    listed = {os.path.basename(path)[:-len('.install')] for path in file_lists() if path.endswith('.install')}
+    packages = control_packages() - EMPTY
+    return ([f'debian/control has {name}, and there is no debian/{name}.install' for name in sorted(packages - listed)]
+            + [f'debian/{name}.install is of no package of debian/control' for name in sorted(listed - packages)])
+
+
+def test_build_depends():
+    listed = subprocess.run([os.path.join(house.TOP, 'tools', 'install-deps'), '--list'], capture_output=True, text=True, check=True).stdout
+    run = re.search(r"run_packages='([^']*)'", house.read('tools/install-deps'))[1].split()
+    needed = {name for name in run if name in listed.split()} - NOT_TO_BUILD
+    paragraph = house.read('debian/control').split('\n\n')[0]
+    named = set(re.findall(r'^ ([a-z0-9][a-z0-9.+-]+)', paragraph[paragraph.index('Build-Depends:'):], re.MULTILINE))
+    return [f'tools/install-deps installs {name} for the build, and debian/control does not build-depend on it' for name in sorted(needed - named)]
+
+
+def test_options():
+    """What is built only where a library is there is asked for by name: a package does not lose it."""
+    options = dict(re.findall(r"^option\('([\w-]+)', type: '(\w+)'", house.read('meson_options.txt'), re.MULTILINE))
+    given = dict(re.findall(r'-D([\w-]+)=(\S+)', house.read('debian/rules')))
+    return ([f'debian/rules gives -D{name}, which meson_options.txt does not have' for name in sorted(set(given) - set(options))]
+            + [f'debian/rules does not say -D{name}=enabled' for name, kind in sorted(options.items())
+               if kind == 'feature' and given.get(name) != 'enabled'])
+
+
+def test_version():
+    version = re.search(r"version: '([\d.]+)'", house.read('meson.build'))[1]
+    first = re.match(r'dvm \(([^)]*)\)', house.read('debian/changelog'))[1]
+    return [] if first == version else [f'debian/changelog begins with {first}, and meson.build has {version}']
+
+
+def test_finds_the_wrong():
+    lists = {'a': ['usr/bin/x', 'usr/lib/*.so.*', 'usr/share'], 'b': ['usr/share/b']}
+    files = ['usr/bin/y', 'usr/lib/l.so.0', 'usr/lib/deep/l.so.0', 'usr/share/b/c']
+    problems = []
+    found = wrong_places(files, lists)
+    if len(found) != 3:
+        problems.append(f'three files of the example are in no package or in two, and these are found: {found}')
+    found = unused_patterns(files, lists)
+    if len(found) != 1 or 'usr/bin/x' not in found[0]:
+        problems.append(f'one pattern of the example matches nothing, and these are found: {found}')
+    places = [as_in_packages(path, 'opt/d') for path in ('opt/d/bin/dvmd', 'opt/d/etc/dvm/dvm.conf', 'etc/x', 'opt/d/lib/python3.9/site-packages/y')]
+    if places != ['usr/bin/dvmd', 'etc/dvm/dvm.conf', 'etc/x', 'usr/lib/python3.9/dist-packages/y']:
+        problems.append(f'files of another prefix are looked for at {places}')
+    return problems
+
+
+if __name__ == '__main__':
+    sys.exit(house.run([
+        ('each installed file is in one package', test_files),
+        ('packages and their lists are the same', test_control),
+        ('what the build needs is installed for it', test_build_depends),
+        ('packages have all that can be left out', test_options),
+        ('the version is that of the sources', test_version),
+        ('files in no package are found', test_finds_the_wrong),
+    ]))
