@@ -513,8 +513,9 @@ load_plugins (Daemon *self, GError **error)
 {
   const char *path = dvmd_config_get_string (self->config, "plugin-path");
   g_autofree char *plugin_settings = dvmd_node_options_plugin_settings (self->config);
+  g_autofree char *usual = dvmd_programs_find_folder (DVM_PLUGIN_DIR);
   const DvmdPluginsSettings settings = {
-    .path = path[0] != '\0' ? path : DVM_PLUGIN_DIR,
+    .path = path[0] != '\0' ? path : usual,
     .disabled = dvmd_config_get_string (self->config, "disabled-plugins"),
     .settings = plugin_settings,
   };

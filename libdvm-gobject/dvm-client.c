@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "dvm-client-private.h"
+#include "dvm-installation-private.h"
 
 /**
  * DvmClient:
@@ -327,9 +328,10 @@ static void
 dvm_client_class_init (DvmClientClass *klass)
 {
   GObjectClass *object_class = G_OBJECT_CLASS (klass);
-  const char *dir = g_getenv ("DVM_LOCALE_DIR");
+  const char *given = g_getenv ("DVM_LOCALE_DIR");
+  g_autofree char *dir = given != NULL ? g_strdup (given) : _dvm_installation_find (DVM_LOCALE_DIR);
 
-  bindtextdomain (GETTEXT_PACKAGE, dir != NULL ? dir : DVM_LOCALE_DIR);
+  bindtextdomain (GETTEXT_PACKAGE, dir);
   bind_textdomain_codeset (GETTEXT_PACKAGE, "UTF-8");
   /* GDBus maps remote errors to our codes only after the domain has been registered. */
   dvm_error_quark ();

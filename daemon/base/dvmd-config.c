@@ -13,6 +13,7 @@
 
 #include <dvm.h>
 
+#include "dvm-installation-private.h"
 #include "dvmd-config.h"
 
 #define GROUP "dvm"
@@ -447,7 +448,8 @@ gboolean
 dvmd_config_load (DvmdConfig *self, const char *const *environ, GError **error)
 {
   g_auto (GStrv) variables = environ != NULL ? g_strdupv ((char **)environ) : g_get_environ ();
-  g_autofree char *system_path = g_build_filename (DVM_SYSCONF_DIR, "dvm", "dvm.conf", NULL);
+  g_autofree char *system_dir = _dvm_installation_find (DVM_SYSCONF_DIR);
+  g_autofree char *system_path = g_build_filename (system_dir, "dvm", "dvm.conf", NULL);
   g_autofree char *user_path = user_file (variables);
 
   return load_optional_file (self, system_path, DVMD_CONFIG_ORIGIN_SYSTEM_FILE, error)

@@ -12,6 +12,8 @@
 
 #include <dvm.h>
 
+#include "dvm-installation-private.h"
+
 static char *
 find_file (const char *name, int mode, GError **error)
 {
@@ -50,4 +52,10 @@ char *
 dvmd_programs_find_part (const char *name, GError **error)
 {
   return find_file (name, R_OK, error);
+}
+
+char *
+dvmd_programs_find_folder (const char *path)
+{
+  return _dvm_installation_find (path);
 }

@@ -16,5 +16,8 @@ G_BEGIN_DECLS
 char *dvmd_programs_find (const char *name, GError **error);
 /* A part is opened, not started, see dvmd-part.h. */
 char *dvmd_programs_find_part (const char *name, GError **error);
+/* A folder that was configured to be at path, in the tree of this installation, wherever that is now. (transfer full)
+ */
+char *dvmd_programs_find_folder (const char *path);
 
 G_END_DECLS
