@@ -115,7 +115,7 @@ def test_install_deps():
 
 def test_wrong_options():
     problems = []
-    for tool in ('install-deps', 'demo', 'check', 'debian13'):
+    for tool in ('install-deps', 'demo', 'check', 'debian13', 'debian-packages'):
         result = subprocess.run([os.path.join(house.TOP, 'tools', tool), '--no-such'], capture_output=True, text=True, check=False,
                                 stdin=subprocess.DEVNULL)
         if result.returncode == 0 or 'usage' not in result.stderr or '--no-such' not in result.stderr:
