@@ -15,6 +15,11 @@ import house
 
 MESON = '/usr/bin/meson' if os.path.exists('/usr/bin/meson') else 'meson'
 BUILD = sys.argv[1] if len(sys.argv) > 1 else 'build'
+SPEC = 'packaging/dvm.spec'
+# What they are below /usr for Meson's ways of a Debian machine.
+MACROS = {'_bindir': 'usr/bin', '_prefix': 'usr', '_libdir': 'usr/lib/*', '_sysconfdir': 'etc', '_datadir': 'usr/share', '_mandir': 'usr/share/man',
+          '_includedir': 'usr/include', '_unitdir': 'usr/lib/systemd/system', '_userunitdir': 'usr/lib/systemd/user',
+          '_sysusersdir': 'usr/lib/sysusers.d', '_tmpfilesdir': 'usr/lib/tmpfiles.d', 'python3_sitelib': 'usr/lib/python3*/dist-packages'}
 # Packages that have maintainer scripts alone
 EMPTY = {'dvm-mpirun'}
 # install-deps has these for programs that run under a DVM, and for the demo; libc6-dev and gcc are build-essential.
@@ -57,13 +62,27 @@ def file_lists():
     return lists
 
 
+def spec_lists():
+    """Those of the spec, and what its %install removes."""
+    text = house.read(SPEC)
+    lists = {}
+    for name, body in re.findall(r'^%files *([^\n]*)\n(.*?)(?=^%files|^%changelog)', text, re.MULTILINE | re.DOTALL):
+        lines = [re.sub(r'^%config\(noreplace\) ', '', line) for line in body.splitlines()]
+        lists[f'{SPEC}: %files {name}'] = [line for line in lines if line and not line.startswith(('%dir ', '%doc ', '%license '))]
+    removed = re.findall(r'^rm (.*)$', text, re.MULTILINE)
+    lists[f'{SPEC}: rm'] = [word.replace('%{buildroot}', '') for line in removed for word in line.split()]
+    for name, patterns in lists.items():
+        lists[name] = [re.sub(r'%\{(\w+)\}', lambda match: MACROS[match[1]], pattern) for pattern in patterns]
+    return lists
+
+
 def wrong_places(files, lists):
     problems = []
     for path in files:
         homes = [name for name, patterns in lists.items() if any(matches(pattern, path) for pattern in patterns)]
         if len(homes) != 1:
             problems.append(f'{path} is in {" and ".join(homes)}: one package has it' if homes else
-                            f'{path} is installed and in no debian/*.install: add it to that of a package, or to debian/not-installed')
+                            f'{path} is installed and in no package: see debian/*.install, debian/not-installed and {SPEC}')
     return problems
 
 
@@ -73,10 +92,15 @@ def unused_patterns(files, lists):
 
 
 def test_files():
-    files, lists = installed(), file_lists()
-    if not build_option('docs'):
-        lists['debian/dvm-doc.install'] = []
-    return wrong_places(files, lists) + unused_patterns(files, lists)
+    files = installed()
+    problems = []
+    for lists in (file_lists(), spec_lists()):
+        for name in list(lists):
+            # A build may be one without the reference; the names of mpirun are for packages alone.
+            if name.endswith('mpirun') or re.search(r'\bdoc\b', name) and not build_option('docs'):
+                del lists[name]
+        problems += wrong_places(files, lists) + unused_patterns(files, lists)
+    return problems
 
 
 def control_packages():
@@ -102,16 +126,20 @@ def test_build_depends():
 def test_options():
     """What is built only where a library is there is asked for by name: a package does not lose it."""
     options = dict(re.findall(r"^option\('([\w-]+)', type: '(\w+)'", house.read('meson_options.txt'), re.MULTILINE))
-    given = dict(re.findall(r'-D([\w-]+)=(\S+)', house.read('debian/rules')))
-    return ([f'debian/rules gives -D{name}, which meson_options.txt does not have' for name in sorted(set(given) - set(options))]
-            + [f'debian/rules does not say -D{name}=enabled' for name, kind in sorted(options.items())
-               if kind == 'feature' and given.get(name) != 'enabled'])
+    problems = []
+    for path in ('debian/rules', SPEC):
+        given = dict(re.findall(r'-D([\w-]+)=(\S+)', house.read(path)))
+        problems += [f'{path} gives -D{name}, which meson_options.txt does not have' for name in sorted(set(given) - set(options))]
+        problems += [f'{path} does not say -D{name}=enabled' for name, kind in sorted(options.items())
+                     if kind == 'feature' and given.get(name) != 'enabled']
+    return problems
 
 
 def test_version():
     version = re.search(r"version: '([\d.]+)'", house.read('meson.build'))[1]
-    first = re.match(r'dvm \(([^)]*)\)', house.read('debian/changelog'))[1]
-    return [] if first == version else [f'debian/changelog begins with {first}, and meson.build has {version}']
+    told = {'debian/changelog': re.match(r'dvm \(([^)]*)\)', house.read('debian/changelog'))[1],
+            SPEC: re.search(r'^Version: *(\S+)', house.read(SPEC), re.MULTILINE)[1]}
+    return [f'{path} has the version {value}, and meson.build has {version}' for path, value in told.items() if value != version]
 
 
 def test_finds_the_wrong():
