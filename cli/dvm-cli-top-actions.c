@@ -26,16 +26,16 @@ struct _DvmCliTopActions
 
 static const struct
 {
-  DvmCliTopPanel panel;
+  DvmCliWatchPanel panel;
   const char *method;
   const char *done; /* marked for translation */
 } actions[] = {
-  [DVM_CLI_TOP_CANCEL_JOB] = { DVM_CLI_TOP_JOBS, "Cancel", N_ ("job %u is being cancelled") },
-  [DVM_CLI_TOP_HOLD_JOB] = { DVM_CLI_TOP_JOBS, "Hold", N_ ("job %u waits until it is released") },
-  [DVM_CLI_TOP_RELEASE_JOB] = { DVM_CLI_TOP_JOBS, "Release", N_ ("job %u is not held any more") },
-  [DVM_CLI_TOP_DRAIN_NODE] = { DVM_CLI_TOP_NODES, "Drain", N_ ("node %u takes no new jobs") },
-  [DVM_CLI_TOP_RESUME_NODE] = { DVM_CLI_TOP_NODES, "Resume", N_ ("node %u takes jobs") },
-  [DVM_CLI_TOP_CANCEL_CAMPAIGN] = { DVM_CLI_TOP_CAMPAIGNS, "Cancel", N_ ("campaign %u is being taken back") },
+  [DVM_CLI_TOP_CANCEL_JOB] = { DVM_CLI_WATCH_JOBS, "Cancel", N_ ("job %u is being cancelled") },
+  [DVM_CLI_TOP_HOLD_JOB] = { DVM_CLI_WATCH_JOBS, "Hold", N_ ("job %u waits until it is released") },
+  [DVM_CLI_TOP_RELEASE_JOB] = { DVM_CLI_WATCH_JOBS, "Release", N_ ("job %u is not held any more") },
+  [DVM_CLI_TOP_DRAIN_NODE] = { DVM_CLI_WATCH_NODES, "Drain", N_ ("node %u takes no new jobs") },
+  [DVM_CLI_TOP_RESUME_NODE] = { DVM_CLI_WATCH_NODES, "Resume", N_ ("node %u takes jobs") },
+  [DVM_CLI_TOP_CANCEL_CAMPAIGN] = { DVM_CLI_WATCH_CAMPAIGNS, "Cancel", N_ ("campaign %u is being taken back") },
 };
 
 static const struct
@@ -43,9 +43,9 @@ static const struct
   const char *path;
   const char *interface;
 } objects[] = {
-  [DVM_CLI_TOP_JOBS] = { "/org/dvm/jobs/%u", "org.dvm.Job" },
-  [DVM_CLI_TOP_NODES] = { "/org/dvm/nodes/%u", "org.dvm.Node" },
-  [DVM_CLI_TOP_CAMPAIGNS] = { "/org/dvm/campaigns/%u", "org.dvm.Campaign" },
+  [DVM_CLI_WATCH_JOBS] = { "/org/dvm/jobs/%u", "org.dvm.Job" },
+  [DVM_CLI_WATCH_NODES] = { "/org/dvm/nodes/%u", "org.dvm.Node" },
+  [DVM_CLI_WATCH_CAMPAIGNS] = { "/org/dvm/campaigns/%u", "org.dvm.Campaign" },
 };
 
 /* An answer is about this; the actions have gone, if the call was cancelled. */
@@ -104,7 +104,7 @@ has_dvm (DvmCliTopActions *self)
 }
 
 static void
-call_object (DvmCliTopActions *self, DvmCliTopPanel panel, guint id, const char *interface, const char *method,
+call_object (DvmCliTopActions *self, DvmCliWatchPanel panel, guint id, const char *interface, const char *method,
              GVariant *parameters, GAsyncReadyCallback callback, gpointer user_data)
 {
   g_autofree char *number = g_strdup_printf ("%u", id);
@@ -297,7 +297,7 @@ on_properties (GObject *source, GAsyncResult *result, gpointer user_data)
 }
 
 void
-dvm_cli_top_actions_show (DvmCliTopActions *self, DvmCliTopPanel panel, guint id)
+dvm_cli_top_actions_show (DvmCliTopActions *self, DvmCliWatchPanel panel, guint id)
 {
   if (has_dvm (self))
     call_object (self, panel, id, "org.freedesktop.DBus.Properties", "GetAll",

@@ -8,7 +8,7 @@
 
 #include <dvm.h>
 
-#include "dvm-cli-top-model.h"
+#include "dvm-cli-watch-model.h"
 
 G_BEGIN_DECLS
 
@@ -37,6 +37,6 @@ void dvm_cli_top_actions_do (DvmCliTopActions *self, DvmCliTopAction action, gui
 /* what: a number of nodes, or hosts such as n9:2,n10 */
 void dvm_cli_top_actions_grow (DvmCliTopActions *self, const char *what);
 void dvm_cli_top_actions_shrink (DvmCliTopActions *self, const char *hosts);
-void dvm_cli_top_actions_show (DvmCliTopActions *self, DvmCliTopPanel panel, guint id);
+void dvm_cli_top_actions_show (DvmCliTopActions *self, DvmCliWatchPanel panel, guint id);
 
 G_END_DECLS

@@ -21,9 +21,9 @@
 #define MIN_LAST 12
 
 static gboolean
-is_right (DvmCliTopKind kind)
+is_right (DvmCliWatchKind kind)
 {
-  return kind != DVM_CLI_TOP_TEXT && kind != DVM_CLI_TOP_STATE;
+  return kind != DVM_CLI_WATCH_TEXT && kind != DVM_CLI_WATCH_STATE;
 }
 
 static guint
@@ -49,7 +49,7 @@ remove_column (DvmCliTopLayout *layout, guint index)
 
 /* FALSE: the rest stays */
 static gboolean
-drop_column (const DvmCliTopColumn *columns, DvmCliTopLayout *layout)
+drop_column (const DvmCliWatchColumn *columns, DvmCliTopLayout *layout)
 {
   guint found = layout->n;
 
@@ -64,15 +64,15 @@ drop_column (const DvmCliTopColumn *columns, DvmCliTopLayout *layout)
 }
 
 static guint
-measure_column (DvmCliTopModel *model, DvmCliTopPanel panel, guint column, guint first, guint n, gint64 now)
+measure_column (DvmCliWatchModel *model, DvmCliWatchPanel panel, guint column, guint first, guint n, gint64 now)
 {
   /* One more for the mark of the order. */
-  guint width = dvm_cli_width (_ (dvm_cli_top_columns (panel)[column].title)) + 1;
-  const DvmCliTopRow *row;
+  guint width = dvm_cli_width (_ (dvm_cli_watch_columns (panel)[column].title)) + 1;
+  const DvmCliWatchRow *row;
 
-  for (guint i = first; i < first + n && (row = dvm_cli_top_model_get (model, panel, i)) != NULL; i++)
+  for (guint i = first; i < first + n && (row = dvm_cli_watch_model_get (model, panel, i)) != NULL; i++)
     {
-      g_autofree char *text = dvm_cli_top_format (panel, column, row, now);
+      g_autofree char *text = dvm_cli_watch_format (panel, column, row, now);
 
       width = MAX (width, dvm_cli_width (text));
     }
@@ -97,10 +97,10 @@ place_columns (DvmCliTopLayout *layout, guint width)
 }
 
 void
-dvm_cli_top_layout (DvmCliTopModel *model, DvmCliTopPanel panel, guint first, guint n, guint width, gint64 now,
+dvm_cli_top_layout (DvmCliWatchModel *model, DvmCliWatchPanel panel, guint first, guint n, guint width, gint64 now,
                     DvmCliTopLayout *layout)
 {
-  const DvmCliTopColumn *columns = dvm_cli_top_columns (panel);
+  const DvmCliWatchColumn *columns = dvm_cli_watch_columns (panel);
   guint last_width;
 
   *layout = (DvmCliTopLayout){ 0 };
@@ -129,7 +129,7 @@ append_spaces (GString *text, guint n)
 }
 
 static void
-append_cell (GString *line, DvmCliTopKind kind, const char *text, guint width, gboolean is_last, const char *colour)
+append_cell (GString *line, DvmCliWatchKind kind, const char *text, guint width, gboolean is_last, const char *colour)
 {
   g_autofree char *shown = dvm_cli_cut (text, MAX (width, 1));
   guint taken = dvm_cli_width (shown);
@@ -141,16 +141,16 @@ append_cell (GString *line, DvmCliTopKind kind, const char *text, guint width, g
 }
 
 char *
-dvm_cli_top_titles (DvmCliTopModel *model, DvmCliTopPanel panel, const DvmCliTopLayout *layout, const char *mark)
+dvm_cli_top_titles (DvmCliWatchModel *model, DvmCliWatchPanel panel, const DvmCliTopLayout *layout, const char *mark)
 {
-  const DvmCliTopColumn *columns = dvm_cli_top_columns (panel);
+  const DvmCliWatchColumn *columns = dvm_cli_watch_columns (panel);
   GString *line = g_string_new (NULL);
   gboolean descending;
-  guint sort = dvm_cli_top_model_get_sort (model, panel, &descending);
+  guint sort = dvm_cli_watch_model_get_sort (model, panel, &descending);
 
   for (guint i = 0; i < layout->n; i++)
     {
-      const DvmCliTopColumn *column = &columns[layout->columns[i]];
+      const DvmCliWatchColumn *column = &columns[layout->columns[i]];
       gboolean sorts = mark != NULL && layout->columns[i] == sort;
       g_autofree char *title = g_strdup_printf ("%s%s", _ (column->title), sorts ? mark : "");
 
@@ -161,17 +161,17 @@ dvm_cli_top_titles (DvmCliTopModel *model, DvmCliTopPanel panel, const DvmCliTop
 }
 
 char *
-dvm_cli_top_line (DvmCliTopPanel panel, const DvmCliTopRow *row, const DvmCliTopLayout *layout, gint64 now,
+dvm_cli_top_line (DvmCliWatchPanel panel, const DvmCliWatchRow *row, const DvmCliTopLayout *layout, gint64 now,
                   gboolean colour)
 {
-  const DvmCliTopColumn *columns = dvm_cli_top_columns (panel);
+  const DvmCliWatchColumn *columns = dvm_cli_watch_columns (panel);
   GString *line = g_string_new (NULL);
 
   for (guint i = 0; i < layout->n; i++)
     {
-      const DvmCliTopColumn *column = &columns[layout->columns[i]];
-      g_autofree char *text = dvm_cli_top_format (panel, layout->columns[i], row, now);
-      gboolean has_colour = colour && column->kind == DVM_CLI_TOP_STATE;
+      const DvmCliWatchColumn *column = &columns[layout->columns[i]];
+      g_autofree char *text = dvm_cli_watch_format (panel, layout->columns[i], row, now);
+      gboolean has_colour = colour && column->kind == DVM_CLI_WATCH_STATE;
 
       append_spaces (line, i > 0 ? 1 : 0);
       append_cell (line, column->kind, text, layout->widths[i], i + 1 == layout->n,
@@ -181,9 +181,9 @@ dvm_cli_top_line (DvmCliTopPanel panel, const DvmCliTopRow *row, const DvmCliTop
 }
 
 static void
-append_header (GString *text, DvmCliTopModel *model, const char *name, guint width, gint64 now)
+append_header (GString *text, DvmCliWatchModel *model, const char *name, guint width, gint64 now)
 {
-  g_autofree char *header = dvm_cli_top_model_describe (model, name, now);
+  g_autofree char *header = dvm_cli_watch_model_describe (model, name, now);
   g_auto (GStrv) lines = g_strsplit (header, "\n", -1);
 
   for (guint i = 0; lines[i] != NULL; i++)
@@ -195,24 +195,24 @@ append_header (GString *text, DvmCliTopModel *model, const char *name, guint wid
 }
 
 char *
-dvm_cli_top_print (DvmCliTopModel *model, const char *name, guint width, gboolean colour, gint64 now)
+dvm_cli_top_print (DvmCliWatchModel *model, const char *name, guint width, gboolean colour, gint64 now)
 {
   GString *text = g_string_new (NULL);
   DvmCliTopLayout layout;
-  const DvmCliTopRow *row;
+  const DvmCliWatchRow *row;
 
   append_header (text, model, name, width, now);
-  for (DvmCliTopPanel panel = 0; panel < DVM_CLI_TOP_N_PANELS; panel++)
+  for (DvmCliWatchPanel panel = 0; panel < DVM_CLI_WATCH_N_PANELS; panel++)
     {
       g_autofree char *titles = NULL;
 
       /* Campaigns are rare. */
-      if (panel == DVM_CLI_TOP_CAMPAIGNS && dvm_cli_top_model_count_shown (model, panel) == 0)
+      if (panel == DVM_CLI_WATCH_CAMPAIGNS && dvm_cli_watch_model_count_shown (model, panel) == 0)
         continue;
-      dvm_cli_top_layout (model, panel, 0, dvm_cli_top_model_count_shown (model, panel), width, now, &layout);
+      dvm_cli_top_layout (model, panel, 0, dvm_cli_watch_model_count_shown (model, panel), width, now, &layout);
       titles = dvm_cli_top_titles (model, panel, &layout, NULL);
       g_string_append_printf (text, "\n%s\n", titles);
-      for (guint i = 0; (row = dvm_cli_top_model_get (model, panel, i)) != NULL; i++)
+      for (guint i = 0; (row = dvm_cli_watch_model_get (model, panel, i)) != NULL; i++)
         {
           g_autofree char *line = dvm_cli_top_line (panel, row, &layout, now, colour);
 

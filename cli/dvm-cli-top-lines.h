@@ -6,7 +6,7 @@
 
 #pragma once
 
-#include "dvm-cli-top-model.h"
+#include "dvm-cli-watch-model.h"
 
 G_BEGIN_DECLS
 
@@ -14,20 +14,21 @@ G_BEGIN_DECLS
 typedef struct
 {
   guint n;
-  guint columns[DVM_CLI_TOP_MAX_COLUMNS];
-  guint starts[DVM_CLI_TOP_MAX_COLUMNS];
-  guint widths[DVM_CLI_TOP_MAX_COLUMNS]; /* 0: the last one, as long as it is */
+  guint columns[DVM_CLI_WATCH_MAX_COLUMNS];
+  guint starts[DVM_CLI_WATCH_MAX_COLUMNS];
+  guint widths[DVM_CLI_WATCH_MAX_COLUMNS]; /* 0: the last one, as long as it is */
 } DvmCliTopLayout;
 
 /* For n rows from the first one on; width: of the screen, 0 for no limit */
-void dvm_cli_top_layout (DvmCliTopModel *model, DvmCliTopPanel panel, guint first, guint n, guint width, gint64 now,
+void dvm_cli_top_layout (DvmCliWatchModel *model, DvmCliWatchPanel panel, guint first, guint n, guint width, gint64 now,
                          DvmCliTopLayout *layout);
 /* (transfer full): the titles; the one that sorts has mark behind it (nullable) */
-char *dvm_cli_top_titles (DvmCliTopModel *model, DvmCliTopPanel panel, const DvmCliTopLayout *layout, const char *mark);
+char *dvm_cli_top_titles (DvmCliWatchModel *model, DvmCliWatchPanel panel, const DvmCliTopLayout *layout,
+                          const char *mark);
 /* (transfer full): colour: with the escape sequences of states */
-char *dvm_cli_top_line (DvmCliTopPanel panel, const DvmCliTopRow *row, const DvmCliTopLayout *layout, gint64 now,
+char *dvm_cli_top_line (DvmCliWatchPanel panel, const DvmCliWatchRow *row, const DvmCliTopLayout *layout, gint64 now,
                         gboolean colour);
 /* (transfer full): all panels, as lines */
-char *dvm_cli_top_print (DvmCliTopModel *model, const char *name, guint width, gboolean colour, gint64 now);
+char *dvm_cli_top_print (DvmCliWatchModel *model, const char *name, guint width, gboolean colour, gint64 now);
 
 G_END_DECLS

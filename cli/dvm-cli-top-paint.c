@@ -134,7 +134,7 @@ put_bar (guint y, const char *text, attr_t attributes, short pair)
 static void
 paint_header (const DvmCliTopView *view)
 {
-  g_autofree char *header = dvm_cli_top_model_describe (view->model, view->name, view->now);
+  g_autofree char *header = dvm_cli_watch_model_describe (view->model, view->name, view->now);
   g_auto (GStrv) lines = g_strsplit (header, "\n", -1);
 
   if (view->notice != NULL)
@@ -147,14 +147,14 @@ static void
 paint_tabs (const DvmCliTopView *view)
 {
   static const char *const titles[] = { N_ ("Jobs"), N_ ("Nodes"), N_ ("Campaigns") };
-  const char *filter = dvm_cli_top_model_get_filter (view->model, view->panel);
+  const char *filter = dvm_cli_watch_model_get_filter (view->model, view->panel);
   guint y = count_header ();
   guint x = 0;
 
   /* On a low screen nothing else has room. */
   if (y == 0 && view->notice != NULL)
     return;
-  for (guint i = 0; i < DVM_CLI_TOP_N_PANELS; i++)
+  for (guint i = 0; i < DVM_CLI_WATCH_N_PANELS; i++)
     {
       g_autofree char *tab = g_strdup_printf (" %u %s ", i + 1, _ (titles[i]));
 
@@ -171,14 +171,14 @@ paint_tabs (const DvmCliTopView *view)
 }
 
 static void
-paint_state (const DvmCliTopView *view, guint y, const DvmCliTopRow *row, const DvmCliTopLayout *layout,
+paint_state (const DvmCliTopView *view, guint y, const DvmCliWatchRow *row, const DvmCliTopLayout *layout,
              attr_t attributes)
 {
-  const DvmCliTopColumn *columns = dvm_cli_top_columns (view->panel);
+  const DvmCliWatchColumn *columns = dvm_cli_watch_columns (view->panel);
 
   for (guint i = 0; i < layout->n; i++)
     {
-      const char *colour = columns[layout->columns[i]].kind == DVM_CLI_TOP_STATE
+      const char *colour = columns[layout->columns[i]].kind == DVM_CLI_WATCH_STATE
                                ? dvm_cli_state_colour (row->texts[layout->columns[i]])
                                : NULL;
 
@@ -206,9 +206,9 @@ paint_rows (const DvmCliTopView *view)
   gboolean descending;
   DvmCliTopLayout layout;
   g_autofree char *titles = NULL;
-  const DvmCliTopRow *row;
+  const DvmCliWatchRow *row;
 
-  dvm_cli_top_model_get_sort (view->model, view->panel, &descending);
+  dvm_cli_watch_model_get_sort (view->model, view->panel, &descending);
   find_layout (view, &layout);
   titles = dvm_cli_top_titles (view->model, view->panel, &layout, descending ? "-" : "+");
   put_bar (y, titles, A_REVERSE, 0);
@@ -217,7 +217,7 @@ paint_rows (const DvmCliTopView *view)
       g_autofree char *line = NULL;
       attr_t attributes = view->first + i == view->selected ? A_REVERSE : A_NORMAL;
 
-      row = dvm_cli_top_model_get (view->model, view->panel, view->first + i);
+      row = dvm_cli_watch_model_get (view->model, view->panel, view->first + i);
       if (row == NULL)
         break;
       line = dvm_cli_top_line (view->panel, row, &layout, view->now, FALSE);
@@ -225,7 +225,7 @@ paint_rows (const DvmCliTopView *view)
       if (view->colour)
         paint_state (view, y + 1 + i, row, &layout, attributes);
     }
-  if (dvm_cli_top_model_count_shown (view->model, view->panel) == 0 && dvm_cli_top_paint_n_rows () > 0)
+  if (dvm_cli_watch_model_count_shown (view->model, view->panel) == 0 && dvm_cli_top_paint_n_rows () > 0)
     put_text (y + 1, 1, _ ("none"), A_DIM);
 }
 

@@ -6,15 +6,15 @@
 
 #pragma once
 
-#include "dvm-cli-top-model.h"
+#include "dvm-cli-watch-model.h"
 
 G_BEGIN_DECLS
 
 typedef struct
 {
-  DvmCliTopModel *model;
+  DvmCliWatchModel *model;
   const char *name; /* of the DVM */
-  DvmCliTopPanel panel;
+  DvmCliWatchPanel panel;
   guint first;              /* row that is at the top */
   guint selected;           /* row */
   const char *notice;       /* (nullable): in place of what the DVM says of itself */

@@ -21,7 +21,7 @@
 #include "dvm-cli-screen.h"
 #include "dvm-cli-signals.h"
 #include "dvm-cli-top-actions.h"
-#include "dvm-cli-top-feed.h"
+#include "dvm-cli-watch-feed.h"
 #include "dvm-cli-top-paint.h"
 #include "dvm-cli-top-terminal.h"
 
@@ -48,11 +48,11 @@ typedef struct
   const DvmCliTopScreenSetup *setup;
   GCancellable *cancellable; /* of the connection */
   DvmClient *client;         /* (nullable): not connected yet */
-  DvmCliTopModel *model;
-  DvmCliTopFeed *feed;
+  DvmCliWatchModel *model;
+  DvmCliWatchFeed *feed;
   DvmCliTopActions *actions;
-  DvmCliTopPanel panel;
-  Place places[DVM_CLI_TOP_N_PANELS];
+  DvmCliWatchPanel panel;
+  Place places[DVM_CLI_WATCH_N_PANELS];
   Question question;
   char **lines; /* (nullable): shown in place of rows */
   guint first_line;
@@ -79,15 +79,15 @@ static void
 settle_place (Screen *self)
 {
   Place *place = get_place (self);
-  guint n = dvm_cli_top_model_count_shown (self->model, self->panel);
+  guint n = dvm_cli_watch_model_count_shown (self->model, self->panel);
   guint n_rows = MAX (dvm_cli_top_paint_n_rows (), 1);
-  gint found = place->id != 0 ? dvm_cli_top_model_find (self->model, self->panel, place->id) : 0;
-  const DvmCliTopRow *row;
+  gint found = place->id != 0 ? dvm_cli_watch_model_find (self->model, self->panel, place->id) : 0;
+  const DvmCliWatchRow *row;
 
   if (found >= 0)
     place->selected = (guint)found;
   place->selected = n > 0 ? MIN (place->selected, n - 1) : 0;
-  row = dvm_cli_top_model_get (self->model, self->panel, place->selected);
+  row = dvm_cli_watch_model_get (self->model, self->panel, place->selected);
   if (place->id != 0 && row != NULL)
     place->id = row->id;
   if (place->selected < place->first)
@@ -142,23 +142,23 @@ static void
 refresh_rows (Screen *self)
 {
   g_autoptr (GArray) visible = g_array_new (FALSE, FALSE, sizeof (guint));
-  const DvmCliTopRow *row;
+  const DvmCliWatchRow *row;
 
   for (guint i = 0; i < dvm_cli_top_paint_n_rows (); i++)
     {
-      row = dvm_cli_top_model_get (self->model, self->panel, get_place (self)->first + i);
+      row = dvm_cli_watch_model_get (self->model, self->panel, get_place (self)->first + i);
       if (row == NULL)
         break;
       g_array_append_val (visible, row->id);
     }
-  dvm_cli_top_feed_refresh (self->feed, self->panel, visible);
+  dvm_cli_watch_feed_refresh (self->feed, self->panel, visible);
 }
 
 static void
-show_panel (Screen *self, DvmCliTopPanel panel)
+show_panel (Screen *self, DvmCliWatchPanel panel)
 {
   self->panel = panel;
-  self->is_fresh = panel == DVM_CLI_TOP_NODES;
+  self->is_fresh = panel == DVM_CLI_WATCH_NODES;
   refresh_rows (self);
 }
 
@@ -179,7 +179,7 @@ on_fed (const GError *error, gpointer user_data)
     set_message (self, error->message);
   paint (self);
   /* The rows are there now, so that nodes among them can be measured. */
-  if (self->is_fresh && dvm_cli_top_model_count_shown (self->model, self->panel) > 0)
+  if (self->is_fresh && dvm_cli_watch_model_count_shown (self->model, self->panel) > 0)
     {
       self->is_fresh = FALSE;
       refresh_rows (self);
@@ -230,7 +230,7 @@ ask (Screen *self, char kind, guint id, char *prompt, const char *input)
 static void
 filter_rows (Screen *self, const char *text)
 {
-  dvm_cli_top_model_set_filter (self->model, self->panel, text);
+  dvm_cli_watch_model_set_filter (self->model, self->panel, text);
   *get_place (self) = (Place){ 0 };
 }
 
@@ -255,7 +255,7 @@ static void
 confirm (Screen *self, wint_t key)
 {
   gboolean yes = key == 'y' || key == 'Y';
-  gboolean is_job = self->panel == DVM_CLI_TOP_JOBS;
+  gboolean is_job = self->panel == DVM_CLI_WATCH_JOBS;
 
   self->question.kind = 0;
   if (yes)
@@ -312,10 +312,10 @@ static const char help[] = N_ ("1 2 3 Tab       jobs, nodes, campaigns\n"
                                "q F10 Ctrl-C    end");
 
 /* (nullable) with a message: there is none of that panel */
-static const DvmCliTopRow *
-get_selected (Screen *self, DvmCliTopPanel panel, const char *sentence)
+static const DvmCliWatchRow *
+get_selected (Screen *self, DvmCliWatchPanel panel, const char *sentence)
 {
-  const DvmCliTopRow *row = dvm_cli_top_model_get (self->model, panel, self->places[panel].selected);
+  const DvmCliWatchRow *row = dvm_cli_watch_model_get (self->model, panel, self->places[panel].selected);
 
   if (self->panel == panel && row != NULL)
     return row;
@@ -326,9 +326,9 @@ get_selected (Screen *self, DvmCliTopPanel panel, const char *sentence)
 static void
 ask_kill (Screen *self)
 {
-  gboolean is_job = self->panel != DVM_CLI_TOP_CAMPAIGNS;
-  const DvmCliTopRow *row = get_selected (self, is_job ? DVM_CLI_TOP_JOBS : DVM_CLI_TOP_CAMPAIGNS,
-                                          _ ("no job is selected: 1 shows them"));
+  gboolean is_job = self->panel != DVM_CLI_WATCH_CAMPAIGNS;
+  const DvmCliWatchRow *row = get_selected (self, is_job ? DVM_CLI_WATCH_JOBS : DVM_CLI_WATCH_CAMPAIGNS,
+                                            _ ("no job is selected: 1 shows them"));
 
   if (row == NULL)
     return;
@@ -340,9 +340,9 @@ ask_kill (Screen *self)
 static void
 ask_size (Screen *self, char key)
 {
-  const DvmCliTopRow *row = dvm_cli_top_model_get (self->model, DVM_CLI_TOP_NODES,
-                                                   self->places[DVM_CLI_TOP_NODES].selected);
-  gboolean offers = key == 's' && self->panel == DVM_CLI_TOP_NODES && row != NULL;
+  const DvmCliWatchRow *row = dvm_cli_watch_model_get (self->model, DVM_CLI_WATCH_NODES,
+                                                       self->places[DVM_CLI_WATCH_NODES].selected);
+  gboolean offers = key == 's' && self->panel == DVM_CLI_WATCH_NODES && row != NULL;
 
   ask (self, key, 0,
        g_strdup (key == 'g' ? _ ("grow by how many nodes, or which hosts? ") : _ ("which hosts are to leave? ")),
@@ -352,7 +352,7 @@ ask_size (Screen *self, char key)
 static void
 act_on_job (Screen *self, DvmCliTopAction action)
 {
-  const DvmCliTopRow *row = get_selected (self, DVM_CLI_TOP_JOBS, _ ("no job is selected: 1 shows them"));
+  const DvmCliWatchRow *row = get_selected (self, DVM_CLI_WATCH_JOBS, _ ("no job is selected: 1 shows them"));
 
   if (row != NULL)
     dvm_cli_top_actions_do (self->actions, action, row->id);
@@ -361,7 +361,7 @@ act_on_job (Screen *self, DvmCliTopAction action)
 static void
 act_on_node (Screen *self, DvmCliTopAction action)
 {
-  const DvmCliTopRow *row = get_selected (self, DVM_CLI_TOP_NODES, _ ("no node is selected: 2 shows them"));
+  const DvmCliWatchRow *row = get_selected (self, DVM_CLI_WATCH_NODES, _ ("no node is selected: 2 shows them"));
 
   if (row != NULL)
     dvm_cli_top_actions_do (self->actions, action, row->id);
@@ -370,15 +370,15 @@ act_on_node (Screen *self, DvmCliTopAction action)
 static void
 sort_by (Screen *self, guint column, gboolean descending)
 {
-  dvm_cli_top_model_set_sort (self->model, self->panel, column, descending);
+  dvm_cli_watch_model_set_sort (self->model, self->panel, column, descending);
 }
 
 static void
 move_sort (Screen *self, int step)
 {
-  const DvmCliTopColumn *columns = dvm_cli_top_columns (self->panel);
+  const DvmCliWatchColumn *columns = dvm_cli_watch_columns (self->panel);
   gboolean descending;
-  guint column = dvm_cli_top_model_get_sort (self->model, self->panel, &descending);
+  guint column = dvm_cli_watch_model_get_sort (self->model, self->panel, &descending);
   guint n = 0;
 
   while (columns[n].key != NULL)
@@ -390,7 +390,7 @@ static void
 turn_sort (Screen *self)
 {
   gboolean descending;
-  guint column = dvm_cli_top_model_get_sort (self->model, self->panel, &descending);
+  guint column = dvm_cli_watch_model_get_sort (self->model, self->panel, &descending);
 
   sort_by (self, column, !descending);
 }
@@ -398,22 +398,22 @@ turn_sort (Screen *self)
 static void
 select_row (Screen *self, gint64 index)
 {
-  gint64 n = dvm_cli_top_model_count_shown (self->model, self->panel);
+  gint64 n = dvm_cli_watch_model_count_shown (self->model, self->panel);
   Place *place = get_place (self);
-  const DvmCliTopRow *row;
+  const DvmCliWatchRow *row;
 
   place->selected = (guint)CLAMP (index, 0, MAX (n - 1, 0));
-  row = dvm_cli_top_model_get (self->model, self->panel, place->selected);
+  row = dvm_cli_watch_model_get (self->model, self->panel, place->selected);
   place->id = row != NULL ? row->id : 0;
 }
 
 static void
 toggle_all (Screen *self)
 {
-  gboolean all = !dvm_cli_top_model_get_all (self->model);
+  gboolean all = !dvm_cli_watch_model_get_all (self->model);
 
-  dvm_cli_top_model_set_all (self->model, all);
-  dvm_cli_top_feed_forget (self->feed);
+  dvm_cli_watch_model_set_all (self->model, all);
+  dvm_cli_watch_feed_forget (self->feed);
   set_message (self, all ? _ ("ended jobs and campaigns, too") : _ ("without those that have ended"));
   refresh_rows (self);
 }
@@ -429,7 +429,7 @@ toggle_pause (Screen *self)
 static void
 show_selected (Screen *self)
 {
-  const DvmCliTopRow *row = dvm_cli_top_model_get (self->model, self->panel, get_place (self)->selected);
+  const DvmCliWatchRow *row = dvm_cli_watch_model_get (self->model, self->panel, get_place (self)->selected);
 
   if (row != NULL)
     dvm_cli_top_actions_show (self->actions, self->panel, row->id);
@@ -482,7 +482,7 @@ handle_mouse (Screen *self)
       column = dvm_cli_top_paint_find_column (&view, (guint)event.x);
       if (column >= 0)
         sort_by (self, (guint)column,
-                 dvm_cli_top_model_get_sort (self->model, self->panel, &descending) == (guint)column && !descending);
+                 dvm_cli_watch_model_get_sort (self->model, self->panel, &descending) == (guint)column && !descending);
     }
 }
 
@@ -510,15 +510,15 @@ handle_looking (Screen *self, wint_t letter)
   if (letter >= '1' && letter <= '3')
     show_panel (self, letter - '1');
   else if (letter == '\t')
-    show_panel (self, (self->panel + 1) % DVM_CLI_TOP_N_PANELS);
+    show_panel (self, (self->panel + 1) % DVM_CLI_WATCH_N_PANELS);
   else if (letter == '\v')
-    show_panel (self, (self->panel + DVM_CLI_TOP_N_PANELS - 1) % DVM_CLI_TOP_N_PANELS);
+    show_panel (self, (self->panel + DVM_CLI_WATCH_N_PANELS - 1) % DVM_CLI_WATCH_N_PANELS);
   else if (letter == '<' || letter == '>')
     move_sort (self, letter == '<' ? -1 : 1);
   else if (letter == 'R' || letter == 'I')
     turn_sort (self);
   else if (letter == '/')
-    ask (self, '/', 0, g_strdup (_ ("filter: ")), dvm_cli_top_model_get_filter (self->model, self->panel));
+    ask (self, '/', 0, g_strdup (_ ("filter: ")), dvm_cli_watch_model_get_filter (self->model, self->panel));
   else if (letter == KEY_ESCAPE)
     filter_rows (self, "");
   else if (letter == 'a')
@@ -665,7 +665,7 @@ run_loop (Screen *self)
 {
   guint keys, timer;
 
-  self->feed = dvm_cli_top_feed_new (self->client, self->model, on_fed, self);
+  self->feed = dvm_cli_watch_feed_new (self->client, self->model, on_fed, self);
   self->actions = dvm_cli_top_actions_new (self->client, on_action, self);
   keys = g_unix_fd_add (STDIN_FILENO, G_IO_IN | G_IO_HUP | G_IO_ERR, on_keys, self);
   timer = g_timeout_add (self->setup->delay * 1000, on_time, self);
@@ -677,7 +677,7 @@ run_loop (Screen *self)
     g_source_remove (keys);
   g_source_remove (timer);
   g_clear_pointer (&self->actions, dvm_cli_top_actions_free);
-  g_clear_pointer (&self->feed, dvm_cli_top_feed_free);
+  g_clear_pointer (&self->feed, dvm_cli_watch_feed_free);
 }
 
 static void

@@ -6,7 +6,7 @@
 
 #pragma once
 
-#include "dvm-cli-top-model.h"
+#include "dvm-cli-watch-model.h"
 #include "dvm-cli-verb.h"
 
 G_BEGIN_DECLS
@@ -14,8 +14,8 @@ G_BEGIN_DECLS
 typedef struct
 {
   DvmCli *cli;
-  DvmCliTopModel *model;
-  DvmCliTopPanel panel;
+  DvmCliWatchModel *model;
+  DvmCliWatchPanel panel;
   guint delay;    /* seconds between two pictures */
   guint n_rounds; /* 0: until q */
 } DvmCliTopScreenSetup;

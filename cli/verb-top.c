@@ -13,7 +13,7 @@
 #include "dvm-cli-connect.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-screen.h"
-#include "dvm-cli-top-feed.h"
+#include "dvm-cli-watch-feed.h"
 #include "dvm-cli-top-lines.h"
 #ifdef HAVE_NCURSESW
 #include "dvm-cli-top-screen.h"
@@ -36,9 +36,9 @@ static const DvmCliOption options[] = {
 };
 
 static gboolean
-set_order (DvmCliTopModel *model, DvmCliTopPanel panel, const char *sort, GError **error)
+set_order (DvmCliWatchModel *model, DvmCliWatchPanel panel, const char *sort, GError **error)
 {
-  const DvmCliTopColumn *columns = dvm_cli_top_columns (panel);
+  const DvmCliWatchColumn *columns = dvm_cli_watch_columns (panel);
   gboolean turned = sort != NULL && sort[0] == '-';
   g_autoptr (GString) known = g_string_new (NULL);
   gboolean descending;
@@ -46,27 +46,27 @@ set_order (DvmCliTopModel *model, DvmCliTopPanel panel, const char *sort, GError
 
   if (sort == NULL)
     return TRUE;
-  if (dvm_cli_top_model_sort_by (model, panel, sort + turned))
+  if (dvm_cli_watch_model_sort_by (model, panel, sort + turned))
     {
-      column = dvm_cli_top_model_get_sort (model, panel, &descending);
-      dvm_cli_top_model_set_sort (model, panel, column, descending != turned);
+      column = dvm_cli_watch_model_get_sort (model, panel, &descending);
+      dvm_cli_watch_model_set_sort (model, panel, column, descending != turned);
       return TRUE;
     }
   for (guint i = 0; columns[i].key != NULL; i++)
     g_string_append_printf (known, "%s%s", i > 0 ? ", " : "", columns[i].key);
   g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option --sort: %s have no column '%s'; there are %s"),
-               dvm_cli_top_panel_name (panel), sort + turned, known->str);
+               dvm_cli_watch_panel_name (panel), sort + turned, known->str);
   return FALSE;
 }
 
 static gboolean
-set_up_model (DvmCli *cli, DvmCliTopModel *model, DvmCliTopPanel *panel, GError **error)
+set_up_model (DvmCli *cli, DvmCliWatchModel *model, DvmCliWatchPanel *panel, GError **error)
 {
   const char *name = dvm_cli_args_get (cli->args, "panel");
   const char *filter = dvm_cli_args_get (cli->args, "filter");
 
   if (name != NULL)
-    dvm_cli_top_panel_parse (name, panel);
+    dvm_cli_watch_panel_parse (name, panel);
   if (filter != NULL && !g_utf8_validate (filter, -1, NULL))
     {
       g_autofree char *shown = dvm_cli_escape (filter);
@@ -75,8 +75,8 @@ set_up_model (DvmCli *cli, DvmCliTopModel *model, DvmCliTopPanel *panel, GError 
       return FALSE;
     }
   if (filter != NULL)
-    dvm_cli_top_model_set_filter (model, *panel, filter);
-  dvm_cli_top_model_set_all (model, dvm_cli_args_has (cli->args, "all"));
+    dvm_cli_watch_model_set_filter (model, *panel, filter);
+  dvm_cli_watch_model_set_all (model, dvm_cli_args_has (cli->args, "all"));
   return set_order (model, *panel, dvm_cli_args_get (cli->args, "sort"), error);
 }
 
@@ -86,8 +86,8 @@ typedef struct
 {
   DvmCli *cli;
   DvmClient *client;
-  DvmCliTopModel *model;
-  DvmCliTopFeed *feed;
+  DvmCliWatchModel *model;
+  DvmCliWatchFeed *feed;
   guint n_left;
   gboolean is_due;    /* the next picture */
   gboolean has_asked; /* for it */
@@ -104,7 +104,7 @@ print_picture (Batch *batch)
   g_autofree char *text = NULL;
 
   if (batch->cli->json)
-    text = dvm_cli_top_model_to_json (batch->model, name, now);
+    text = dvm_cli_watch_model_to_json (batch->model, name, now);
   else
     text = dvm_cli_top_print (batch->model, name, dvm_cli_terminal_width (), dvm_cli_may_use_colour (batch->cli), now);
   if (!dvm_cli_print_line (text, &batch->reader_gone, &batch->failure))
@@ -119,12 +119,12 @@ static void
 measure_nodes (Batch *batch)
 {
   g_autoptr (GArray) ranks = g_array_new (FALSE, FALSE, sizeof (guint));
-  const DvmCliTopRow *row;
+  const DvmCliWatchRow *row;
 
-  for (guint i = 0; (row = dvm_cli_top_model_get (batch->model, DVM_CLI_TOP_NODES, i)) != NULL; i++)
+  for (guint i = 0; (row = dvm_cli_watch_model_get (batch->model, DVM_CLI_WATCH_NODES, i)) != NULL; i++)
     g_array_append_val (ranks, row->id);
   batch->measures = TRUE;
-  dvm_cli_top_feed_refresh (batch->feed, DVM_CLI_TOP_NODES, ranks);
+  dvm_cli_watch_feed_refresh (batch->feed, DVM_CLI_WATCH_NODES, ranks);
 }
 
 static void
@@ -139,7 +139,7 @@ on_fed (const GError *error, gpointer user_data)
       g_set_error (&batch->failure, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, _ ("the DVM has gone"));
       return;
     }
-  if (batch->failure != NULL || !batch->has_asked || !dvm_cli_top_feed_is_idle (batch->feed))
+  if (batch->failure != NULL || !batch->has_asked || !dvm_cli_watch_feed_is_idle (batch->feed))
     return;
   if (!batch->measures)
     {
@@ -166,7 +166,7 @@ on_reader_gone (int fd, GIOCondition condition, gpointer user_data)
 }
 
 static int
-print_pictures (DvmCli *cli, DvmClient *client, DvmCliTopModel *model, GError **error)
+print_pictures (DvmCli *cli, DvmClient *client, DvmCliWatchModel *model, GError **error)
 {
   Batch batch = { .cli = cli, .client = client, .model = model, .is_due = TRUE };
   guint timer = g_timeout_add (dvm_cli_args_get_seconds (cli->args, "delay", DEFAULT_DELAY) * 1000, on_time, &batch);
@@ -176,7 +176,7 @@ print_pictures (DvmCli *cli, DvmClient *client, DvmCliTopModel *model, GError **
   /* A file is always ready, and never closed by a reader. */
   if (dvm_cli_is_pipe (STDOUT_FILENO))
     reader = g_unix_fd_add (STDOUT_FILENO, G_IO_ERR, on_reader_gone, &batch);
-  batch.feed = dvm_cli_top_feed_new (client, model, on_fed, &batch);
+  batch.feed = dvm_cli_watch_feed_new (client, model, on_fed, &batch);
   while (batch.n_left > 0 && batch.failure == NULL && !batch.reader_gone)
     {
       if (batch.is_due && !batch.has_asked)
@@ -184,14 +184,14 @@ print_pictures (DvmCli *cli, DvmClient *client, DvmCliTopModel *model, GError **
           batch.is_due = FALSE;
           batch.measures = FALSE;
           batch.has_asked = TRUE;
-          dvm_cli_top_feed_refresh (batch.feed, DVM_CLI_TOP_N_PANELS, NULL);
+          dvm_cli_watch_feed_refresh (batch.feed, DVM_CLI_WATCH_N_PANELS, NULL);
         }
       g_main_context_iteration (NULL, TRUE);
     }
   if (reader != 0 && g_main_context_find_source_by_id (NULL, reader) != NULL)
     g_source_remove (reader);
   g_source_remove (timer);
-  dvm_cli_top_feed_free (batch.feed);
+  dvm_cli_watch_feed_free (batch.feed);
   if (batch.failure != NULL)
     g_propagate_error (error, batch.failure);
   return *error == NULL ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
@@ -210,7 +210,7 @@ is_for_screen (DvmCli *cli)
 }
 
 static int
-show_screen (DvmCli *cli, DvmCliTopModel *model, DvmCliTopPanel panel, GError **error)
+show_screen (DvmCli *cli, DvmCliWatchModel *model, DvmCliWatchPanel panel, GError **error)
 {
 #ifdef HAVE_NCURSESW
   const DvmCliTopScreenSetup setup = {
@@ -230,8 +230,8 @@ show_screen (DvmCli *cli, DvmCliTopModel *model, DvmCliTopPanel panel, GError **
 static int
 show_top (DvmCli *cli, GError **error)
 {
-  g_autoptr (DvmCliTopModel) model = dvm_cli_top_model_new ();
-  DvmCliTopPanel panel = DVM_CLI_TOP_JOBS;
+  g_autoptr (DvmCliWatchModel) model = dvm_cli_watch_model_new ();
+  DvmCliWatchPanel panel = DVM_CLI_WATCH_JOBS;
   g_autoptr (DvmClient) client = NULL;
 
   if (!set_up_model (cli, model, &panel, error))

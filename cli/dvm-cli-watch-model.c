@@ -6,7 +6,7 @@
 
 #include "config.h"
 
-#include "dvm-cli-top-model.h"
+#include "dvm-cli-watch-model.h"
 
 #include <glib/gi18n-lib.h>
 #include <pwd.h>
@@ -56,35 +56,35 @@ enum
   CAMPAIGN_HOSTS,
 };
 
-static const DvmCliTopColumn job_columns[] = {
-  { "id", N_ ("ID"), DVM_CLI_TOP_NUMBER, 0 },
-  { "namespace", N_ ("NAMESPACE"), DVM_CLI_TOP_TEXT, 4 },
-  { "state", N_ ("STATE"), DVM_CLI_TOP_STATE, 0 },
-  { "user", N_ ("USER"), DVM_CLI_TOP_TEXT, 3 },
-  { "procs", N_ ("PROCS"), DVM_CLI_TOP_NUMBER, 5 },
-  { "live", N_ ("LIVE"), DVM_CLI_TOP_NUMBER, 1 },
-  { "time", N_ ("TIME"), DVM_CLI_TOP_SPAN, 2 },
-  { "command", N_ ("COMMAND"), DVM_CLI_TOP_TEXT, 6 },
+static const DvmCliWatchColumn job_columns[] = {
+  { "id", N_ ("ID"), DVM_CLI_WATCH_NUMBER, 0 },
+  { "namespace", N_ ("NAMESPACE"), DVM_CLI_WATCH_TEXT, 4 },
+  { "state", N_ ("STATE"), DVM_CLI_WATCH_STATE, 0 },
+  { "user", N_ ("USER"), DVM_CLI_WATCH_TEXT, 3 },
+  { "procs", N_ ("PROCS"), DVM_CLI_WATCH_NUMBER, 5 },
+  { "live", N_ ("LIVE"), DVM_CLI_WATCH_NUMBER, 1 },
+  { "time", N_ ("TIME"), DVM_CLI_WATCH_SPAN, 2 },
+  { "command", N_ ("COMMAND"), DVM_CLI_WATCH_TEXT, 6 },
   { NULL, NULL, 0, 0 },
 };
 
-static const DvmCliTopColumn node_columns[] = {
-  { "rank", N_ ("RANK"), DVM_CLI_TOP_NUMBER, 4 },   { "name", N_ ("NAME"), DVM_CLI_TOP_TEXT, 0 },
-  { "state", N_ ("STATE"), DVM_CLI_TOP_STATE, 0 },  { "used", N_ ("USED"), DVM_CLI_TOP_NUMBER, 6 },
-  { "slots", N_ ("SLOTS"), DVM_CLI_TOP_NUMBER, 5 }, { "load", N_ ("LOAD"), DVM_CLI_TOP_LOAD, 3 },
-  { "memory", N_ ("MEM"), DVM_CLI_TOP_BYTES, 2 },   { "memory-total", N_ ("OF"), DVM_CLI_TOP_BYTES, 1 },
-  { "reason", N_ ("REASON"), DVM_CLI_TOP_TEXT, 7 }, { NULL, NULL, 0, 0 },
+static const DvmCliWatchColumn node_columns[] = {
+  { "rank", N_ ("RANK"), DVM_CLI_WATCH_NUMBER, 4 },   { "name", N_ ("NAME"), DVM_CLI_WATCH_TEXT, 0 },
+  { "state", N_ ("STATE"), DVM_CLI_WATCH_STATE, 0 },  { "used", N_ ("USED"), DVM_CLI_WATCH_NUMBER, 6 },
+  { "slots", N_ ("SLOTS"), DVM_CLI_WATCH_NUMBER, 5 }, { "load", N_ ("LOAD"), DVM_CLI_WATCH_LOAD, 3 },
+  { "memory", N_ ("MEM"), DVM_CLI_WATCH_BYTES, 2 },   { "memory-total", N_ ("OF"), DVM_CLI_WATCH_BYTES, 1 },
+  { "reason", N_ ("REASON"), DVM_CLI_WATCH_TEXT, 7 }, { NULL, NULL, 0, 0 },
 };
 
-static const DvmCliTopColumn campaign_columns[] = {
-  { "id", N_ ("ID"), DVM_CLI_TOP_NUMBER, 0 },
-  { "kind", N_ ("KIND"), DVM_CLI_TOP_TEXT, 0 },
-  { "state", N_ ("STATE"), DVM_CLI_TOP_STATE, 3 },
-  { "done", N_ ("DONE"), DVM_CLI_TOP_NUMBER, 5 },
-  { "total", N_ ("OF"), DVM_CLI_TOP_NUMBER, 4 },
-  { "time", N_ ("TIME"), DVM_CLI_TOP_SPAN, 2 },
-  { "held-jobs", N_ ("HELD"), DVM_CLI_TOP_NUMBER, 1 },
-  { "hosts", N_ ("HOSTS"), DVM_CLI_TOP_TEXT, 6 },
+static const DvmCliWatchColumn campaign_columns[] = {
+  { "id", N_ ("ID"), DVM_CLI_WATCH_NUMBER, 0 },
+  { "kind", N_ ("KIND"), DVM_CLI_WATCH_TEXT, 0 },
+  { "state", N_ ("STATE"), DVM_CLI_WATCH_STATE, 3 },
+  { "done", N_ ("DONE"), DVM_CLI_WATCH_NUMBER, 5 },
+  { "total", N_ ("OF"), DVM_CLI_WATCH_NUMBER, 4 },
+  { "time", N_ ("TIME"), DVM_CLI_WATCH_SPAN, 2 },
+  { "held-jobs", N_ ("HELD"), DVM_CLI_WATCH_NUMBER, 1 },
+  { "hosts", N_ ("HOSTS"), DVM_CLI_WATCH_TEXT, 6 },
   { NULL, NULL, 0, 0 },
 };
 
@@ -99,17 +99,17 @@ static const char *const campaign_properties[] = { "Id",        "Kind",    "Stat
 
 typedef struct
 {
-  GHashTable *rows; /* id -> DvmCliTopRow */
-  GPtrArray *shown; /* DvmCliTopRow of rows */
+  GHashTable *rows; /* id -> DvmCliWatchRow */
+  GPtrArray *shown; /* DvmCliWatchRow of rows */
   gboolean stale;   /* what is shown */
   guint sort;
   gboolean descending;
   char *filter;
 } Panel;
 
-struct _DvmCliTopModel
+struct _DvmCliWatchModel
 {
-  Panel panels[DVM_CLI_TOP_N_PANELS];
+  Panel panels[DVM_CLI_WATCH_N_PANELS];
   GHashTable *users; /* uid -> name */
   GVariant *info;    /* (nullable) */
   gboolean all;
@@ -121,18 +121,18 @@ struct _DvmCliTopModel
 
 /* ---- panels and their columns ---- */
 
-const DvmCliTopColumn *
-dvm_cli_top_columns (DvmCliTopPanel panel)
+const DvmCliWatchColumn *
+dvm_cli_watch_columns (DvmCliWatchPanel panel)
 {
-  static const DvmCliTopColumn *const columns[] = { job_columns, node_columns, campaign_columns };
+  static const DvmCliWatchColumn *const columns[] = { job_columns, node_columns, campaign_columns };
 
   return columns[panel];
 }
 
 static guint
-count_columns (DvmCliTopPanel panel)
+count_columns (DvmCliWatchPanel panel)
 {
-  const DvmCliTopColumn *columns = dvm_cli_top_columns (panel);
+  const DvmCliWatchColumn *columns = dvm_cli_watch_columns (panel);
   guint n = 0;
 
   while (columns[n].key != NULL)
@@ -143,15 +143,15 @@ count_columns (DvmCliTopPanel panel)
 static const char *const panel_names[] = { "jobs", "nodes", "campaigns" };
 
 const char *
-dvm_cli_top_panel_name (DvmCliTopPanel panel)
+dvm_cli_watch_panel_name (DvmCliWatchPanel panel)
 {
   return panel_names[panel];
 }
 
 gboolean
-dvm_cli_top_panel_parse (const char *name, DvmCliTopPanel *panel)
+dvm_cli_watch_panel_parse (const char *name, DvmCliWatchPanel *panel)
 {
-  for (guint i = 0; i < DVM_CLI_TOP_N_PANELS; i++)
+  for (guint i = 0; i < DVM_CLI_WATCH_N_PANELS; i++)
     if (strcmp (panel_names[i], name) == 0)
       {
         *panel = i;
@@ -161,7 +161,7 @@ dvm_cli_top_panel_parse (const char *name, DvmCliTopPanel *panel)
 }
 
 const char *const *
-dvm_cli_top_properties (DvmCliTopPanel panel)
+dvm_cli_watch_properties (DvmCliWatchPanel panel)
 {
   static const char *const *const properties[] = { job_properties, node_properties, campaign_properties };
 
@@ -173,21 +173,21 @@ dvm_cli_top_properties (DvmCliTopPanel panel)
 static void
 row_free (gpointer data)
 {
-  DvmCliTopRow *row = data;
+  DvmCliWatchRow *row = data;
 
-  for (guint i = 0; i < DVM_CLI_TOP_MAX_COLUMNS; i++)
+  for (guint i = 0; i < DVM_CLI_WATCH_MAX_COLUMNS; i++)
     g_free (row->texts[i]);
   g_free (row);
 }
 
-DvmCliTopModel *
-dvm_cli_top_model_new (void)
+DvmCliWatchModel *
+dvm_cli_watch_model_new (void)
 {
-  DvmCliTopModel *self = g_new0 (DvmCliTopModel, 1);
+  DvmCliWatchModel *self = g_new0 (DvmCliWatchModel, 1);
 
   self->rate = -1;
   self->users = g_hash_table_new_full (NULL, NULL, NULL, g_free);
-  for (guint i = 0; i < DVM_CLI_TOP_N_PANELS; i++)
+  for (guint i = 0; i < DVM_CLI_WATCH_N_PANELS; i++)
     {
       self->panels[i].rows = g_hash_table_new_full (NULL, NULL, NULL, row_free);
       self->panels[i].shown = g_ptr_array_new ();
@@ -197,9 +197,9 @@ dvm_cli_top_model_new (void)
 }
 
 void
-dvm_cli_top_model_free (DvmCliTopModel *self)
+dvm_cli_watch_model_free (DvmCliWatchModel *self)
 {
-  for (guint i = 0; i < DVM_CLI_TOP_N_PANELS; i++)
+  for (guint i = 0; i < DVM_CLI_WATCH_N_PANELS; i++)
     {
       g_ptr_array_unref (self->panels[i].shown);
       g_hash_table_unref (self->panels[i].rows);
@@ -211,13 +211,13 @@ dvm_cli_top_model_free (DvmCliTopModel *self)
 }
 
 void
-dvm_cli_top_model_set_all (DvmCliTopModel *self, gboolean all)
+dvm_cli_watch_model_set_all (DvmCliWatchModel *self, gboolean all)
 {
   self->all = all;
 }
 
 gboolean
-dvm_cli_top_model_get_all (DvmCliTopModel *self)
+dvm_cli_watch_model_get_all (DvmCliWatchModel *self)
 {
   return self->all;
 }
@@ -230,9 +230,9 @@ forget_shown (Panel *panel)
 }
 
 void
-dvm_cli_top_model_clear (DvmCliTopModel *self)
+dvm_cli_watch_model_clear (DvmCliWatchModel *self)
 {
-  for (guint i = 0; i < DVM_CLI_TOP_N_PANELS; i++)
+  for (guint i = 0; i < DVM_CLI_WATCH_N_PANELS; i++)
     {
       forget_shown (&self->panels[i]);
       g_hash_table_remove_all (self->panels[i].rows);
@@ -241,14 +241,14 @@ dvm_cli_top_model_clear (DvmCliTopModel *self)
   self->rate = -1;
 }
 
-static DvmCliTopRow *
-find_row (DvmCliTopModel *self, DvmCliTopPanel panel, guint id)
+static DvmCliWatchRow *
+find_row (DvmCliWatchModel *self, DvmCliWatchPanel panel, guint id)
 {
   return g_hash_table_lookup (self->panels[panel].rows, GUINT_TO_POINTER (id));
 }
 
 static void
-remove_row (DvmCliTopModel *self, DvmCliTopPanel panel, guint id)
+remove_row (DvmCliWatchModel *self, DvmCliWatchPanel panel, guint id)
 {
   forget_shown (&self->panels[panel]);
   g_hash_table_remove (self->panels[panel].rows, GUINT_TO_POINTER (id));
@@ -257,32 +257,32 @@ remove_row (DvmCliTopModel *self, DvmCliTopPanel panel, guint id)
 static gboolean
 is_unseen (gpointer key, gpointer value, gpointer user_data)
 {
-  return !((DvmCliTopRow *)value)->seen;
+  return !((DvmCliWatchRow *)value)->seen;
 }
 
 void
-dvm_cli_top_model_begin (DvmCliTopModel *self, DvmCliTopPanel panel, const GArray *ids)
+dvm_cli_watch_model_begin (DvmCliWatchModel *self, DvmCliWatchPanel panel, const GArray *ids)
 {
   GHashTableIter iter;
   gpointer row;
 
   g_hash_table_iter_init (&iter, self->panels[panel].rows);
   while (ids == NULL && g_hash_table_iter_next (&iter, NULL, &row))
-    ((DvmCliTopRow *)row)->seen = FALSE;
+    ((DvmCliWatchRow *)row)->seen = FALSE;
   for (guint i = 0; ids != NULL && i < ids->len; i++)
     if ((row = find_row (self, panel, g_array_index (ids, guint, i))) != NULL)
-      ((DvmCliTopRow *)row)->seen = FALSE;
+      ((DvmCliWatchRow *)row)->seen = FALSE;
 }
 
 void
-dvm_cli_top_model_end (DvmCliTopModel *self, DvmCliTopPanel panel, const GArray *ids)
+dvm_cli_watch_model_end (DvmCliWatchModel *self, DvmCliWatchPanel panel, const GArray *ids)
 {
   forget_shown (&self->panels[panel]);
   if (ids == NULL)
     g_hash_table_foreach_remove (self->panels[panel].rows, is_unseen, NULL);
   for (guint i = 0; ids != NULL && i < ids->len; i++)
     {
-      const DvmCliTopRow *row = find_row (self, panel, g_array_index (ids, guint, i));
+      const DvmCliWatchRow *row = find_row (self, panel, g_array_index (ids, guint, i));
 
       if (row != NULL && !row->seen)
         remove_row (self, panel, row->id);
@@ -328,7 +328,7 @@ count_items (GVariant *dict, const char *key)
 
 /* value: (transfer full) */
 static void
-set_text (DvmCliTopRow *row, guint column, char *value)
+set_text (DvmCliWatchRow *row, guint column, char *value)
 {
   g_autofree char *owned = value;
 
@@ -347,7 +347,7 @@ join_texts (GVariant *dict, const char *key, const char *separator)
 }
 
 static const char *
-find_user (DvmCliTopModel *self, guint uid)
+find_user (DvmCliWatchModel *self, guint uid)
 {
   const char *known = g_hash_table_lookup (self->users, GUINT_TO_POINTER (uid));
   const struct passwd *entry;
@@ -362,7 +362,7 @@ find_user (DvmCliTopModel *self, guint uid)
 }
 
 static void
-fill_job (DvmCliTopModel *self, DvmCliTopRow *row, GVariant *dict)
+fill_job (DvmCliWatchModel *self, DvmCliWatchRow *row, GVariant *dict)
 {
   g_autofree const char **campaigns = NULL;
   g_autofree const char **jobs = NULL;
@@ -391,7 +391,7 @@ fill_job (DvmCliTopModel *self, DvmCliTopRow *row, GVariant *dict)
 }
 
 static void
-fill_node (DvmCliTopModel *self, DvmCliTopRow *row, GVariant *dict)
+fill_node (DvmCliWatchModel *self, DvmCliWatchRow *row, GVariant *dict)
 {
   row->numbers[NODE_RANK] = row->id;
   set_text (row, NODE_NAME, g_strdup (dvm_cli_lookup_text (dict, "Name")));
@@ -402,7 +402,7 @@ fill_node (DvmCliTopModel *self, DvmCliTopRow *row, GVariant *dict)
 }
 
 static void
-fill_campaign (DvmCliTopModel *self, DvmCliTopRow *row, GVariant *dict)
+fill_campaign (DvmCliWatchModel *self, DvmCliWatchRow *row, GVariant *dict)
 {
   guint total = count_items (dict, "Targets");
   guint pending = get_uint (dict, "Pending");
@@ -418,29 +418,31 @@ fill_campaign (DvmCliTopModel *self, DvmCliTopRow *row, GVariant *dict)
   row->ended_at = get_time (dict, "EndedAt");
 }
 
-static DvmCliTopRow *
-row_new (DvmCliTopPanel panel, guint id)
+static DvmCliWatchRow *
+row_new (DvmCliWatchPanel panel, guint id)
 {
-  DvmCliTopRow *row = g_new0 (DvmCliTopRow, 1);
+  DvmCliWatchRow *row = g_new0 (DvmCliWatchRow, 1);
 
   row->id = id;
   /* Its agent has not been asked. */
-  if (panel == DVM_CLI_TOP_NODES)
+  if (panel == DVM_CLI_WATCH_NODES)
     row->numbers[NODE_LOAD] = row->numbers[NODE_MEMORY] = row->numbers[NODE_TOTAL] = -1;
   return row;
 }
 
 void
-dvm_cli_top_model_put (DvmCliTopModel *self, DvmCliTopPanel panel, GVariant *dict)
+dvm_cli_watch_model_put (DvmCliWatchModel *self, DvmCliWatchPanel panel, GVariant *dict)
 {
-  static void (*const fill[]) (DvmCliTopModel *, DvmCliTopRow *, GVariant *) = { fill_job, fill_node, fill_campaign };
-  guint id = get_uint (dict, panel == DVM_CLI_TOP_NODES ? "Rank" : "Id");
-  gboolean has_ended = panel == DVM_CLI_TOP_JOBS ? get_boolean (dict, "Ended")
-                                                 : panel == DVM_CLI_TOP_CAMPAIGNS && get_time (dict, "EndedAt") != 0;
-  DvmCliTopRow *row;
+  static void (*const fill[]) (DvmCliWatchModel *, DvmCliWatchRow *, GVariant *) = { fill_job, fill_node,
+                                                                                     fill_campaign };
+  guint id = get_uint (dict, panel == DVM_CLI_WATCH_NODES ? "Rank" : "Id");
+  gboolean has_ended = panel == DVM_CLI_WATCH_JOBS
+                           ? get_boolean (dict, "Ended")
+                           : panel == DVM_CLI_WATCH_CAMPAIGNS && get_time (dict, "EndedAt") != 0;
+  DvmCliWatchRow *row;
 
   /* The controller has no slots, and is told of by the header. */
-  if ((has_ended && !self->all) || (panel == DVM_CLI_TOP_NODES && id == 0))
+  if ((has_ended && !self->all) || (panel == DVM_CLI_WATCH_NODES && id == 0))
     {
       remove_row (self, panel, id);
       return;
@@ -457,10 +459,10 @@ dvm_cli_top_model_put (DvmCliTopModel *self, DvmCliTopPanel panel, GVariant *dic
 }
 
 void
-dvm_cli_top_model_set_usage (DvmCliTopModel *self, guint rank, GVariant *usage)
+dvm_cli_watch_model_set_usage (DvmCliWatchModel *self, guint rank, GVariant *usage)
 {
-  Panel *panel = &self->panels[DVM_CLI_TOP_NODES];
-  DvmCliTopRow *row = find_row (self, DVM_CLI_TOP_NODES, rank);
+  Panel *panel = &self->panels[DVM_CLI_WATCH_NODES];
+  DvmCliWatchRow *row = find_row (self, DVM_CLI_WATCH_NODES, rank);
   gint64 unused = 0;
   double load;
 
@@ -482,7 +484,7 @@ dvm_cli_top_model_set_usage (DvmCliTopModel *self, guint rank, GVariant *usage)
 /* ---- the DVM ---- */
 
 void
-dvm_cli_top_model_set_info (DvmCliTopModel *self, GVariant *info, gint64 now)
+dvm_cli_watch_model_set_info (DvmCliWatchModel *self, GVariant *info, gint64 now)
 {
   g_autoptr (GVariant) statistics = g_variant_lookup_value (info, "Statistics", G_VARIANT_TYPE_VARDICT);
   guint64 n_ended = statistics != NULL ? (guint64)get_time (statistics, "jobs-ended") : 0;
@@ -506,19 +508,19 @@ dvm_cli_top_model_set_info (DvmCliTopModel *self, GVariant *info, gint64 now)
 }
 
 guint
-dvm_cli_top_model_get_history_limit (DvmCliTopModel *self)
+dvm_cli_watch_model_get_history_limit (DvmCliWatchModel *self)
 {
   return self->info != NULL ? get_uint (self->info, "HistoryLimit") : 0;
 }
 
 static const char *
-get_state (DvmCliTopModel *self)
+get_state (DvmCliWatchModel *self)
 {
   return get_boolean (self->info, "Ready") ? _ ("ready") : dvm_cli_lookup_text (self->info, "StateName");
 }
 
 char *
-dvm_cli_top_model_describe (DvmCliTopModel *self, const char *name, gint64 now)
+dvm_cli_watch_model_describe (DvmCliWatchModel *self, const char *name, gint64 now)
 {
   g_autoptr (GString) text = g_string_new (NULL);
   g_autofree char *uptime = NULL;
@@ -532,7 +534,7 @@ dvm_cli_top_model_describe (DvmCliTopModel *self, const char *name, gint64 now)
   g_string_append_printf (
       text, _ ("%s: %s, up %s; nodes %u/%u, slots %u/%u"), name, get_state (self), uptime,
       get_uint (self->info, "NodeCount"),
-      MAX (g_hash_table_size (self->panels[DVM_CLI_TOP_NODES].rows), get_uint (self->info, "NodeCount")),
+      MAX (g_hash_table_size (self->panels[DVM_CLI_WATCH_NODES].rows), get_uint (self->info, "NodeCount")),
       get_uint (self->info, "SlotsInUse"), get_uint (self->info, "SlotCount"));
   g_string_append_c (text, '\n');
   g_string_append_printf (text, _ ("jobs: %u running, %u waiting, %s ended"), get_uint (self->info, "JobsRunning"),
@@ -557,8 +559,8 @@ typedef struct
 static gint
 compare_rows (gconstpointer a, gconstpointer b, gpointer user_data)
 {
-  const DvmCliTopRow *one = *(const DvmCliTopRow *const *)a;
-  const DvmCliTopRow *two = *(const DvmCliTopRow *const *)b;
+  const DvmCliWatchRow *one = *(const DvmCliWatchRow *const *)a;
+  const DvmCliWatchRow *two = *(const DvmCliWatchRow *const *)b;
   const Order *order = user_data;
   gint64 left = one->numbers[order->column];
   gint64 right = two->numbers[order->column];
@@ -572,7 +574,7 @@ compare_rows (gconstpointer a, gconstpointer b, gpointer user_data)
 }
 
 static gboolean
-matches (DvmCliTopPanel panel, const DvmCliTopRow *row, const char *filter)
+matches (DvmCliWatchPanel panel, const DvmCliWatchRow *row, const char *filter)
 {
   char number[16];
 
@@ -588,16 +590,16 @@ matches (DvmCliTopPanel panel, const DvmCliTopRow *row, const char *filter)
 }
 
 static gboolean
-is_text (DvmCliTopKind kind)
+is_text (DvmCliWatchKind kind)
 {
-  return kind == DVM_CLI_TOP_TEXT || kind == DVM_CLI_TOP_STATE;
+  return kind == DVM_CLI_WATCH_TEXT || kind == DVM_CLI_WATCH_STATE;
 }
 
 static void
-arrange (DvmCliTopModel *self, DvmCliTopPanel which)
+arrange (DvmCliWatchModel *self, DvmCliWatchPanel which)
 {
   Panel *panel = &self->panels[which];
-  Order order = { panel->sort, is_text (dvm_cli_top_columns (which)[panel->sort].kind), panel->descending };
+  Order order = { panel->sort, is_text (dvm_cli_watch_columns (which)[panel->sort].kind), panel->descending };
   GHashTableIter iter;
   gpointer row;
 
@@ -613,21 +615,21 @@ arrange (DvmCliTopModel *self, DvmCliTopPanel which)
 }
 
 gboolean
-dvm_cli_top_model_sort_by (DvmCliTopModel *self, DvmCliTopPanel panel, const char *key)
+dvm_cli_watch_model_sort_by (DvmCliWatchModel *self, DvmCliWatchPanel panel, const char *key)
 {
-  const DvmCliTopColumn *columns = dvm_cli_top_columns (panel);
+  const DvmCliWatchColumn *columns = dvm_cli_watch_columns (panel);
 
   for (guint i = 0; i < count_columns (panel); i++)
     if (strcmp (columns[i].key, key) == 0)
       {
-        dvm_cli_top_model_set_sort (self, panel, i, i > 0 && !is_text (columns[i].kind));
+        dvm_cli_watch_model_set_sort (self, panel, i, i > 0 && !is_text (columns[i].kind));
         return TRUE;
       }
   return FALSE;
 }
 
 void
-dvm_cli_top_model_set_sort (DvmCliTopModel *self, DvmCliTopPanel panel, guint column, gboolean descending)
+dvm_cli_watch_model_set_sort (DvmCliWatchModel *self, DvmCliWatchPanel panel, guint column, gboolean descending)
 {
   self->panels[panel].sort = MIN (column, count_columns (panel) - 1);
   self->panels[panel].descending = descending;
@@ -635,14 +637,14 @@ dvm_cli_top_model_set_sort (DvmCliTopModel *self, DvmCliTopPanel panel, guint co
 }
 
 guint
-dvm_cli_top_model_get_sort (DvmCliTopModel *self, DvmCliTopPanel panel, gboolean *descending)
+dvm_cli_watch_model_get_sort (DvmCliWatchModel *self, DvmCliWatchPanel panel, gboolean *descending)
 {
   *descending = self->panels[panel].descending;
   return self->panels[panel].sort;
 }
 
 void
-dvm_cli_top_model_set_filter (DvmCliTopModel *self, DvmCliTopPanel panel, const char *text)
+dvm_cli_watch_model_set_filter (DvmCliWatchModel *self, DvmCliWatchPanel panel, const char *text)
 {
   g_free (self->panels[panel].filter);
   self->panels[panel].filter = g_strdup (text);
@@ -650,37 +652,37 @@ dvm_cli_top_model_set_filter (DvmCliTopModel *self, DvmCliTopPanel panel, const 
 }
 
 const char *
-dvm_cli_top_model_get_filter (DvmCliTopModel *self, DvmCliTopPanel panel)
+dvm_cli_watch_model_get_filter (DvmCliWatchModel *self, DvmCliWatchPanel panel)
 {
   return self->panels[panel].filter;
 }
 
 guint
-dvm_cli_top_model_count (DvmCliTopModel *self, DvmCliTopPanel panel)
+dvm_cli_watch_model_count (DvmCliWatchModel *self, DvmCliWatchPanel panel)
 {
   return g_hash_table_size (self->panels[panel].rows);
 }
 
 guint
-dvm_cli_top_model_count_shown (DvmCliTopModel *self, DvmCliTopPanel panel)
+dvm_cli_watch_model_count_shown (DvmCliWatchModel *self, DvmCliWatchPanel panel)
 {
   arrange (self, panel);
   return self->panels[panel].shown->len;
 }
 
-const DvmCliTopRow *
-dvm_cli_top_model_get (DvmCliTopModel *self, DvmCliTopPanel panel, guint index)
+const DvmCliWatchRow *
+dvm_cli_watch_model_get (DvmCliWatchModel *self, DvmCliWatchPanel panel, guint index)
 {
   arrange (self, panel);
   return index < self->panels[panel].shown->len ? self->panels[panel].shown->pdata[index] : NULL;
 }
 
 gint
-dvm_cli_top_model_find (DvmCliTopModel *self, DvmCliTopPanel panel, guint id)
+dvm_cli_watch_model_find (DvmCliWatchModel *self, DvmCliWatchPanel panel, guint id)
 {
   arrange (self, panel);
   for (guint i = 0; i < self->panels[panel].shown->len; i++)
-    if (((const DvmCliTopRow *)self->panels[panel].shown->pdata[i])->id == id)
+    if (((const DvmCliWatchRow *)self->panels[panel].shown->pdata[i])->id == id)
       return (gint)i;
   return -1;
 }
@@ -704,59 +706,59 @@ format_bytes (gint64 bytes)
 }
 
 char *
-dvm_cli_top_format (DvmCliTopPanel panel, guint column, const DvmCliTopRow *row, gint64 now)
+dvm_cli_watch_format (DvmCliWatchPanel panel, guint column, const DvmCliWatchRow *row, gint64 now)
 {
-  DvmCliTopKind kind = dvm_cli_top_columns (panel)[column].kind;
+  DvmCliWatchKind kind = dvm_cli_watch_columns (panel)[column].kind;
   gint64 number = row->numbers[column];
   g_autofree char *text = NULL;
 
   if (is_text (kind))
     text = g_strdup (row->texts[column]);
-  else if (kind == DVM_CLI_TOP_SPAN)
+  else if (kind == DVM_CLI_WATCH_SPAN)
     text = dvm_cli_describe_span (number, row->ended_at != 0 ? row->ended_at : now);
-  else if (number >= 0 && kind == DVM_CLI_TOP_LOAD)
+  else if (number >= 0 && kind == DVM_CLI_WATCH_LOAD)
     text = g_strdup_printf ("%" G_GINT64_FORMAT ".%02d", number / 100, (int)(number % 100));
   else if (number >= 0)
-    text = kind == DVM_CLI_TOP_BYTES ? format_bytes (number) : g_strdup_printf ("%" G_GINT64_FORMAT, number);
+    text = kind == DVM_CLI_WATCH_BYTES ? format_bytes (number) : g_strdup_printf ("%" G_GINT64_FORMAT, number);
   return text != NULL && text[0] != '\0' ? g_steal_pointer (&text) : g_strdup ("-");
 }
 
 /* ---- JSON ---- */
 
 static void
-append_value (GString *json, DvmCliTopPanel panel, guint column, const DvmCliTopRow *row, gint64 now)
+append_value (GString *json, DvmCliWatchPanel panel, guint column, const DvmCliWatchRow *row, gint64 now)
 {
-  const DvmCliTopColumn *columns = dvm_cli_top_columns (panel);
+  const DvmCliWatchColumn *columns = dvm_cli_watch_columns (panel);
   gint64 number = row->numbers[column];
 
   g_string_append_printf (json, "%s\"%s\":", column > 0 ? "," : "{", columns[column].key);
-  if (panel == DVM_CLI_TOP_JOBS && column == JOB_STATE)
+  if (panel == DVM_CLI_WATCH_JOBS && column == JOB_STATE)
     dvm_cli_json_append_string (json, dvm_job_state_to_string ((DvmJobState)number));
   else if (is_text (columns[column].kind))
     dvm_cli_json_append_string (json, row->texts[column] != NULL ? row->texts[column] : "");
-  else if (columns[column].kind == DVM_CLI_TOP_SPAN ? number == 0 : number < 0)
+  else if (columns[column].kind == DVM_CLI_WATCH_SPAN ? number == 0 : number < 0)
     g_string_append (json, "null");
-  else if (columns[column].kind == DVM_CLI_TOP_SPAN)
+  else if (columns[column].kind == DVM_CLI_WATCH_SPAN)
     {
       gint64 span = (row->ended_at != 0 ? row->ended_at : now) - number;
 
       g_string_append_printf (json, "%" G_GINT64_FORMAT ".%06d", MAX (span, 0) / G_USEC_PER_SEC,
                               (int)(MAX (span, 0) % G_USEC_PER_SEC));
     }
-  else if (columns[column].kind == DVM_CLI_TOP_LOAD)
+  else if (columns[column].kind == DVM_CLI_WATCH_LOAD)
     g_string_append_printf (json, "%" G_GINT64_FORMAT ".%02d", number / 100, (int)(number % 100));
   else
     g_string_append_printf (json, "%" G_GINT64_FORMAT, number);
 }
 
 static void
-append_rows (GString *json, DvmCliTopModel *self, DvmCliTopPanel panel, gint64 now)
+append_rows (GString *json, DvmCliWatchModel *self, DvmCliWatchPanel panel, gint64 now)
 {
   guint n_columns = count_columns (panel);
-  const DvmCliTopRow *row;
+  const DvmCliWatchRow *row;
 
   g_string_append_printf (json, ",\"%s\":[", panel_names[panel]);
-  for (guint i = 0; (row = dvm_cli_top_model_get (self, panel, i)) != NULL; i++)
+  for (guint i = 0; (row = dvm_cli_watch_model_get (self, panel, i)) != NULL; i++)
     {
       g_string_append (json, i > 0 ? "," : "");
       for (guint j = 0; j < n_columns; j++)
@@ -767,7 +769,7 @@ append_rows (GString *json, DvmCliTopModel *self, DvmCliTopPanel panel, gint64 n
 }
 
 char *
-dvm_cli_top_model_to_json (DvmCliTopModel *self, const char *name, gint64 now)
+dvm_cli_watch_model_to_json (DvmCliWatchModel *self, const char *name, gint64 now)
 {
   static const char *const counts[][2] = {
     { "nodes-up", "NodeCount" },       { "slots", "SlotCount" },    { "slots-in-use", "SlotsInUse" },
@@ -784,7 +786,7 @@ dvm_cli_top_model_to_json (DvmCliTopModel *self, const char *name, gint64 now)
     g_string_append_printf (json, ",\"%s\":%u", counts[i][0],
                             self->info != NULL ? get_uint (self->info, counts[i][1]) : 0);
   g_string_append_printf (json, ",\"jobs-ended\":%" G_GUINT64_FORMAT, self->n_ended);
-  for (DvmCliTopPanel panel = 0; panel < DVM_CLI_TOP_N_PANELS; panel++)
+  for (DvmCliWatchPanel panel = 0; panel < DVM_CLI_WATCH_N_PANELS; panel++)
     append_rows (json, self, panel, now);
   g_string_append (json, "}\n");
   return g_string_free (json, FALSE);

@@ -6,7 +6,7 @@
 
 #include "config.h"
 
-#include "dvm-cli-top-feed.h"
+#include "dvm-cli-watch-feed.h"
 
 #include <string.h>
 
@@ -19,11 +19,11 @@
 /* So many agents are asked at a time. */
 #define MAX_MEASURED 64
 
-struct _DvmCliTopFeed
+struct _DvmCliWatchFeed
 {
   DvmClient *client;
-  DvmCliTopModel *model;
-  DvmCliTopFeedFunc func;
+  DvmCliWatchModel *model;
+  DvmCliWatchFeedFunc func;
   gpointer user_data;
   gulong handler;
 
@@ -31,21 +31,21 @@ struct _DvmCliTopFeed
   char *instance;              /* (nullable): of the DVM that the model is of */
   GCancellable *cancellable;   /* of the calls of this connection */
   guint subscription;
-  GHashTable *changed;                    /* ids of jobs */
-  GHashTable *measured;                   /* ranks whose agents have been asked */
-  GQueue to_measure;                      /* those that are asked after them */
-  gboolean is_read[DVM_CLI_TOP_N_PANELS]; /* whole, once */
+  GHashTable *changed;                      /* ids of jobs */
+  GHashTable *measured;                     /* ranks whose agents have been asked */
+  GQueue to_measure;                        /* those that are asked after them */
+  gboolean is_read[DVM_CLI_WATCH_N_PANELS]; /* whole, once */
   guint n_open;
   gboolean again;
-  DvmCliTopPanel panel; /* of the last refresh */
+  DvmCliWatchPanel panel; /* of the last refresh */
   GArray *visible;
 };
 
 /* A list that is on its way */
 typedef struct
 {
-  DvmCliTopFeed *feed; /* gone, if the call was cancelled */
-  DvmCliTopPanel panel;
+  DvmCliWatchFeed *feed; /* gone, if the call was cancelled */
+  DvmCliWatchPanel panel;
   GArray *asked; /* (nullable): ids that were asked for; NULL: all */
   char *ids;
 } Page;
@@ -67,7 +67,7 @@ is_cancelled (const GError *error)
 }
 
 static void
-close_one (DvmCliTopFeed *self, const GError *error)
+close_one (DvmCliWatchFeed *self, const GError *error)
 {
   self->n_open--;
   if (error != NULL)
@@ -79,7 +79,7 @@ close_one (DvmCliTopFeed *self, const GError *error)
       g_autoptr (GArray) visible = g_array_copy (self->visible);
 
       self->again = FALSE;
-      dvm_cli_top_feed_refresh (self, self->panel, visible);
+      dvm_cli_watch_feed_refresh (self, self->panel, visible);
     }
   self->func (NULL, self->user_data);
 }
@@ -96,7 +96,7 @@ put_rows (Page *page, GVariant *rows)
 
   g_variant_iter_init (&iter, rows);
   while (g_variant_iter_loop (&iter, "@a{sv}", &row))
-    dvm_cli_top_model_put (page->feed->model, page->panel, row);
+    dvm_cli_watch_model_put (page->feed->model, page->panel, row);
 }
 
 static void
@@ -126,7 +126,7 @@ on_page (GObject *source, GAsyncResult *result, gpointer user_data)
       ask_page (g_steal_pointer (&page));
       return;
     }
-  dvm_cli_top_model_end (page->feed->model, page->panel, page->asked);
+  dvm_cli_watch_model_end (page->feed->model, page->panel, page->asked);
   page->feed->is_read[page->panel] = TRUE;
   close_one (page->feed, NULL);
 }
@@ -137,12 +137,12 @@ make_filter (Page *page)
   GVariantDict filter;
 
   g_variant_dict_init (&filter, NULL);
-  g_variant_dict_insert_value (&filter, "columns", g_variant_new_strv (dvm_cli_top_properties (page->panel), -1));
-  if (page->panel == DVM_CLI_TOP_NODES)
+  g_variant_dict_insert_value (&filter, "columns", g_variant_new_strv (dvm_cli_watch_properties (page->panel), -1));
+  if (page->panel == DVM_CLI_WATCH_NODES)
     return g_variant_new ("(s@a{sv})", page->ids, g_variant_dict_end (&filter));
   if (page->ids[0] != '\0')
     g_variant_dict_insert (&filter, "ids", "s", page->ids);
-  if (dvm_cli_top_model_get_all (page->feed->model))
+  if (dvm_cli_watch_model_get_all (page->feed->model))
     g_variant_dict_insert (&filter, "all", "b", TRUE);
   return g_variant_new ("(@a{sv})", g_variant_dict_end (&filter));
 }
@@ -152,7 +152,7 @@ static void
 ask_page (Page *page)
 {
   static const char *const methods[] = { "ListJobs", "ListNodes", "ListCampaigns" };
-  DvmCliTopFeed *self = page->feed;
+  DvmCliWatchFeed *self = page->feed;
 
   g_dbus_connection_call (self->connection, dvm_client_get_dbus_name_owner (self->client), MANAGER_PATH, MANAGER,
                           methods[page->panel], make_filter (page), G_VARIANT_TYPE ("(aa{sv}s)"),
@@ -191,7 +191,7 @@ format_ids (GArray *ids)
 
 /* ids: (transfer full) (nullable): NULL: all */
 static void
-ask_list (DvmCliTopFeed *self, DvmCliTopPanel panel, GArray *ids)
+ask_list (DvmCliWatchFeed *self, DvmCliWatchPanel panel, GArray *ids)
 {
   Page *page = g_new0 (Page, 1);
 
@@ -200,34 +200,34 @@ ask_list (DvmCliTopFeed *self, DvmCliTopPanel panel, GArray *ids)
   page->asked = ids;
   page->ids = ids != NULL ? format_ids (ids) : g_strdup ("");
   self->n_open++;
-  dvm_cli_top_model_begin (self->model, panel, ids);
+  dvm_cli_watch_model_begin (self->model, panel, ids);
   ask_page (page);
 }
 
 /* Those that the DVM has forgotten are found by reading all. */
 static gboolean
-has_too_many (DvmCliTopFeed *self, guint n)
+has_too_many (DvmCliWatchFeed *self, guint n)
 {
-  guint limit = dvm_cli_top_model_get_history_limit (self->model);
+  guint limit = dvm_cli_watch_model_get_history_limit (self->model);
 
-  return dvm_cli_top_model_get_all (self->model) && limit > 0 && n > limit + limit / 4 + FEW_JOBS;
+  return dvm_cli_watch_model_get_all (self->model) && limit > 0 && n > limit + limit / 4 + FEW_JOBS;
 }
 
 static void
-ask_jobs (DvmCliTopFeed *self)
+ask_jobs (DvmCliWatchFeed *self)
 {
   g_autoptr (GArray) ids = g_array_new (FALSE, FALSE, sizeof (guint));
-  guint n = dvm_cli_top_model_count (self->model, DVM_CLI_TOP_JOBS);
+  guint n = dvm_cli_watch_model_count (self->model, DVM_CLI_WATCH_JOBS);
   GHashTableIter iter;
   gpointer id;
 
-  if (!self->is_read[DVM_CLI_TOP_JOBS] || n <= FEW_JOBS || has_too_many (self, n))
+  if (!self->is_read[DVM_CLI_WATCH_JOBS] || n <= FEW_JOBS || has_too_many (self, n))
     {
       g_hash_table_remove_all (self->changed);
-      ask_list (self, DVM_CLI_TOP_JOBS, NULL);
+      ask_list (self, DVM_CLI_WATCH_JOBS, NULL);
       return;
     }
-  if (self->panel == DVM_CLI_TOP_JOBS)
+  if (self->panel == DVM_CLI_WATCH_JOBS)
     g_array_append_vals (ids, self->visible->data, self->visible->len);
   g_hash_table_iter_init (&iter, self->changed);
   while (g_hash_table_iter_next (&iter, &id, NULL))
@@ -238,18 +238,18 @@ ask_jobs (DvmCliTopFeed *self)
     }
   g_hash_table_remove_all (self->changed);
   if (ids->len > 0)
-    ask_list (self, DVM_CLI_TOP_JOBS, g_steal_pointer (&ids));
+    ask_list (self, DVM_CLI_WATCH_JOBS, g_steal_pointer (&ids));
 }
 
 /* ---- nodes are measured ---- */
 
 typedef struct
 {
-  DvmCliTopFeed *feed; /* gone, if the call was cancelled */
+  DvmCliWatchFeed *feed; /* gone, if the call was cancelled */
   guint rank;
 } Measure;
 
-static void measure_next (DvmCliTopFeed *self);
+static void measure_next (DvmCliWatchFeed *self);
 
 static void
 on_measured (GObject *source, GAsyncResult *result, gpointer user_data)
@@ -265,18 +265,18 @@ on_measured (GObject *source, GAsyncResult *result, gpointer user_data)
   if (values != NULL)
     usage = g_variant_lookup_value (values, "node-usage", G_VARIANT_TYPE_VARDICT);
   g_hash_table_remove (measure->feed->measured, GUINT_TO_POINTER (measure->rank));
-  dvm_cli_top_model_set_usage (measure->feed->model, measure->rank, usage);
+  dvm_cli_watch_model_set_usage (measure->feed->model, measure->rank, usage);
   measure_next (measure->feed);
   if (g_hash_table_size (measure->feed->measured) == 0)
     measure->feed->func (NULL, measure->feed->user_data);
 }
 
 static void
-measure_node (DvmCliTopFeed *self, guint rank)
+measure_node (DvmCliWatchFeed *self, guint rank)
 {
   static const char *const keys[] = { "node-usage", NULL };
-  gint index = dvm_cli_top_model_find (self->model, DVM_CLI_TOP_NODES, rank);
-  const DvmCliTopRow *row = dvm_cli_top_model_get (self->model, DVM_CLI_TOP_NODES, (guint)index);
+  gint index = dvm_cli_watch_model_find (self->model, DVM_CLI_WATCH_NODES, rank);
+  const DvmCliWatchRow *row = dvm_cli_watch_model_get (self->model, DVM_CLI_WATCH_NODES, (guint)index);
   GVariantDict qualifiers;
   Measure *measure;
 
@@ -291,7 +291,7 @@ measure_node (DvmCliTopFeed *self, guint rank)
 }
 
 static void
-measure_next (DvmCliTopFeed *self)
+measure_next (DvmCliWatchFeed *self)
 {
   while (!g_queue_is_empty (&self->to_measure) && g_hash_table_size (self->measured) < MAX_MEASURED)
     measure_node (self, GPOINTER_TO_UINT (g_queue_pop_head (&self->to_measure)));
@@ -302,14 +302,14 @@ measure_next (DvmCliTopFeed *self)
 static void
 on_info (GObject *source, GAsyncResult *result, gpointer user_data)
 {
-  DvmCliTopFeed *self = user_data;
+  DvmCliWatchFeed *self = user_data;
   g_autoptr (GError) error = NULL;
   g_autoptr (GVariant) info = dvm_client_get_info_finish (DVM_CLIENT (source), result, &error);
 
   if (is_cancelled (error))
     return;
   if (info != NULL)
-    dvm_cli_top_model_set_info (self->model, info, g_get_real_time ());
+    dvm_cli_watch_model_set_info (self->model, info, g_get_real_time ());
   close_one (self, error);
 }
 
@@ -317,7 +317,7 @@ static void
 on_jobs_changed (GDBusConnection *connection, const char *sender, const char *path, const char *interface,
                  const char *name, GVariant *parameters, gpointer user_data)
 {
-  DvmCliTopFeed *self = user_data;
+  DvmCliWatchFeed *self = user_data;
   g_autoptr (GVariantIter) changes = NULL;
   const char *job;
 
@@ -339,7 +339,7 @@ on_subscribed (GObject *source, GAsyncResult *result, gpointer user_data)
 }
 
 static void
-stop_following (DvmCliTopFeed *self)
+stop_following (DvmCliWatchFeed *self)
 {
   if (self->connection == NULL)
     return;
@@ -354,12 +354,12 @@ stop_following (DvmCliTopFeed *self)
 }
 
 static void
-start_following (DvmCliTopFeed *self)
+start_following (DvmCliWatchFeed *self)
 {
   const char *instance = dvm_client_get_instance_id (self->client);
 
   if (g_strcmp0 (self->instance, instance) != 0)
-    dvm_cli_top_model_clear (self->model);
+    dvm_cli_watch_model_clear (self->model);
   g_free (self->instance);
   self->instance = g_strdup (instance);
   self->connection = g_object_ref (dvm_client_get_dbus_connection (self->client));
@@ -368,11 +368,11 @@ start_following (DvmCliTopFeed *self)
       self->connection, dvm_client_get_dbus_name_owner (self->client), MANAGER, "JobsChanged", MANAGER_PATH, NULL,
       G_DBUS_SIGNAL_FLAGS_NONE, on_jobs_changed, self, NULL);
   dvm_client_subscribe_async (self->client, self->cancellable, on_subscribed, NULL);
-  dvm_cli_top_feed_forget (self);
+  dvm_cli_watch_feed_forget (self);
 }
 
 static void
-on_connected_changed (DvmCliTopFeed *self)
+on_connected_changed (DvmCliWatchFeed *self)
 {
   gboolean connected = dvm_client_get_connected (self->client);
 
@@ -382,10 +382,10 @@ on_connected_changed (DvmCliTopFeed *self)
   self->func (NULL, self->user_data);
 }
 
-DvmCliTopFeed *
-dvm_cli_top_feed_new (DvmClient *client, DvmCliTopModel *model, DvmCliTopFeedFunc func, gpointer user_data)
+DvmCliWatchFeed *
+dvm_cli_watch_feed_new (DvmClient *client, DvmCliWatchModel *model, DvmCliWatchFeedFunc func, gpointer user_data)
 {
-  DvmCliTopFeed *self = g_new0 (DvmCliTopFeed, 1);
+  DvmCliWatchFeed *self = g_new0 (DvmCliWatchFeed, 1);
 
   self->client = client;
   self->model = model;
@@ -401,7 +401,7 @@ dvm_cli_top_feed_new (DvmClient *client, DvmCliTopModel *model, DvmCliTopFeedFun
 }
 
 void
-dvm_cli_top_feed_free (DvmCliTopFeed *self)
+dvm_cli_watch_feed_free (DvmCliWatchFeed *self)
 {
   g_signal_handler_disconnect (self->client, self->handler);
   stop_following (self);
@@ -413,25 +413,25 @@ dvm_cli_top_feed_free (DvmCliTopFeed *self)
 }
 
 void
-dvm_cli_top_feed_forget (DvmCliTopFeed *self)
+dvm_cli_watch_feed_forget (DvmCliWatchFeed *self)
 {
   memset (self->is_read, 0, sizeof self->is_read);
 }
 
 gboolean
-dvm_cli_top_feed_is_idle (DvmCliTopFeed *self)
+dvm_cli_watch_feed_is_idle (DvmCliWatchFeed *self)
 {
   return self->n_open == 0 && g_hash_table_size (self->measured) == 0;
 }
 
 static gboolean
-wants (DvmCliTopFeed *self, DvmCliTopPanel panel)
+wants (DvmCliWatchFeed *self, DvmCliWatchPanel panel)
 {
-  return self->panel == panel || self->panel == DVM_CLI_TOP_N_PANELS || !self->is_read[panel];
+  return self->panel == panel || self->panel == DVM_CLI_WATCH_N_PANELS || !self->is_read[panel];
 }
 
 void
-dvm_cli_top_feed_refresh (DvmCliTopFeed *self, DvmCliTopPanel panel, const GArray *visible)
+dvm_cli_watch_feed_refresh (DvmCliWatchFeed *self, DvmCliWatchPanel panel, const GArray *visible)
 {
   self->panel = panel;
   g_array_set_size (self->visible, 0);
@@ -446,14 +446,14 @@ dvm_cli_top_feed_refresh (DvmCliTopFeed *self, DvmCliTopPanel panel, const GArra
     }
   self->n_open++;
   dvm_client_get_info_async (self->client, self->cancellable, on_info, self);
-  if (wants (self, DVM_CLI_TOP_JOBS))
+  if (wants (self, DVM_CLI_WATCH_JOBS))
     ask_jobs (self);
-  if (wants (self, DVM_CLI_TOP_NODES))
-    ask_list (self, DVM_CLI_TOP_NODES, NULL);
-  if (wants (self, DVM_CLI_TOP_CAMPAIGNS))
-    ask_list (self, DVM_CLI_TOP_CAMPAIGNS, NULL);
+  if (wants (self, DVM_CLI_WATCH_NODES))
+    ask_list (self, DVM_CLI_WATCH_NODES, NULL);
+  if (wants (self, DVM_CLI_WATCH_CAMPAIGNS))
+    ask_list (self, DVM_CLI_WATCH_CAMPAIGNS, NULL);
   g_queue_clear (&self->to_measure);
-  for (guint i = 0; panel == DVM_CLI_TOP_NODES && i < self->visible->len; i++)
+  for (guint i = 0; panel == DVM_CLI_WATCH_NODES && i < self->visible->len; i++)
     g_queue_push_tail (&self->to_measure, GUINT_TO_POINTER (g_array_index (self->visible, guint, i)));
   measure_next (self);
 }

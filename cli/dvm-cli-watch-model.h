@@ -1,0 +1,103 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * What live views show of a DVM: rows of jobs, nodes and campaigns, their order, and the numbers of the DVM itself.
+ */
+
+#pragma once
+
+#include <glib.h>
+
+G_BEGIN_DECLS
+
+typedef enum
+{
+  DVM_CLI_WATCH_JOBS,
+  DVM_CLI_WATCH_NODES,
+  DVM_CLI_WATCH_CAMPAIGNS,
+  DVM_CLI_WATCH_N_PANELS
+} DvmCliWatchPanel;
+
+typedef enum
+{
+  DVM_CLI_WATCH_TEXT,
+  DVM_CLI_WATCH_STATE,  /* text, coloured */
+  DVM_CLI_WATCH_NUMBER, /* below 0: not known */
+  DVM_CLI_WATCH_SPAN,   /* number: µs since the epoch when it began, 0: it has not */
+  DVM_CLI_WATCH_LOAD,   /* number: hundredths, below 0: not known */
+  DVM_CLI_WATCH_BYTES,  /* below 0: not known */
+} DvmCliWatchKind;
+
+#define DVM_CLI_WATCH_MAX_COLUMNS 9
+
+typedef struct
+{
+  const char *key;   /* in JSON, and for --sort */
+  const char *title; /* marked for translation */
+  DvmCliWatchKind kind;
+  guint8 drop; /* when the screen is too narrow: 0 stays, 1 is the first to go */
+} DvmCliWatchColumn;
+
+typedef struct
+{
+  guint id; /* a node's rank */
+  gboolean seen;
+  gint64 ended_at; /* where a span ends; 0: now */
+  char *texts[DVM_CLI_WATCH_MAX_COLUMNS];
+  gint64 numbers[DVM_CLI_WATCH_MAX_COLUMNS];
+} DvmCliWatchRow;
+
+typedef struct _DvmCliWatchModel DvmCliWatchModel;
+
+DvmCliWatchModel *dvm_cli_watch_model_new (void);
+void dvm_cli_watch_model_free (DvmCliWatchModel *self);
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmCliWatchModel, dvm_cli_watch_model_free)
+
+/* (array zero-terminated=1): the last one has no key */
+const DvmCliWatchColumn *dvm_cli_watch_columns (DvmCliWatchPanel panel);
+/* "jobs", "nodes", "campaigns" */
+const char *dvm_cli_watch_panel_name (DvmCliWatchPanel panel);
+/* FALSE: none is called so */
+gboolean dvm_cli_watch_panel_parse (const char *name, DvmCliWatchPanel *panel);
+/* (array zero-terminated=1): names of the properties that rows are made of */
+const char *const *dvm_cli_watch_properties (DvmCliWatchPanel panel);
+
+/* all: ended jobs and campaigns too; else one that ends leaves the model. */
+void dvm_cli_watch_model_set_all (DvmCliWatchModel *self, gboolean all);
+gboolean dvm_cli_watch_model_get_all (DvmCliWatchModel *self);
+/* A reading of these rows (nullable: of all) begins, and ends: those that were not put in between have gone. */
+void dvm_cli_watch_model_begin (DvmCliWatchModel *self, DvmCliWatchPanel panel, const GArray *ids);
+void dvm_cli_watch_model_end (DvmCliWatchModel *self, DvmCliWatchPanel panel, const GArray *ids);
+/* row: a{sv} of these properties */
+void dvm_cli_watch_model_put (DvmCliWatchModel *self, DvmCliWatchPanel panel, GVariant *row);
+void dvm_cli_watch_model_clear (DvmCliWatchModel *self);
+/* usage: (nullable): a{sv} of node-usage; NULL: its agent does not tell */
+void dvm_cli_watch_model_set_usage (DvmCliWatchModel *self, guint rank, GVariant *usage);
+/* info: a{sv}, the properties of org.dvm.Manager; now: µs since the epoch */
+void dvm_cli_watch_model_set_info (DvmCliWatchModel *self, GVariant *info, gint64 now);
+/* So many ended jobs does the DVM remember at most. */
+guint dvm_cli_watch_model_get_history_limit (DvmCliWatchModel *self);
+/* (transfer full): two lines about the DVM of that name */
+char *dvm_cli_watch_model_describe (DvmCliWatchModel *self, const char *name, gint64 now);
+/* (transfer full): the same and all rows as one JSON object on one line */
+char *dvm_cli_watch_model_to_json (DvmCliWatchModel *self, const char *name, gint64 now);
+
+/* FALSE: the panel has no such column */
+gboolean dvm_cli_watch_model_sort_by (DvmCliWatchModel *self, DvmCliWatchPanel panel, const char *key);
+void dvm_cli_watch_model_set_sort (DvmCliWatchModel *self, DvmCliWatchPanel panel, guint column, gboolean descending);
+guint dvm_cli_watch_model_get_sort (DvmCliWatchModel *self, DvmCliWatchPanel panel, gboolean *descending);
+/* text: rows that have it somewhere are shown, in either case; "": all */
+void dvm_cli_watch_model_set_filter (DvmCliWatchModel *self, DvmCliWatchPanel panel, const char *text);
+const char *dvm_cli_watch_model_get_filter (DvmCliWatchModel *self, DvmCliWatchPanel panel);
+
+/* Rows that there are, and those that are shown, in their order */
+guint dvm_cli_watch_model_count (DvmCliWatchModel *self, DvmCliWatchPanel panel);
+guint dvm_cli_watch_model_count_shown (DvmCliWatchModel *self, DvmCliWatchPanel panel);
+/* (nullable) (transfer none): until the model changes */
+const DvmCliWatchRow *dvm_cli_watch_model_get (DvmCliWatchModel *self, DvmCliWatchPanel panel, guint index);
+/* -1: it is not shown */
+gint dvm_cli_watch_model_find (DvmCliWatchModel *self, DvmCliWatchPanel panel, guint id);
+/* (transfer full): a cell as people read it; "-": nothing is known */
+char *dvm_cli_watch_format (DvmCliWatchPanel panel, guint column, const DvmCliWatchRow *row, gint64 now);
+
+G_END_DECLS

@@ -1,0 +1,121 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ */
+
+#include "config.h"
+
+#include <glib.h>
+#include <string.h>
+
+#include "dvm-cli-top-lines.h"
+#include "dvm-cli-watch-model.h"
+
+static void
+put (DvmCliWatchModel *model, DvmCliWatchPanel panel, const char *text)
+{
+  g_autoptr (GVariant) row = g_variant_ref_sink (g_variant_new_parsed (text));
+
+  dvm_cli_watch_model_put (model, panel, row);
+}
+
+static void
+put_job (DvmCliWatchModel *model, guint id, const char *command, gboolean ended)
+{
+  g_autofree char *text = g_strdup_printf (
+      "{'Id': <uint32 %u>, 'Namespace': <'dvm@%u'>, 'State': <uint32 14>, 'Command': <['%s']>, "
+      "'NumProcs': <uint32 %u>, 'NumLaunched': <uint32 %u>, 'Ended': <%s>}",
+      id, id, command, id % 7, id % 7, ended ? "true" : "false");
+
+  put (model, DVM_CLI_WATCH_JOBS, text);
+}
+
+static guint
+get_id (DvmCliWatchModel *model, guint index)
+{
+  const DvmCliWatchRow *row = dvm_cli_watch_model_get (model, DVM_CLI_WATCH_JOBS, index);
+
+  return row != NULL ? row->id : 0;
+}
+
+static void
+test_rows (void)
+{
+  g_autoptr (DvmCliWatchModel) model = dvm_cli_watch_model_new ();
+  g_autoptr (GArray) ids = g_array_new (FALSE, FALSE, sizeof (guint));
+  guint forgotten = 3;
+
+  put_job (model, 3, "three", FALSE);
+  put_job (model, 1, "one", FALSE);
+  put_job (model, 2, "two", FALSE);
+  g_assert_cmpuint (get_id (model, 0), ==, 1);
+  put_job (model, 2, "two", TRUE);
+  g_assert_cmpuint (dvm_cli_watch_model_count (model, DVM_CLI_WATCH_JOBS), ==, 2);
+  /* The DVM has forgotten one that was asked for. */
+  g_array_append_val (ids, forgotten);
+  dvm_cli_watch_model_begin (model, DVM_CLI_WATCH_JOBS, ids);
+  dvm_cli_watch_model_end (model, DVM_CLI_WATCH_JOBS, ids);
+  g_assert_cmpuint (get_id (model, 0), ==, 1);
+  g_assert_cmpuint (get_id (model, 1), ==, 0);
+  dvm_cli_watch_model_set_all (model, TRUE);
+  put_job (model, 2, "two", TRUE);
+  g_assert_cmpuint (dvm_cli_watch_model_count (model, DVM_CLI_WATCH_JOBS), ==, 2);
+  dvm_cli_watch_model_begin (model, DVM_CLI_WATCH_JOBS, NULL);
+  dvm_cli_watch_model_end (model, DVM_CLI_WATCH_JOBS, NULL);
+  g_assert_cmpuint (dvm_cli_watch_model_count (model, DVM_CLI_WATCH_JOBS), ==, 0);
+}
+
+static void
+test_order (void)
+{
+  g_autoptr (DvmCliWatchModel) model = dvm_cli_watch_model_new ();
+
+  for (guint id = 1; id <= 10000; id++)
+    put_job (model, id, id % 2 == 0 ? "even" : "odd", FALSE);
+  g_assert_false (dvm_cli_watch_model_sort_by (model, DVM_CLI_WATCH_JOBS, "colour"));
+  g_assert_true (dvm_cli_watch_model_sort_by (model, DVM_CLI_WATCH_JOBS, "procs"));
+  g_assert_cmpuint (get_id (model, 0), ==, 6);
+  g_assert_cmpuint (get_id (model, 1), ==, 13);
+  g_assert_cmpint (dvm_cli_watch_model_find (model, DVM_CLI_WATCH_JOBS, 13), ==, 1);
+  dvm_cli_watch_model_set_filter (model, DVM_CLI_WATCH_JOBS, "EVEN");
+  g_assert_cmpuint (dvm_cli_watch_model_count_shown (model, DVM_CLI_WATCH_JOBS), ==, 5000);
+  g_assert_cmpuint (get_id (model, 1), ==, 20);
+  g_assert_cmpint (dvm_cli_watch_model_find (model, DVM_CLI_WATCH_JOBS, 13), ==, -1);
+}
+
+static void
+test_nodes (void)
+{
+  g_autoptr (DvmCliWatchModel) model = dvm_cli_watch_model_new ();
+  g_autoptr (GVariant) usage = g_variant_ref_sink (g_variant_new_parsed (
+      "{'load-1': <0.256>, 'mem-total': <uint64 4096>, 'mem-free': <uint64 512>, 'cached': <uint64 512>}"));
+  g_autofree char *wide = NULL;
+  g_autofree char *narrow = NULL;
+  DvmCliTopLayout layout;
+
+  put (model, DVM_CLI_WATCH_NODES, "{'Rank': <uint32 0>, 'Name': <'controller'>}");
+  put (model, DVM_CLI_WATCH_NODES, "{'Rank': <uint32 1>, 'Name': <'n1'>, 'StateName': <'UP'>, 'Slots': <uint32 8>}");
+  dvm_cli_top_layout (model, DVM_CLI_WATCH_NODES, 0, 9, 0, 1, &layout);
+  wide = dvm_cli_top_line (DVM_CLI_WATCH_NODES, dvm_cli_watch_model_get (model, DVM_CLI_WATCH_NODES, 0), &layout, 1,
+                           FALSE);
+  g_assert_cmpstr (wide, ==, "    1 n1    UP         0      8     -    -   - -");
+  dvm_cli_watch_model_set_usage (model, 1, usage);
+  g_clear_pointer (&wide, g_free);
+  dvm_cli_top_layout (model, DVM_CLI_WATCH_NODES, 0, 9, 0, 1, &layout);
+  wide = dvm_cli_top_line (DVM_CLI_WATCH_NODES, dvm_cli_watch_model_get (model, DVM_CLI_WATCH_NODES, 0), &layout, 1,
+                           FALSE);
+  g_assert_cmpstr (wide, ==, "    1 n1    UP         0      8  0.26 3.0K 4.0K -");
+  dvm_cli_top_layout (model, DVM_CLI_WATCH_NODES, 0, 9, 20, 1, &layout);
+  narrow = dvm_cli_top_titles (model, DVM_CLI_WATCH_NODES, &layout, "+");
+  g_assert_cmpuint (strlen (narrow), <=, 20);
+  g_assert_nonnull (strstr (narrow, "NAME"));
+}
+
+int
+main (int argc, char **argv)
+{
+  g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/cli-watch-model/rows", test_rows);
+  g_test_add_func ("/cli-watch-model/order", test_order);
+  g_test_add_func ("/cli-watch-model/nodes", test_nodes);
+  return g_test_run ();
+}
