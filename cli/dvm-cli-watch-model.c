@@ -112,6 +112,7 @@ struct _DvmCliWatchModel
   Panel panels[DVM_CLI_WATCH_N_PANELS];
   GHashTable *users; /* uid -> name */
   GVariant *info;    /* (nullable) */
+  guint64 revision;  /* the last one that a row has */
   gboolean all;
   guint64 n_ended; /* jobs */
   guint64 n_before;
@@ -138,6 +139,17 @@ count_columns (DvmCliWatchPanel panel)
   while (columns[n].key != NULL)
     n++;
   return n;
+}
+
+gint
+dvm_cli_watch_find_column (DvmCliWatchPanel panel, const char *key)
+{
+  const DvmCliWatchColumn *columns = dvm_cli_watch_columns (panel);
+
+  for (gint i = 0; columns[i].key != NULL; i++)
+    if (strcmp (columns[i].key, key) == 0)
+      return i;
+  return -1;
 }
 
 static const char *const panel_names[] = { "jobs", "nodes", "campaigns" };
@@ -331,9 +343,22 @@ static void
 set_text (DvmCliWatchRow *row, guint column, char *value)
 {
   g_autofree char *owned = value;
+  g_autofree char *text = dvm_cli_escape (owned);
 
+  if (g_strcmp0 (row->texts[column], text) == 0)
+    return;
   g_free (row->texts[column]);
-  row->texts[column] = dvm_cli_escape (owned);
+  row->texts[column] = g_steal_pointer (&text);
+  row->revision = 0;
+}
+
+/* before: of the row, with its numbers as they were; a text that has changed has said so itself */
+static void
+note_change (DvmCliWatchModel *self, DvmCliWatchRow *row, const DvmCliWatchRow *before)
+{
+  if (row->revision == 0 || row->ended_at != before->ended_at
+      || memcmp (row->numbers, before->numbers, sizeof row->numbers) != 0)
+    row->revision = ++self->revision;
 }
 
 static char *
@@ -439,7 +464,7 @@ dvm_cli_watch_model_put (DvmCliWatchModel *self, DvmCliWatchPanel panel, GVarian
   gboolean has_ended = panel == DVM_CLI_WATCH_JOBS
                            ? get_boolean (dict, "Ended")
                            : panel == DVM_CLI_WATCH_CAMPAIGNS && get_time (dict, "EndedAt") != 0;
-  DvmCliWatchRow *row;
+  DvmCliWatchRow *row, before;
 
   /* The controller has no slots, and is told of by the header. */
   if ((has_ended && !self->all) || (panel == DVM_CLI_WATCH_NODES && id == 0))
@@ -453,22 +478,19 @@ dvm_cli_watch_model_put (DvmCliWatchModel *self, DvmCliWatchPanel panel, GVarian
       row = row_new (panel, id);
       g_hash_table_insert (self->panels[panel].rows, GUINT_TO_POINTER (id), row);
     }
+  before = *row;
   fill[panel](self, row, dict);
+  note_change (self, row, &before);
   row->seen = TRUE;
   self->panels[panel].stale = TRUE;
 }
 
-void
-dvm_cli_watch_model_set_usage (DvmCliWatchModel *self, guint rank, GVariant *usage)
+static void
+fill_usage (DvmCliWatchRow *row, GVariant *usage)
 {
-  Panel *panel = &self->panels[DVM_CLI_WATCH_NODES];
-  DvmCliWatchRow *row = find_row (self, DVM_CLI_WATCH_NODES, rank);
   gint64 unused = 0;
   double load;
 
-  if (row == NULL)
-    return;
-  panel->stale = TRUE;
   row->numbers[NODE_LOAD] = row->numbers[NODE_MEMORY] = row->numbers[NODE_TOTAL] = -1;
   if (usage == NULL)
     return;
@@ -479,6 +501,20 @@ dvm_cli_watch_model_set_usage (DvmCliWatchModel *self, guint rank, GVariant *usa
   unused = get_time (usage, "mem-free") + get_time (usage, "buffers") + get_time (usage, "cached");
   row->numbers[NODE_TOTAL] = get_time (usage, "mem-total");
   row->numbers[NODE_MEMORY] = MAX (row->numbers[NODE_TOTAL] - unused, 0);
+}
+
+void
+dvm_cli_watch_model_set_usage (DvmCliWatchModel *self, guint rank, GVariant *usage)
+{
+  DvmCliWatchRow *row = find_row (self, DVM_CLI_WATCH_NODES, rank);
+  DvmCliWatchRow before;
+
+  if (row == NULL)
+    return;
+  self->panels[DVM_CLI_WATCH_NODES].stale = TRUE;
+  before = *row;
+  fill_usage (row, usage);
+  note_change (self, row, &before);
 }
 
 /* ---- the DVM ---- */
@@ -505,6 +541,12 @@ dvm_cli_watch_model_set_info (DvmCliWatchModel *self, GVariant *info, gint64 now
   self->n_ended = n_ended;
   g_clear_pointer (&self->info, g_variant_unref);
   self->info = g_variant_ref (info);
+}
+
+GVariant *
+dvm_cli_watch_model_get_info (DvmCliWatchModel *self)
+{
+  return self->info;
 }
 
 guint
@@ -617,15 +659,13 @@ arrange (DvmCliWatchModel *self, DvmCliWatchPanel which)
 gboolean
 dvm_cli_watch_model_sort_by (DvmCliWatchModel *self, DvmCliWatchPanel panel, const char *key)
 {
-  const DvmCliWatchColumn *columns = dvm_cli_watch_columns (panel);
+  gint column = dvm_cli_watch_find_column (panel, key);
 
-  for (guint i = 0; i < count_columns (panel); i++)
-    if (strcmp (columns[i].key, key) == 0)
-      {
-        dvm_cli_watch_model_set_sort (self, panel, i, i > 0 && !is_text (columns[i].kind));
-        return TRUE;
-      }
-  return FALSE;
+  if (column < 0)
+    return FALSE;
+  dvm_cli_watch_model_set_sort (self, panel, (guint)column,
+                                column > 0 && !is_text (dvm_cli_watch_columns (panel)[column].kind));
+  return TRUE;
 }
 
 void
@@ -725,67 +765,114 @@ dvm_cli_watch_format (DvmCliWatchPanel panel, guint column, const DvmCliWatchRow
 
 /* ---- JSON ---- */
 
+/* µs as seconds */
+static void
+append_seconds (GString *json, gint64 value)
+{
+  g_string_append_printf (json, "%" G_GINT64_FORMAT ".%06d", value / G_USEC_PER_SEC, (int)(value % G_USEC_PER_SEC));
+}
+
+static void
+append_times (GString *json, const DvmCliWatchRow *row, gint64 started_at)
+{
+  const gint64 times[] = { started_at, row->ended_at };
+
+  for (guint i = 0; i < G_N_ELEMENTS (times); i++)
+    {
+      g_string_append (json, i > 0 ? ",\"ended-at\":" : "\"started-at\":");
+      if (times[i] > 0)
+        append_seconds (json, times[i]);
+      else
+        g_string_append (json, "null");
+    }
+}
+
+/* Its name, also as a text for people where times are wanted as they are */
+static void
+append_job_state (GString *json, const DvmCliWatchRow *row, gint64 now)
+{
+  dvm_cli_json_append_string (json, dvm_job_state_to_string ((DvmJobState)row->numbers[JOB_STATE]));
+  if (now != 0)
+    return;
+  g_string_append (json, ",\"shown\":");
+  dvm_cli_json_append_string (json, row->texts[JOB_STATE]);
+}
+
 static void
 append_value (GString *json, DvmCliWatchPanel panel, guint column, const DvmCliWatchRow *row, gint64 now)
 {
   const DvmCliWatchColumn *columns = dvm_cli_watch_columns (panel);
   gint64 number = row->numbers[column];
 
-  g_string_append_printf (json, "%s\"%s\":", column > 0 ? "," : "{", columns[column].key);
+  g_string_append (json, column > 0 ? "," : "{");
+  if (columns[column].kind == DVM_CLI_WATCH_SPAN && now == 0)
+    {
+      append_times (json, row, number);
+      return;
+    }
+  g_string_append_printf (json, "\"%s\":", columns[column].key);
   if (panel == DVM_CLI_WATCH_JOBS && column == JOB_STATE)
-    dvm_cli_json_append_string (json, dvm_job_state_to_string ((DvmJobState)number));
+    append_job_state (json, row, now);
   else if (is_text (columns[column].kind))
     dvm_cli_json_append_string (json, row->texts[column] != NULL ? row->texts[column] : "");
   else if (columns[column].kind == DVM_CLI_WATCH_SPAN ? number == 0 : number < 0)
     g_string_append (json, "null");
   else if (columns[column].kind == DVM_CLI_WATCH_SPAN)
-    {
-      gint64 span = (row->ended_at != 0 ? row->ended_at : now) - number;
-
-      g_string_append_printf (json, "%" G_GINT64_FORMAT ".%06d", MAX (span, 0) / G_USEC_PER_SEC,
-                              (int)(MAX (span, 0) % G_USEC_PER_SEC));
-    }
+    append_seconds (json, MAX ((row->ended_at != 0 ? row->ended_at : now) - number, 0));
   else if (columns[column].kind == DVM_CLI_WATCH_LOAD)
     g_string_append_printf (json, "%" G_GINT64_FORMAT ".%02d", number / 100, (int)(number % 100));
   else
     g_string_append_printf (json, "%" G_GINT64_FORMAT, number);
 }
 
+void
+dvm_cli_watch_append_row (GString *json, DvmCliWatchPanel panel, const DvmCliWatchRow *row, gint64 now)
+{
+  for (guint i = 0; dvm_cli_watch_columns (panel)[i].key != NULL; i++)
+    append_value (json, panel, i, row, now);
+  g_string_append_c (json, '}');
+}
+
 static void
 append_rows (GString *json, DvmCliWatchModel *self, DvmCliWatchPanel panel, gint64 now)
 {
-  guint n_columns = count_columns (panel);
   const DvmCliWatchRow *row;
 
   g_string_append_printf (json, ",\"%s\":[", panel_names[panel]);
   for (guint i = 0; (row = dvm_cli_watch_model_get (self, panel, i)) != NULL; i++)
     {
       g_string_append (json, i > 0 ? "," : "");
-      for (guint j = 0; j < n_columns; j++)
-        append_value (json, panel, j, row, now);
-      g_string_append_c (json, '}');
+      dvm_cli_watch_append_row (json, panel, row, now);
     }
   g_string_append_c (json, ']');
 }
 
-char *
-dvm_cli_watch_model_to_json (DvmCliWatchModel *self, const char *name, gint64 now)
+void
+dvm_cli_watch_model_append_dvm (DvmCliWatchModel *self, GString *json)
 {
   static const char *const counts[][2] = {
     { "nodes-up", "NodeCount" },       { "slots", "SlotCount" },    { "slots-in-use", "SlotsInUse" },
     { "jobs-running", "JobsRunning" }, { "jobs-held", "JobsHeld" }, { "campaigns-running", "CampaignsRunning" }
   };
-  g_autofree char *time = dvm_cli_format_time (now);
-  GString *json = g_string_new (NULL);
 
-  g_string_append_printf (json, "{\"time\":\"%s\",\"name\":", time);
-  dvm_cli_json_append_string (json, name);
-  g_string_append (json, ",\"state\":");
+  g_string_append (json, "\"state\":");
   dvm_cli_json_append_string (json, self->info != NULL ? dvm_cli_lookup_text (self->info, "StateName") : "");
   for (guint i = 0; i < G_N_ELEMENTS (counts); i++)
     g_string_append_printf (json, ",\"%s\":%u", counts[i][0],
                             self->info != NULL ? get_uint (self->info, counts[i][1]) : 0);
   g_string_append_printf (json, ",\"jobs-ended\":%" G_GUINT64_FORMAT, self->n_ended);
+}
+
+char *
+dvm_cli_watch_model_to_json (DvmCliWatchModel *self, const char *name, gint64 now)
+{
+  g_autofree char *time = dvm_cli_format_time (now);
+  GString *json = g_string_new (NULL);
+
+  g_string_append_printf (json, "{\"time\":\"%s\",\"name\":", time);
+  dvm_cli_json_append_string (json, name);
+  g_string_append_c (json, ',');
+  dvm_cli_watch_model_append_dvm (self, json);
   for (DvmCliWatchPanel panel = 0; panel < DVM_CLI_WATCH_N_PANELS; panel++)
     append_rows (json, self, panel, now);
   g_string_append (json, "}\n");

@@ -42,7 +42,8 @@ typedef struct
 {
   guint id; /* a node's rank */
   gboolean seen;
-  gint64 ended_at; /* where a span ends; 0: now */
+  guint64 revision; /* another one whenever anything of the row has changed, never used twice by a model */
+  gint64 ended_at;  /* where a span ends; 0: now */
   char *texts[DVM_CLI_WATCH_MAX_COLUMNS];
   gint64 numbers[DVM_CLI_WATCH_MAX_COLUMNS];
 } DvmCliWatchRow;
@@ -55,6 +56,8 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmCliWatchModel, dvm_cli_watch_model_free)
 
 /* (array zero-terminated=1): the last one has no key */
 const DvmCliWatchColumn *dvm_cli_watch_columns (DvmCliWatchPanel panel);
+/* -1: none is called so */
+gint dvm_cli_watch_find_column (DvmCliWatchPanel panel, const char *key);
 /* "jobs", "nodes", "campaigns" */
 const char *dvm_cli_watch_panel_name (DvmCliWatchPanel panel);
 /* FALSE: none is called so */
@@ -75,10 +78,17 @@ void dvm_cli_watch_model_clear (DvmCliWatchModel *self);
 void dvm_cli_watch_model_set_usage (DvmCliWatchModel *self, guint rank, GVariant *usage);
 /* info: a{sv}, the properties of org.dvm.Manager; now: µs since the epoch */
 void dvm_cli_watch_model_set_info (DvmCliWatchModel *self, GVariant *info, gint64 now);
+/* (nullable) (transfer none): the last one that was set */
+GVariant *dvm_cli_watch_model_get_info (DvmCliWatchModel *self);
 /* So many ended jobs does the DVM remember at most. */
 guint dvm_cli_watch_model_get_history_limit (DvmCliWatchModel *self);
 /* (transfer full): two lines about the DVM of that name */
 char *dvm_cli_watch_model_describe (DvmCliWatchModel *self, const char *name, gint64 now);
+/* "state":..., "nodes-up":... and the like: members of a JSON object */
+void dvm_cli_watch_model_append_dvm (DvmCliWatchModel *self, GString *json);
+/* A row as a JSON object. now: spans end then; 0: instead of spans the times when they began and ended, and the state
+ * of a job also as people read it */
+void dvm_cli_watch_append_row (GString *json, DvmCliWatchPanel panel, const DvmCliWatchRow *row, gint64 now);
 /* (transfer full): the same and all rows as one JSON object on one line */
 char *dvm_cli_watch_model_to_json (DvmCliWatchModel *self, const char *name, gint64 now);
 
