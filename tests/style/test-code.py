@@ -213,6 +213,9 @@ def test_messages_listed():
     """po/POTFILES.in lists the files with messages for people, and no others."""
     marked = {path for path in house.files(('.c',), ('libdvm-gobject/', 'cli/', 'daemon/'))
               if re.search(r'\b(N?C?_|ngettext|g_dngettext) \("', house.strip_comments(house.read(path), strings=False))}
+    # The program for the desktop, and what desktops show of it.
+    marked |= {path for path in house.files(('.py',), ('introspection/monitor/',)) if re.search(r"\b(N?_|ngettext)\('", house.read(path))}
+    marked |= set(house.files(('.desktop.in', '.metainfo.xml.in'), ('introspection/monitor/',)))
     listed = {line for line in house.read('po/POTFILES.in').splitlines() if line and not line.startswith('#')}
     return ([f'{path} has messages and is not in po/POTFILES.in' for path in sorted(marked - listed)]
             + [f'po/POTFILES.in lists {path}, which has no messages' for path in sorted(listed - marked)])

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""Rows of facts in a list of GTK, which changes as little as it can, and the columns that show them."""
+
+import time
+from typing import Any, Callable, Dict, List, Optional, Sequence, Set
+
+from ._toolkit import Adw, Gio, GObject, Gtk, Pango
+
+
+class Row(GObject.Object):
+    """What is known of one job, node or campaign now. It tells by the signal changed."""
+
+    __gtype_name__ = 'DvmMonitorRow'
+    __gsignals__ = {'changed': (GObject.SignalFlags.RUN_LAST, None, ())}
+
+    def __init__(self, facts: Any) -> None:
+        super().__init__()
+        self.facts = facts
+        self.extra: Any = None
+        self.children: Any = None  # of a tree
+
+    def update(self, facts: Any, extra: Any = None) -> None:
+        if facts is self.facts and extra is self.extra:
+            return
+        if facts != self.facts or extra != self.extra:
+            self.facts = facts
+            self.extra = extra
+            self.emit('changed')
+
+
+class Rows:
+    """Keeps a list store in step with facts, which have ids: one row for each, in their order."""
+
+    def __init__(self) -> None:
+        self.store = Gio.ListStore.new(Row)
+        self._rows: Dict[int, Row] = {}
+        self._shown: List[Row] = []
+
+    def get(self, number: int) -> Optional[Row]:
+        return self._rows.get(number)
+
+    def __len__(self) -> int:
+        return len(self._shown)
+
+    def make(self, facts: Sequence[Any], extra: Optional[Dict[int, Any]] = None) -> List[Row]:
+        """The rows of these facts, the old ones where there are some."""
+        rows = []
+        for item in facts:
+            row = self._rows.get(item.id)
+            if row is None:
+                row = Row(item)
+            row.update(item, extra.get(item.id) if extra else None)
+            rows.append(row)
+        self._rows = {row.facts.id: row for row in rows}
+        return rows
+
+    def show(self, rows: List[Row]) -> None:
+        """Changes the part alone that differs: what is selected, and where one has scrolled to, stays."""
+        splice(self.store, self._shown, rows)
+        self._shown = rows
+
+
+def splice(store: Any, old: List[Any], new: List[Any]) -> None:
+    begin = 0
+    while begin < min(len(old), len(new)) and old[begin] is new[begin]:
+        begin += 1
+    end = 0
+    while end < min(len(old), len(new)) - begin and old[-1 - end] is new[-1 - end]:
+        end += 1
+    if begin + end < max(len(old), len(new)):
+        store.splice(begin, len(old) - end - begin, new[begin:len(new) - end])
+
+
+class Seen:
+    """The rows that GTK has widgets for: those on the screen, and some around them."""
+
+    def __init__(self, tell: Callable[[Set[int]], None]) -> None:
+        self._ids: Dict[int, int] = {}
+        self._tell = tell
+
+    def add(self, number: int) -> None:
+        self._ids[number] = self._ids.get(number, 0) + 1
+        self._tell(set(self._ids))
+
+    def remove(self, number: int) -> None:
+        self._ids[number] -= 1
+        if self._ids[number] == 0:
+            del self._ids[number]
+        self._tell(set(self._ids))
+
+
+def make_label(xalign: float = 0.0, numeric: bool = False, css: str = '') -> Any:
+    label = Gtk.Label(xalign=xalign, ellipsize=Pango.EllipsizeMode.NONE if numeric else Pango.EllipsizeMode.END)
+    for name in filter(None, [css, 'numeric' if numeric else '']):
+        label.add_css_class(name)
+    return label
+
+
+def get_row(item: Any) -> Row:
+    """Of a list item, which has the row, or in a tree what has it."""
+    row: Row = item.get_item().get_item() if isinstance(item.get_item(), Gtk.TreeListRow) else item.get_item()
+    return row
+
+
+def make_column(title: str, make: Callable[[], Any], fill: Callable[[Any, Row], None], width: int = -1, expand: bool = False,
+                seen: Optional[Seen] = None, wrap: Optional[Callable[[Any], Any]] = None) -> Any:
+    """make() is the widget of a cell, fill(widget, row) shows a row in it; wrap() may put it into another one."""
+    factory = Gtk.SignalListItemFactory()
+
+    def on_setup(_factory: Any, item: Any) -> None:
+        item.cell = make()
+        item.set_child(wrap(item) if wrap else item.cell)
+
+    def on_bind(_factory: Any, item: Any) -> None:
+        row = get_row(item)
+        item.row = row
+        item.number = row.facts.id
+        item.handler = row.connect('changed', lambda row: fill(item.cell, row))
+        if wrap:
+            item.get_child().set_list_row(item.get_item())
+        fill(item.cell, row)
+        if seen:
+            seen.add(item.number)
+
+    def on_unbind(_factory: Any, item: Any) -> None:
+        item.row.disconnect(item.handler)
+        item.row = None
+        if seen:
+            seen.remove(item.number)
+
+    factory.connect('setup', on_setup)
+    factory.connect('bind', on_bind)
+    factory.connect('unbind', on_unbind)
+    column = Gtk.ColumnViewColumn(title=title, factory=factory, resizable=True, expand=expand)
+    if width > 0:
+        column.set_fixed_width(width)
+    return column
+
+
+def describe_span(begin: int, end: int) -> str:
+    """Between two times in µs since the epoch: 0:07, 1:02:03. An end of 0 is now."""
+    if begin == 0:
+        return ''
+    seconds = max(int(((end or time.time() * 1e6) - begin) / 1e6), 0)
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    return f'{hours}:{minutes:02}:{seconds:02}' if hours else f'{minutes}:{seconds:02}'
+
+
+def describe_bytes(number: float) -> str:
+    for unit in ('B', 'KiB', 'MiB', 'GiB'):
+        if number < 1000:
+            return f'{number:.1f} {unit}' if unit != 'B' and number < 9.95 else f'{number:.0f} {unit}'
+        number /= 1024
+    return f'{number:.1f} TiB'
+
+
+def matches(text: str, *values: object) -> bool:
+    """Whether one of them has the text in it, in capitals or not."""
+    return any(text in str(value).casefold() for value in values)
+
+
+def fill_state(label: Any, phase: str, text: str) -> None:
+    """A word in the colour of its phase: colour is never all that tells."""
+    label.set_text(text)
+    label.set_css_classes(['state', f'state-{phase}'])
+
+
+def make_empty(icon: str, title: str, description: str) -> Any:
+    return Adw.StatusPage(icon_name=icon, title=title, description=description, css_classes=['compact'])
+
+
+def make_view(model: Any, columns: Sequence[Any], label: str) -> Any:
+    view = Gtk.ColumnView(model=model, show_row_separators=True, css_classes=['data-table', 'rows'])
+    view.update_property([Gtk.AccessibleProperty.LABEL], [label])
+    for column in columns:
+        view.append_column(column)
+    return view
+
+
+def make_scrolled(child: Any) -> Any:
+    return Gtk.ScrolledWindow(child=child, vexpand=True, hexpand=True)
+
+
+def name_widget(widget: Any, name: str) -> Any:
+    """What a screen reader calls one that shows no text, and what the pointer tells of it."""
+    widget.set_tooltip_text(name)
+    widget.update_property([Gtk.AccessibleProperty.LABEL], [name])
+    return widget
+
+
+def name_choice(choice: Any, name: str) -> None:
+    """Of a drop-down, the button in it too, which has the focus."""
+    name_widget(choice, name)
+    choice.get_first_child().update_property([Gtk.AccessibleProperty.LABEL], [name])
+
+
+def make_button(label: str, action: str, tooltip: str = '', css: str = '') -> Any:
+    button = Gtk.Button(label=label, action_name=action, use_underline=True, tooltip_text=tooltip or None)
+    if css:
+        button.add_css_class(css)
+    return button
+

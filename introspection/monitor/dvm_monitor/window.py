@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""The window: pages, the selected job beside them, and the actions, which keys and buttons share."""
+
+from typing import Any, Callable, List, Optional
+
+from . import dialogs, facts
+from ._toolkit import Adw, Gio, GLib, Gtk, N_, _
+from .campaigns import CampaignsPage
+from .details import Details
+from .jobs import JobsPage
+from .link import Link, ask
+from .lists import name_widget
+from .map import MapPage
+from .nodes import NodesPage
+from .output import OutputWindow
+from .summary import Summary
+
+# Page: its title and its icon.
+PAGES = (('jobs', N_('Jobs'), 'view-list-symbolic'), ('nodes', N_('Nodes'), 'network-server-symbolic'),
+         ('map', N_('Map'), 'view-grid-symbolic'), ('campaigns', N_('Campaigns'), 'view-refresh-symbolic'))
+
+
+class Window(Adw.ApplicationWindow):
+    __gtype_name__ = 'DvmMonitorWindow'
+
+    def __init__(self, app: Any, name: Optional[str], address: Optional[str]) -> None:
+        super().__init__(application=app, title=_('DVM Monitor'), default_width=1100, default_height=720)
+        self.set_icon_name(app.get_application_id())
+        self._title = name or _('DVM Monitor')
+        self._job: Optional[facts.Job] = None
+        self._node: Optional[facts.Node] = None
+        self.link = Link(name, address, self._on_snapshot)
+        self._jobs = JobsPage(lambda ids: self.link.see('jobs', ids), self._on_job)
+        self._nodes = NodesPage(lambda ids: self.link.see('nodes', ids), self._on_node)
+        self._map = MapPage(self.link)
+        self._campaigns = CampaignsPage()
+        self._details = Details(self.link)
+        self._pages = {'jobs': self._jobs, 'nodes': self._nodes, 'map': self._map, 'campaigns': self._campaigns}
+        self._add_actions()
+        self.set_content(self._make_content())
+        self.connect('close-request', self._on_close)
+        self._tell_none(_('Looking for a DVM'), '')
+        self.link.start()
+
+    # ---- what is in it ----
+
+    def _make_content(self) -> Any:
+        self._views = Adw.ViewStack(vexpand=True)
+        for name, title, icon in PAGES:
+            page = self._views.add_titled(self._pages[name], name, _(title))
+            page.set_icon_name(icon)
+        self._summary = Summary()
+        body = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
+        body.append(self._summary)
+        body.append(Gtk.Separator())
+        self._flap = Adw.Flap(flap_position=Gtk.PackType.END, content=self._views, flap=self._details, reveal_flap=False,
+                              separator=Gtk.Separator(orientation=Gtk.Orientation.VERTICAL), vexpand=True, swipe_to_open=False)
+        body.append(self._flap)
+        self._none = Adw.StatusPage(icon_name=self.get_icon_name(), vexpand=True)
+        self._stack = Gtk.Stack(vexpand=True)
+        self._stack.add_named(self._none, 'none')
+        self._stack.add_named(body, 'dvm')
+        self._toasts = Adw.ToastOverlay(child=self._stack, vexpand=True)
+        self._narrow = Adw.ViewSwitcherBar(stack=self._views)
+        content = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
+        for child in (self._make_header(), self._make_search(), self._toasts, self._narrow):
+            content.append(child)
+        return content
+
+    def _make_header(self) -> Any:
+        header = Adw.HeaderBar(centering_policy=Adw.CenteringPolicy.STRICT)
+        switcher = Adw.ViewSwitcherTitle(stack=self._views, title=self._title)
+        switcher.connect('notify::title-visible', lambda *_args: self._narrow.set_reveal(switcher.get_title_visible()))
+        header.set_title_widget(switcher)
+        header.pack_start(name_widget(Gtk.Button(icon_name='list-add-symbolic', action_name='win.submit'), _('New Job')))
+        menu = name_widget(Gtk.MenuButton(icon_name='open-menu-symbolic', menu_model=self._make_menu(), primary=True), _('Main Menu'))
+        self._find = name_widget(Gtk.ToggleButton(icon_name='edit-find-symbolic'), _('Find'))
+        self._side = name_widget(Gtk.ToggleButton(icon_name='sidebar-show-right-symbolic'), _('Details of the Job'))
+        for child in (menu, self._side, self._find):
+            header.pack_end(child)
+        self._side.connect('toggled', lambda button: self._show_details(button.get_active()))
+        self._flap.connect('notify::reveal-flap', lambda *_args: self._side.set_active(self._flap.get_reveal_flap()))
+        return header
+
+    def _make_search(self) -> Any:
+        self._entry = Gtk.SearchEntry(hexpand=True, placeholder_text=_('Number, name, state or command'))
+        name_widget(self._entry, _('Find'))
+        self._entry.connect('search-changed', lambda entry: self._filter(entry.get_text()))
+        bar = Gtk.SearchBar(child=Adw.Clamp(child=self._entry, maximum_size=420))
+        bar.connect_entry(self._entry)
+        bar.bind_property('search-mode-enabled', self._find, 'active', 3)
+        self._search = bar
+        return bar
+
+    @staticmethod
+    def _make_menu() -> Any:
+        menu, styles, last = Gio.Menu(), Gio.Menu(), Gio.Menu()
+        for label, value in ((_('As the _Desktop'), 'default'), (_('_Light'), 'light'), (_('_Dark'), 'dark')):
+            styles.append(label, f"app.style('{value}')")
+        size = Gio.Menu()
+        size.append(_('_Add Nodes…'), 'win.grow')
+        size.append(_('_Remove Nodes…'), 'win.shrink')
+        last.append(_('_Keyboard Shortcuts'), 'win.show-help-overlay')
+        last.append(_('_About DVM Monitor'), 'app.about')
+        menu.append_section(None, size)
+        menu.append_section(_('Style'), styles)
+        menu.append_section(None, last)
+        return menu
+
+    def _filter(self, text: str) -> None:
+        for page in (self._jobs, self._nodes, self._campaigns):
+            page.set_filter(text)
+
+    # ---- what the DVM tells ----
+
+    def _on_snapshot(self, snapshot: Optional[facts.Snapshot], sentence: str) -> None:
+        if snapshot is None:
+            self._tell_none(_('No DVM'), sentence)
+            return
+        self._summary.update(snapshot)
+        self._jobs.update(snapshot)
+        self._nodes.update(snapshot)
+        self._campaigns.update(snapshot)
+        self._map.update(snapshot, self._job)
+        self._stack.set_visible_child_name('dvm')
+        for name in ('submit', 'grow', 'shrink', 'find'):
+            self.lookup_action(name).set_enabled(True)
+
+    def _tell_none(self, title: str, sentence: str) -> None:
+        self._none.set_title(title)
+        self._none.set_description(GLib.markup_escape_text(sentence))
+        self._stack.set_visible_child_name('none')
+        # What there was is no more: the next DVM has other jobs.
+        nothing = facts.Snapshot({}, [], [], [], {}, 0)
+        self._jobs.selection.set_selected(Gtk.INVALID_LIST_POSITION)
+        for page in (self._jobs, self._nodes, self._campaigns):
+            page.update(nothing)
+        self._map.update(nothing, None)
+        for name in ('submit', 'grow', 'shrink', 'find'):
+            self.lookup_action(name).set_enabled(False)
+
+    def _on_job(self, job: Optional[facts.Job]) -> None:
+        self._job = job
+        live = job is not None and not job.is_over
+        for name in ('cancel-job', 'hold-job', 'release-job'):
+            self.lookup_action(name).set_enabled(live)
+        for name in ('show-output', 'show-map'):
+            self.lookup_action(name).set_enabled(job is not None)
+        self._details.show_job(job)
+
+    def _on_node(self, node: Optional[facts.Node]) -> None:
+        self._node = node
+        self.lookup_action('drain-node').set_enabled(node is not None and not node.is_drained)
+        self.lookup_action('resume-node').set_enabled(node is not None and node.is_drained)
+
+    def say(self, sentence: str) -> None:
+        """What has come of an action: also what the DVM has refused, in its words. Long ones stay longer."""
+        toast = Adw.Toast(title=GLib.markup_escape_text(sentence), timeout=5 if len(sentence) < 80 else 12)
+        self._toasts.add_toast(toast)
+
+    # ---- actions ----
+
+    def _add_actions(self) -> None:
+        actions: List[Any] = [
+            ('submit', self._submit, None), ('grow', self._grow, None), ('shrink', self._shrink, None), ('find', self._start_find, None),
+            ('cancel-job', self._cancel_job, None), ('hold-job', lambda: self._do_job('hold_job', _('Job %d waits until it is released')), None),
+            ('release-job', lambda: self._do_job('release_job', _('Job %d is not held any more')), None),
+            ('show-output', self._show_output, None), ('show-map', lambda: self.show_page('map'), None),
+            ('show-details', lambda: self._show_details(True), None), ('hide-details', lambda: self._show_details(False), None),
+            ('drain-node', lambda: self._do_node('drain_node', _('Node %s takes no new jobs'), ''), None),
+            ('resume-node', lambda: self._do_node('resume_node', _('Node %s takes jobs')), None),
+            ('cancel-campaign', self._cancel_campaign, 'u'), ('select-job', self._jobs.select, 'u'), ('show-page', self.show_page, 's'),
+        ]
+        for name, function, kind in actions:
+            action = Gio.SimpleAction.new(name, GLib.VariantType(kind) if kind else None)
+            action.connect('activate', self._make_handler(function))
+            self.add_action(action)
+        self._on_job(None)
+        self._on_node(None)
+
+    @staticmethod
+    def _make_handler(function: Callable[..., object]) -> Callable[..., None]:
+        def handle(_action: Any, parameter: Any) -> None:
+            if parameter is None:
+                function()
+            else:
+                function(parameter.unpack())
+
+        return handle
+
+    def show_page(self, name: str) -> None:
+        if name in self._pages:
+            self._views.set_visible_child_name(name)
+            self._pages[name].focus()
+
+    def _show_details(self, shown: bool) -> None:
+        if self._flap.get_reveal_flap() != shown:
+            self._flap.set_reveal_flap(shown)
+        if shown:
+            self._details.refresh()
+
+    def _start_find(self) -> None:
+        self._search.set_search_mode(True)
+        self._entry.grab_focus()
+
+    def _submit(self) -> None:
+        dialogs.SubmitForm(self, self.link, self.say).present()
+
+    def _grow(self) -> None:
+        dialogs.GrowForm(self, self.link, self.say).present()
+
+    def _shrink(self) -> None:
+        dialogs.ShrinkForm(self, self.link, self._node.name if self._node else '', self.say).present()
+
+    def _do_job(self, verb: str, sentence: str) -> None:
+        job = self._job
+        if job is not None:
+            number = job.id
+            self.link.work(lambda vm: ask(vm, verb, ask(vm, 'find_job', str(number))), lambda _answer: self.say(sentence % number), self.say)
+
+    def _cancel_job(self) -> None:
+        job = self._job
+        if job is not None:
+            self.show_question(_('Cancel Job %d?') % job.id, dialogs.describe_cancel(job.live), _('_Cancel Job'),
+                               lambda: self._do_job('cancel_job', _('Job %d is being cancelled')))
+
+    def show_question(self, heading: str, body: str, label: str, done: Callable[[], object]) -> None:
+        dialogs.confirm(self, heading, body, label, done)
+
+    def _do_node(self, verb: str, sentence: str, *args: Any) -> None:
+        node = self._node
+        if node is not None:
+            name = node.name
+            self.link.work(lambda vm: ask(vm, verb, ask(vm, 'find_node', name), *args), lambda _answer: self.say(sentence % name), self.say)
+
+    def _cancel_campaign(self, number: int) -> None:
+        def cancel() -> None:
+            self.link.work(lambda vm: ask(vm, 'cancel_campaign', ask(vm, 'find_campaign', str(number))),
+                           lambda _answer: self.say(_('Campaign %d is being taken back') % number), self.say)
+
+        self.show_question(_('Take Growth %d Back?') % number, _('What has come of it leaves again.'), _('_Take Back'), cancel)
+
+    def _show_output(self) -> None:
+        if self._job is not None:
+            OutputWindow(self, self.link, self._job).present()
+
+    def _on_close(self, *_args: Any) -> bool:
+        self.link.close()
+        return False

@@ -1,0 +1,232 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""dvm-monitor in a window on a display of its own, used by keys alone, and read as a screen reader does."""
+
+import os
+import subprocess
+import sys
+
+import desktop
+from desktop import Desktop, Monitor
+from dvmtest import Dvm, check, contains, dvm, equal, functions, run_tests, wait_until
+
+DESKTOP = None
+PICTURES = os.environ.get("DVM_TEST_PICTURES", "")
+# What GTK calls a widget that has no name of its own: the name of its class.
+CLASSES = ("Gtk", "Adw", "DvmMonitor")
+ACTIVE = ("push button", "toggle button", "check box", "combo box", "entry", "text", "table", "image")
+
+
+def socket(here):
+    return os.path.join(here.path, "dvm", "default", "bus")
+
+
+class Window(Monitor):
+    """A context: the program for the DVM of a place, with the keys."""
+
+    def __init__(self, here, *options):
+        super().__init__(DESKTOP, "--socket", socket(here), *options)
+
+    def __enter__(self):
+        self.focus()
+        return self
+
+    def __exit__(self, kind, *_rest):
+        if kind is None:
+            self.close()
+        else:
+            self.process.kill()
+            self.process.wait()
+            print("\n".join(f"# it said: {line}" for line in (self.process.stderr.read() or b"").decode().splitlines()))
+            self.process.stderr.close()
+
+    def page(self, key, name):
+        self.press(f"alt+{key}")
+        wait_until(lambda: any(role == "page tab" and text == name and self.has_state(node, "SELECTED") for _, role, text, node in self.walk()),
+                   f"the page {name} is shown")
+
+    def has_state(self, node, name):
+        return node.get_state_set().contains(getattr(self.desktop.atspi.StateType, name))
+
+
+def submit(here, *args):
+    result = here.cli("submit", "--personality", "plain", *args)
+    equal(result.returncode, 0, result.stderr)
+
+
+def job(here, number):
+    return next(row for row in here.json("jobs", "--all") if row["id"] == number)
+
+
+def test_pages():
+    """jobs, nodes, the map and campaigns are shown, by keys, and all that can be pressed has a name"""
+    with dvm("--nodes=2", "--slots=2") as here:
+        submit(here, "-n", "3", "sleep", "611")
+        with Window(here) as window:
+            names = window.shows("sleep 611", "running")
+            contains(names, "ready", "the summary")
+            contains(names, "3/4", "the summary")
+            check(any(name.startswith("waited 0:00, ran ") for name in names), "the time line speaks")
+            window.page(2, "Nodes")
+            window.shows("node1", "node2", "Slots in use: 2/2", "Memory in use: ", "Load: ")
+            window.page(3, "Map")
+            window.shows("Job 1", "Package 0", "Not bound to cores: ranks 0, 1")
+            window.page(4, "Campaigns")
+            window.shows("No Campaigns")
+            window.page(1, "Jobs")
+            unnamed = [(role, name) for _, role, name, _ in window.walk() if role in ACTIVE and role != "image" and name.startswith(CLASSES)]
+            equal(unnamed, [], "what has no name")
+
+
+def test_jobs():
+    """a job is submitted, held, released and cancelled by keys; its states and its output are shown"""
+    with dvm("--slots=2") as here:
+        submit(here, "-n", "1", "--hold", "sleep", "622")
+        with Window(here) as window:
+            window.shows("waiting for its release")
+            window.press("ctrl+n")
+            window.shows("The program runs with the environment of the DVM")
+            window.press("Return")
+            window.shows("The command is missing")
+            window.type("sh -c 'echo from the job; exec sleep 633'")
+            window.press("Return")
+            window.shows("Job 2 is submitted", "echo from the job")
+            equal(job(here, 2)["command"], ["sh", "-c", "echo from the job; exec sleep 633"])
+            # The first row is the younger one.
+            window.press("alt+1", "Down", "Down", "ctrl+i")
+            window.shows("States")
+            window.press("ctrl+r")
+            window.shows("Job 1 is not held any more")
+            wait_until(lambda: job(here, 1)["state"] == "RUNNING", "the job runs")
+            window.press("alt+1", "Up", "ctrl+o")
+            wait_until(lambda: any("from the job" in text for text in texts(window)), "the output")
+            window.press("Escape")
+            window.press("ctrl+Delete")
+            window.shows("Cancel Job 2?", "Its process is ended")
+            window.press("Escape")
+            window.hides("Cancel Job 2?")
+            equal(job(here, 2)["state"], "RUNNING", "who keeps it has it")
+            window.press("ctrl+Delete")
+            window.shows("Cancel Job 2?")
+            window.press("alt+c")
+            window.shows("cancelled")
+            wait_until(lambda: job(here, 2)["state"] == "KILLED_BY_CMD", "the job is cancelled")
+
+
+def texts(window):
+    """What is in text views."""
+    for _, role, _, node in window.walk():
+        if role in ("text", "entry"):
+            interface = node.get_text_iface()
+            if interface is not None:
+                yield interface.get_text(0, interface.get_character_count())
+
+
+def test_nodes():
+    """a node is drained and resumed, nodes come and go; what the DVM refuses is said in its words"""
+    with dvm("--nodes=2", "--slots=1", "--elastic") as here:
+        with Window(here) as window:
+            window.page(2, "Nodes")
+            window.shows("node1", "node2")
+            window.press("Down", "ctrl+d")
+            window.shows("takes no new jobs", "drained")
+            window.press("ctrl+u")
+            window.hides("drained")
+            window.press("ctrl+plus")
+            window.shows("Number of nodes, or their names")
+            window.press("ctrl+a")
+            window.type("node3")
+            window.press("Return")
+            window.shows("Campaign 1 has begun", "node3")
+            window.page(4, "Campaigns")
+            window.shows("Growth 1", "1 of 1 nodes")
+            window.press("ctrl+minus")
+            window.shows("Names of the nodes")
+            window.press("ctrl+a")
+            window.type("node3")
+            window.press("Return")
+            window.shows("Shrinking 2")
+            wait_until(lambda: "node3" not in {row["name"] for row in here.json("nodes")}, "the node leaves")
+    with dvm("--nodes=1", "--slots=1") as here:
+        refused = here.cli("grow", "--hosts", "node9").stderr.strip().removeprefix("dvm-cli: ")
+        with Window(here) as window:
+            window.shows("ready")
+            window.press("ctrl+plus")
+            window.shows("Number of nodes, or their names")
+            window.press("ctrl+a")
+            window.type("node9")
+            window.press("Return")
+            window.shows(refused)
+
+
+def test_restart():
+    """a window outlives its DVM, and shows the next one at the same place"""
+    first = Dvm("--nodes=1", "--slots=1")
+    try:
+        submit(first, "-n", "1", "sleep", "644")
+        with Window(first) as window:
+            window.shows("sleep 644")
+            equal(first.cli("stop", "--force").returncode, 0)
+            first.process.wait()
+            window.shows("No DVM")
+            window.hides("sleep 644")
+            second = subprocess.Popen([os.environ["DVM_DVMD"], "--bus=none", "--nodes=1", "--slots=1"], env=first.env, stdout=subprocess.DEVNULL)
+            try:
+                window.shows("ready")
+                submit(first, "-n", "1", "sleep", "655")
+                window.shows("sleep 655")
+            finally:
+                second.terminate()
+                second.wait()
+    finally:
+        first.close()
+
+
+def test_pictures():
+    """light and dark are what they are called; the pictures of the documents are made here"""
+    with dvm("--nodes=4", "--slots=4", "--elastic", "--set=radix=2") as here:
+        for seconds, number in (("111", "5"), ("222", "3"), ("333", "4")):
+            submit(here, "-n", number, "sleep", seconds)
+        here.cli("run", "-n", "1", "true")
+        here.cli("run", "-n", "1", "false")
+        submit(here, "-n", "14", "sleep", "444")
+        brightness = {}
+        for style in ("light", "dark"):
+            with Window(here, "--style", style) as window:
+                window.shows("sleep 444", "failed")
+                window.press("alt+1", "Down", "Down", "Down", "ctrl+i")
+                window.shows("States", "Running")
+                path = os.path.join(PICTURES, f"monitor-{style}.png") if PICTURES else ""
+                brightness[style] = sum(DESKTOP.picture(path)) / (3 * desktop.WIDTH * desktop.HEIGHT)
+        check(brightness["light"] > 180 and brightness["dark"] < 80, f"light and dark: {brightness}")
+
+
+def test_refusals():
+    """two names of a DVM, no display, and --help: a sentence and a status each"""
+    def run(*options, **env):
+        return subprocess.run([sys.executable, os.environ["DVM_TEST_MONITOR"], *options], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                              env={**os.environ, **env}, check=False)
+    result = run("--name=a", "--socket=b")
+    equal(result.returncode, 2)
+    contains(result.stderr, "give one of them")
+    result = run(DISPLAY="", WAYLAND_DISPLAY="")
+    equal(result.returncode, 1, result.stderr)
+    contains(result.stderr, "there is no display")
+    equal(run("--help").returncode, 0)
+
+
+def main():
+    global DESKTOP
+    reason = desktop.missing()
+    if reason:
+        print(f"1..0 # SKIP {reason}")
+        return 0
+    DESKTOP = Desktop()
+    try:
+        return run_tests(functions(globals()))
+    finally:
+        DESKTOP.close()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
