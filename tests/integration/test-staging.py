@@ -138,7 +138,7 @@ class Staging(dvmtest.Case):
 
     def test_archives(self):
         """What is in them comes to where they would be themselves, on each node."""
-        dvm = self.dvm(slots=1, nodes=2)
+        dvm = self.dvm(slots=1, arguments=['--nodes=2'])
         large = 'x' * 1000001
         entries = [('./', {'type': tarfile.DIRTYPE}), ('./run', '#!/bin/sh\necho runs\n'), ('sub/deep/large', large), ('none', {'type': tarfile.DIRTYPE}),
                    ('sub/link', {'type': tarfile.SYMTYPE, 'linkname': '../run'}), ('nothing', '')]
