@@ -165,7 +165,7 @@ class Staging(dvmtest.Case):
         link = {'type': tarfile.SYMTYPE}
         rows = [([('../x', '')], '../x'), ([('a/../../x', '')], 'a/../../x'), ([(f'{outside}/x', '')], f'{outside}/x'), ([('0/x', '')], 'digits'),
                 ([('l', {**link, 'linkname': outside})], 'leads'), ([('a/l', {**link, 'linkname': '../../x'})], 'leads'),
-                ([('s', {**link, 'linkname': '.'}), ('l', {**link, 'linkname': 's/..'})], 'leads'),
+                ([('d/s', {**link, 'linkname': '..'}), ('d/l', {**link, 'linkname': 's/..'})], 'leads'),
                 ([('l', {**link, 'linkname': 'sub'}), ('sub/a', 'a'), ('l/x', 'x')], 'l/x'),
                 ([('a', 'one'), ('a', 'two')], 'there already'), ([('d', {'type': tarfile.FIFOTYPE})], 'neither'),
                 ([('d', {'type': tarfile.CHRTYPE, 'devmajor': 1, 'devminor': 3})], 'neither'),

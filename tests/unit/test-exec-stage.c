@@ -146,6 +146,7 @@ test_folders_and_links (Fixture *self, gconstpointer data)
   g_assert_false (put (self, "sub/empty", "a", S_IFLNK, NULL));
   g_assert_false (put (self, "none", "", S_IFLNK, NULL));
   g_assert_true (put (self, "way", "sub", S_IFLNK, &error));
+  g_assert_false (put (self, "way", "", S_IFDIR | 0755, NULL));
   g_assert_false (put (self, "way/c", "c", S_IFREG | 0644, &error));
   g_assert_nonnull (strstr (error->message, "way/c"));
   g_assert_cmpuint (count_entries (self->directory), ==, 2);
