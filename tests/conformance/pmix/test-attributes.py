@@ -241,7 +241,7 @@ class Listed(dvmtest.Case):
         page = self.section('\n## Starting jobs', '\nAny other key is for the processes of the new job')
         table = {name for line in page.splitlines() if line.startswith('| `PMIX_') for name in re.findall(r'`PMIX_(\w+)`', line.split('|')[1])}
         self.assertEqual(table, set(DONE) | set(ELSEWHERE))
-        text = page[page.index('What these say is so in any case'):]
+        text = page[page.index('What these say is so in any case'):page.index('\nThe reasons: ')]
         other = set(re.findall(r'`PMIX_(\w+)`', text))
         self.assertEqual(other, set(NO_CONCERN) | set(REFUSED_FLAGS) | set(REFUSED_NUMBERS) | set(REFUSED_TEXTS))
 
