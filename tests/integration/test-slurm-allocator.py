@@ -182,6 +182,49 @@ class Sizes(Case):
         self.assertIn('is heterogeneous, and dvm does not make such a job smaller', dvm.log())
 
 
+class Arrays(Case):
+    """Tasks of an array: the last one has the number of the whole array."""
+
+    def variables_of(self, folder, task):
+        path = os.path.join(folder, f'env.{task}')
+        slurm.wait_until(lambda: os.path.exists(path), f'task {task} to run')
+        with open(path, encoding='utf-8') as file:
+            variables = dict(word.split('=', 1) for word in file.read().split('\0') if word)
+        return {key: value for key, value in variables.items() if key.startswith('SLURM')}
+
+    def test_last_task(self):
+        """It changes its size, and no other task does."""
+        folder = self.place()
+        script = os.path.join(folder, 'script')
+        with open(script, 'w', encoding='utf-8') as file:
+            file.write(f'#!/bin/sh\nenv -0 >{folder}/new.$SLURM_ARRAY_TASK_ID\n'
+                       f'mv {folder}/new.$SLURM_ARRAY_TASK_ID {folder}/env.$SLURM_ARRAY_TASK_ID\nexec sleep 1000\n')
+        array = self.cluster.run(['sbatch', '--parsable', '--array=1-2', '--nodes=2', '--ntasks-per-node=1', '--mem=100', '--output=/dev/null',
+                                  script]).strip()
+        self.addCleanup(self.cluster.run, ['scancel', array])
+        variables = {task: self.variables_of(folder, task) for task in (1, 2)}
+        self.assertEqual((variables[2]['SLURM_JOB_ID'], variables[1]['SLURM_JOB_ID'] != array), (array, True))
+
+        def held(task):
+            names = self.cluster.run(['squeue', '--noheader', f'--jobs={array}_{task}', '--format=%N']).strip()
+            return self.cluster.run(['scontrol', 'show', 'hostnames', names]).split()
+
+        before = held(1), held(2)
+        dvm = self.dvm(settings=['kill-grace=1'], arguments=['--elastic'], env=variables[2])
+
+        def change(method, **request):
+            dvm.call(method, '(a{sv})', dvmtest.to_options(request))
+            dvmtest.wait_until(lambda: dvm.get('CampaignsRunning') == 0, 'no campaign to run')
+            self.assertEqual((held(1), sorted(self.slots(dvm))), (before[0], held(2)), dvm.log())
+
+        leaves = next(name for name in before[1] if name != variables[2]['SLURMD_NODENAME'])
+        change('Shrink', hosts=[leaves])
+        self.assertEqual(held(2), [variables[2]['SLURMD_NODENAME']])
+        if self.cluster.resizes():
+            change('Grow', count=1)
+            self.assertEqual(len(held(2)), 2)
+
+
 class Growth(Case):
     """Nodes that the job gets more, by the launcher slurm: the machines of an allocation are no logical nodes."""
 

@@ -208,6 +208,35 @@ test_slurm (void)
   assert_rows (rows, G_N_ELEMENTS (rows));
 }
 
+/* A megabyte of names, each for itself or as one range; one that is no name is told in a short message. */
+static void
+test_slurm_long (void)
+{
+  g_autoptr (DvmdPlugins) plugins = load (NULL);
+  const DvmdAllocationRequest request = { .host = "here", .slots = 5 };
+  g_autofree char *name = g_strnfill (1024 * 1024, 'n');
+  g_autofree char *wrong = g_strconcat ("SLURM_JOB_ID=7 SLURM_JOB_NODELIST=", name, NULL);
+  Answer refused = { 0 };
+  g_autoptr (GString) list = g_string_new ("SLURM_JOB_ID=7 SLURM_TASKS_PER_NODE=2(x100000) SLURM_JOB_NODELIST=");
+  g_autoptr (GString) answer = g_string_new ("slurm 7:");
+
+  for (guint i = 0; i < 100000; i++)
+    {
+      g_string_append_printf (list, "%snode%06u", i > 0 ? "," : "", i);
+      g_string_append_printf (answer, " node%06u=2", i);
+    }
+  set_variables (list->str);
+  assert_answer (plugins, &request, answer->str);
+  set_variables ("SLURM_JOB_ID=7 SLURM_TASKS_PER_NODE=2(x100000) SLURM_JOB_NODELIST=node[000000-099999]");
+  assert_answer (plugins, &request, answer->str);
+  set_variables (wrong);
+  g_assert_cmpstr (ask (plugins, &request, &refused), ==, "slurm");
+  g_assert_true (g_str_has_prefix (refused.error->message, "SLURM_JOB_NODELIST: "));
+  g_assert_cmpuint (strlen (refused.error->message), <, 400);
+  answer_clear (&refused);
+  set_variables ("");
+}
+
 static void
 test_slurm_wrong (void)
 {
@@ -294,6 +323,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/schedulers/slurm", test_slurm);
   g_test_add_func ("/schedulers/slurm-wrong", test_slurm_wrong);
+  g_test_add_func ("/schedulers/slurm-long", test_slurm_long);
   g_test_add_func ("/schedulers/wishes", test_wishes);
   g_test_add_func ("/schedulers/job", test_job);
   return g_test_run ();

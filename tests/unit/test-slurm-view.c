@@ -36,6 +36,10 @@ static const Row rows[] = {
   /* The components of a heterogeneous job. */
   { "RUNNING|9:00|n1\nRUNNING|5:00|n[2-3]\n", "RUNNING", FALSE, 300, "n1 n2 n3" },
   { "COMPLETED|9:00|n1\nRUNNING|UNLIMITED|n2\n", "RUNNING", FALSE, 540, "n1 n2" },
+  /* A warning comes before the job, not among its components. */
+  { "squeue: warning: the weather | is bad\nRUNNING|5:00|n1\n", "RUNNING", FALSE, 300, "n1" },
+  { "RUNNING|5:00|n1\nsqueue: warning\n", NULL },
+  { "squeue: warning: one\nsqueue: warning: two\n", NULL },
   { "", NULL },
   { "\n", NULL },
   { "slurm_load_jobs error", NULL },

@@ -14,7 +14,8 @@ char *slurm_get_words (GBytes *messages);
 /* error: (nullable): it could not be run. outcome: borrowed, all zero with an error */
 typedef void (*SlurmRan) (const DvmdPluginOutcome *outcome, const GError *error, gpointer user_data);
 
-/* Runs it to its end, whatever becomes of who has asked: what Slurm has done is then known. */
+/* Runs it to its end, whatever becomes of who has asked: what Slurm has done is then known. One that does not end
+ * within the setting "timeout" is killed, and that is its error. */
 void slurm_run (DvmdPluginHost *host, const char *const *argv, SlurmRan ran, gpointer user_data);
 
 G_END_DECLS

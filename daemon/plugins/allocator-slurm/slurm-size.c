@@ -22,7 +22,8 @@ struct _SlurmSize
 {
   gint ref_count;
   DvmdPluginHost *host;
-  char *id;
+  char *id;          /* its number, by which other jobs make it larger */
+  char *name;        /* by which scontrol knows it */
   char *script_node; /* (nullable) */
   guint32 slots;     /* of the first node */
   GPtrArray *held;   /* names, as Slurm tells them */
@@ -94,12 +95,14 @@ SlurmSize *
 slurm_size_new (DvmdPluginHost *host, const SlurmJob *job)
 {
   SlurmSize *self = g_new0 (SlurmSize, 1);
+  g_auto (GStrv) environ = g_get_environ ();
   guint n_nodes;
   const DvmdPluginNode *nodes = dvmd_allocation_get_nodes (job->allocation, &n_nodes);
 
   self->ref_count = 1;
   self->host = g_object_ref (host);
   self->id = g_strdup (dvmd_allocation_get_id (job->allocation));
+  self->name = slurm_make_job_name ((const char *const *)environ);
   self->script_node = g_strdup (job->script_node);
   self->slots = n_nodes > 0 ? nodes[0].slots : 0;
   self->held = g_ptr_array_new_with_free_func (g_free);
@@ -126,6 +129,7 @@ slurm_size_unref (SlurmSize *self)
     return;
   g_object_unref (self->host);
   g_free (self->id);
+  g_free (self->name);
   g_free (self->script_node);
   g_ptr_array_unref (self->held);
   g_hash_table_unref (self->used);
@@ -270,9 +274,7 @@ keep_words (Change *change, const DvmdPluginOutcome *outcome, const GError *erro
 static gboolean
 take_size (Change *change, const DvmdPluginOutcome *outcome, const GError *error)
 {
-  gsize length = 0;
-  const char *data = outcome->output != NULL ? g_bytes_get_data (outcome->output, &length) : NULL;
-  g_autofree char *text = g_strstrip (g_strndup (data != NULL ? data : "", length));
+  g_autofree char *text = slurm_get_last_line (outcome->output);
   g_auto (GStrv) names = error == NULL ? dvmd_host_list_expand (text, "squeue", NULL) : NULL;
 
   if (names == NULL)
@@ -392,7 +394,7 @@ begin_release (Change *change)
     {
       if (stays)
         dvmd_plugin_host_log (change->size->host, G_LOG_LEVEL_MESSAGE, "%s", stay->message);
-      update (change, change->size->id, kept->str, on_released);
+      update (change, change->size->name, kept->str, on_released);
       return;
     }
   if (change->names->len > 0)
@@ -533,7 +535,7 @@ on_larger (const DvmdPluginOutcome *outcome, const GError *error, gpointer user_
         {
           change->has_asked_all = TRUE;
           g_ptr_array_set_size (change->names, (gint)(change->names->len - n));
-          update (change, size->id, "NumNodes=ALL", on_asked_all);
+          update (change, size->name, "NumNodes=ALL", on_asked_all);
           return;
         }
       if (n < change->missing)

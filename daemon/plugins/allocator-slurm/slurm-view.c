@@ -87,8 +87,19 @@ slurm_view_parse (const char *text, GError **error)
   self->is_over = TRUE;
   self->left = -1;
   for (guint i = 0; lines[i] != NULL; i++)
-    if (!add_line (self, nodes, lines[i], error))
-      return NULL;
+    {
+      GError *local = NULL;
+
+      if (add_line (self, nodes, lines[i], &local))
+        continue;
+      if (self->state != NULL || lines[i + 1] == NULL)
+        {
+          g_propagate_error (error, local);
+          return NULL;
+        }
+      /* A warning before the job. */
+      g_error_free (local);
+    }
   if (self->state == NULL)
     {
       g_set_error (error, DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "squeue has said nothing");

@@ -66,14 +66,11 @@ dvmd_slurm_allocator_read (DvmdEnvironmentAllocator *allocator, const char *cons
 static GError *
 find_obstacle (DvmdSlurmAllocator *self)
 {
-  const char *what = self->job->heterogeneous ? "is heterogeneous" : NULL;
-
-  if (g_strcmp0 (g_getenv ("SLURM_ARRAY_JOB_ID"), "") > 0)
-    what = "is of an array";
-  if (what == NULL)
+  if (!self->job->heterogeneous)
     return NULL;
   return g_error_new (DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
-                      "job %s of Slurm %s, and dvm does not make such a job smaller or larger", get_id (self), what);
+                      "job %s of Slurm is heterogeneous, and dvm does not make such a job smaller or larger",
+                      get_id (self));
 }
 
 /* ---- more nodes ---- */

@@ -105,14 +105,9 @@ static char *
 read_answer (DvmdSlurmLauncher *self, const SlurmStart *start, const DvmdPluginOutcome *outcome, const GError *failed)
 {
   g_autofree char *reason = NULL;
-  gsize length;
-  const char *bytes;
 
   if (failed == NULL && outcome->exit_code == 0)
-    {
-      bytes = g_bytes_get_data (outcome->output, &length);
-      return g_strstrip (g_strndup (bytes != NULL ? bytes : "", length));
-    }
+    return slurm_get_last_line (outcome->output);
   if (g_cancellable_is_cancelled (g_task_get_cancellable (start->call->task)))
     return NULL;
   if (failed == NULL)

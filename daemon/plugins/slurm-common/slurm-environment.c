@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The job of Slurm that the DVM is in, and the environment of commands that ask about it.
+ * The job of Slurm that the DVM is in, the environment of commands that ask about it, and what they answer.
  */
 
 #include "config.h"
@@ -46,12 +46,19 @@ slurm_make_environ (const char *const *environ)
   return g_strv_builder_end (builder);
 }
 
-/* squeue takes the number of one task of an array for the whole array. */
-char **
-slurm_make_squeue_argv (const char *const *environ, const char *format, gboolean ended)
+char *
+slurm_make_job_name (const char *const *environ)
 {
   const char *array = dvmd_environment_get (environ, "SLURM_ARRAY_JOB_ID");
   const char *task = dvmd_environment_get (environ, "SLURM_ARRAY_TASK_ID");
+
+  return array != NULL && task != NULL ? g_strdup_printf ("%s_%s", array, task) : g_strdup (slurm_find_job (environ));
+}
+
+char **
+slurm_make_squeue_argv (const char *const *environ, const char *format, gboolean ended)
+{
+  g_autofree char *name = slurm_make_job_name (environ);
   GPtrArray *argv = g_ptr_array_new ();
 
   g_ptr_array_add (argv, g_strdup ("squeue"));
@@ -59,8 +66,18 @@ slurm_make_squeue_argv (const char *const *environ, const char *format, gboolean
   if (ended)
     g_ptr_array_add (argv, g_strdup ("--states=all"));
   g_ptr_array_add (argv, g_strconcat ("--format=", format, NULL));
-  g_ptr_array_add (argv, array != NULL && task != NULL ? g_strdup_printf ("--jobs=%s_%s", array, task)
-                                                       : g_strdup_printf ("--jobs=%s", slurm_find_job (environ)));
+  g_ptr_array_add (argv, g_strconcat ("--jobs=", name, NULL));
   g_ptr_array_add (argv, NULL);
   return (char **)g_ptr_array_free (argv, FALSE);
+}
+
+char *
+slurm_get_last_line (GBytes *output)
+{
+  gsize length = 0;
+  const char *bytes = output != NULL ? g_bytes_get_data (output, &length) : NULL;
+  g_autofree char *all = g_strstrip (g_strndup (bytes != NULL ? bytes : "", length));
+  const char *last = strrchr (all, '\n');
+
+  return g_strdup (last != NULL ? last + 1 : all);
 }
