@@ -81,7 +81,7 @@ class Moved(dvmtest.Case):
         started = self.call('dvm-cli', 'start', '--nodes', '2', '--slots', '1')
         self.assertEqual((started.returncode, started.stderr), (0, ''))
         try:
-            done = self.call('dvm-cli', 'run', '-n', '2', 'sh', '-c', 'for p in /proc/[0-9]*; do readlink $p/exe; done')
+            done = self.call('dvm-cli', 'run', '-n', '2', 'sh', '-c', 'for p in /proc/[0-9]*; do readlink $p/exe; done; true')
             ours = {path for path in done.stdout.splitlines() if os.path.basename(path).startswith('dvm') and path.startswith(os.path.dirname(self.prefix))}
             self.assertEqual({os.path.relpath(path, self.prefix) for path in ours} - {'bin/dvm-cli'},
                              {'bin/dvmd', 'bin/dvm-agent', 'libexec/dvm/dvm-guard', 'libexec/dvm/dvm-pmix'}, done.stderr)
