@@ -3,14 +3,18 @@
 """dvm-monitor in a window on a display of its own, used by keys alone, and read as a screen reader does."""
 
 import os
+import shutil
 import subprocess
 import sys
+import threading
+import time
 
 import desktop
 from desktop import Desktop, Monitor
-from dvmtest import Dvm, check, contains, dvm, equal, functions, run_tests, wait_until
+from dvmtest import CLI, LIMIT, Dvm, check, contains, dvm, equal, functions, run_tests, wait_until
 
 DESKTOP = None
+LONG = os.environ.get("DVM_TEST_SOAK") == "1"
 PICTURES = os.environ.get("DVM_TEST_PICTURES", "")
 # What GTK calls a widget that has no name of its own: the name of its class.
 CLASSES = ("Gtk", "Adw", "DvmMonitor")
@@ -24,8 +28,8 @@ def socket(here):
 class Window(Monitor):
     """A context: the program for the DVM of a place, with the keys."""
 
-    def __init__(self, here, *options):
-        super().__init__(DESKTOP, "--socket", socket(here), *options)
+    def __init__(self, here, *options, command=None):
+        super().__init__(DESKTOP, "--socket", socket(here), *options, command=command)
 
     def __enter__(self):
         self.focus()
@@ -126,8 +130,8 @@ def test_nodes():
     """a node is drained and resumed, nodes come and go; what the DVM refuses is said in its words"""
     with dvm("--nodes=2", "--slots=1", "--elastic") as here:
         with Window(here) as window:
-            window.page(2, "Nodes")
             window.shows("node1", "node2")
+            window.page(2, "Nodes")
             window.press("Down", "ctrl+d")
             window.shows("takes no new jobs", "drained")
             window.press("ctrl+u")
@@ -199,6 +203,99 @@ def test_pictures():
                 path = os.path.join(PICTURES, f"monitor-{style}.png") if PICTURES else ""
                 brightness[style] = sum(DESKTOP.picture(path)) / (3 * desktop.WIDTH * desktop.HEIGHT)
         check(brightness["light"] > 180 and brightness["dark"] < 80, f"light and dark: {brightness}")
+
+
+class Answers(threading.Thread):
+    """Asks the main loop of the window again and again, and remembers how long its answers took."""
+
+    def __init__(self, window):
+        super().__init__(daemon=True)
+        from gi.repository import Gio, GLib
+        self.glib = GLib
+        self.bus = Gio.DBusConnection.new_for_address_sync(os.environ["DBUS_SESSION_BUS_ADDRESS"],
+                                                           Gio.DBusConnectionFlags.AUTHENTICATION_CLIENT
+                                                           | Gio.DBusConnectionFlags.MESSAGE_BUS_CONNECTION, None, None)
+        self.owner = next(name for name in self.call("org.freedesktop.DBus", "/", "org.freedesktop.DBus", "ListNames")
+                          if name.startswith(":") and self.is_of(name, window.process.pid))
+        self.over = threading.Event()
+        self.times = []
+
+    def call(self, name, path, interface, method, *words):
+        parameters = self.glib.Variant("(" + "s" * len(words) + ")", words) if words else None
+        return self.bus.call_sync(name, path, interface, method, parameters, None, 0, int(LIMIT * 1000), None).unpack()[0]
+
+    def is_of(self, name, pid):
+        bus = "org.freedesktop.DBus"
+        if self.call(bus, "/", bus, "GetConnectionUnixProcessID", name) != pid:
+            return False
+        try:
+            return bool(self.call(name, "/org/dvm/Monitor/window/1", "org.gtk.Actions", "DescribeAll"))
+        except self.glib.Error:
+            return False
+
+    def run(self):
+        while not self.over.wait(0.005):
+            begin = time.monotonic()
+            self.call(self.owner, "/org/dvm/Monitor/window/1", "org.gtk.Actions", "DescribeAll")
+            self.times.append(time.monotonic() - begin)
+
+    def stop(self):
+        self.over.set()
+        self.join(LIMIT)
+        return sorted(self.times)
+
+
+def resident(pid):
+    """KiB"""
+    with open(f"/proc/{pid}/status") as file:
+        return int(next(line for line in file if line.startswith("VmRSS:")).split()[1])
+
+
+def wait_for_end(here, n):
+    """Until so many jobs have ended in all. As long as some do, it goes on."""
+    ended = -1
+    while ended < n:
+        before = ended
+        wait_until(lambda: here.json("top", "-p", "campaigns")["jobs-ended"] > before, "jobs end")
+        ended = here.json("top", "-p", "campaigns")["jobs-ended"]
+
+
+def test_many():
+    """of many jobs a bounded number is read and shown, and the window answers meanwhile"""
+    n, step = (100000, 5000) if LONG else (100, 100)
+    with dvm("--slots=4") as here:
+        with Window(here) as window:
+            window.shows("ready")
+            answers = Answers(window)
+            answers.start()
+            memory = []
+            for begin in range(0, n, step):
+                submit(here, "-n", "1", "--array", f"0-{step - 1}", "true")
+                wait_for_end(here, begin + step)
+                memory.append(resident(window.process.pid))
+            window.shows(f"{min(n, 500)} jobs")
+            wait_until(lambda: str(n) in window.names("label"), "the number of jobs that have ended")
+            times = answers.stop()
+            submit(here, "-n", "1", "--hold", "--array", "0-1999", "true")
+            window.shows("1000 more are waiting behind them", f"{1000 + min(n, 500)} jobs")
+            print(f"# {n} jobs: {len(times)} answers, half of them within {times[len(times) // 2] * 1000:.1f} ms, 99 of 100 within "
+                  f"{times[len(times) * 99 // 100] * 1000:.1f} ms, all within {times[-1] * 1000:.1f} ms; memory {memory[0]} to {memory[-1]} KiB")
+            check(not LONG or memory[-1] < memory[len(memory) // 4] * 1.15, f"memory grows: {memory}")
+
+
+def test_verb():
+    """dvm-cli monitor becomes the window of the DVM that it names, and says so where there is none to start"""
+    with dvm("--slots=1") as here:
+        submit(here, "-n", "1", "sleep", "677")
+        with Window(here, "--style", "dark", command=[CLI, "monitor"]) as window:
+            window.shows("sleep 677")
+        for wrong in (("--json",), ("--bus", "session"), ("--style", "green")):
+            equal(here.cli("monitor", *wrong).returncode, 2, f"{wrong}")
+        alone = os.path.join(here.path, "dvm-cli")
+        shutil.copy(CLI, alone)
+        result = subprocess.run([alone, "monitor"], env={**here.env, "LD_LIBRARY_PATH": os.environ["LD_LIBRARY_PATH"]}, capture_output=True, text=True, check=False)
+        equal(result.returncode, 1)
+        contains(result.stderr, "dvm-monitor is not installed")
 
 
 def test_refusals():

@@ -31,7 +31,8 @@ def run(command, place, text=None):
 
 
 # Python is not compiled: the build has copies, which the tests find.
-PYTHON = {'introspection/python/dvm': 'introspection/python/dvm', 'introspection/overrides': 'introspection/overrides/gi/overrides'}
+PYTHON = {'introspection/python/dvm': 'introspection/python/dvm', 'introspection/overrides': 'introspection/overrides/gi/overrides',
+          'introspection/monitor/dvm_monitor': 'introspection/monitor/dvm_monitor'}
 
 
 def copy_of(file):

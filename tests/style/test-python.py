@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The types of the package dvm, by mypy in its strict mode, against stubs of what it uses of gi."""
+"""The types of the package dvm and of the monitor, by mypy in its strict mode, against stubs of what it uses of gi."""
 
 import os
 import re
@@ -11,6 +11,7 @@ import tempfile
 
 import house
 
+MONITOR = os.path.join('monitor', 'dvm_monitor')
 FOLDER = os.path.join(house.TOP, 'introspection')
 STUBS = os.path.join(FOLDER, 'python', 'stubs')
 EXAMPLE = 'from dvm import connect\nnumber: int = connect("x").name\n'
@@ -24,6 +25,9 @@ def lay_out_stubs(place):
     shutil.copy(os.path.join(STUBS, 'gi.pyi'), os.path.join(place, 'gi', '__init__.pyi'))
     for name in ('Dvm.pyi', 'GLib.pyi', 'Gio.pyi'):
         shutil.copy(os.path.join(STUBS, name), folder)
+    # What draws is not described: of these all is of any type.
+    for name in ('Adw', 'Gdk', 'GObject', 'Graphene', 'Gtk', 'Pango'):
+        shutil.copy(os.path.join(STUBS, 'any.pyi'), os.path.join(folder, f'{name}.pyi'))
 
 
 def run_mypy(place, *paths):
@@ -32,7 +36,7 @@ def run_mypy(place, *paths):
         raise house.Skip('no mypy here: tools/install-deps test installs it')
     lay_out_stubs(place)
     command = ['mypy', '--config-file', 'pyproject.toml', '--cache-dir', os.path.join(place, 'cache'), '--no-error-summary', *paths]
-    done = subprocess.run(command, cwd=FOLDER, env=dict(os.environ, MYPYPATH=place), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    done = subprocess.run(command, cwd=FOLDER, env=dict(os.environ, MYPYPATH=os.pathsep.join((place, os.path.join(FOLDER, 'python'), os.path.join(FOLDER, 'monitor')))), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           text=True, check=False)
     return done.stdout.splitlines()
 
@@ -43,7 +47,7 @@ def check_types():
         path = os.path.join(place, 'example.py')
         with open(path, 'w', encoding='utf-8') as file:
             file.write(EXAMPLE)
-        found = run_mypy(place, 'python/dvm', path)
+        found = run_mypy(place, 'python/dvm', MONITOR, path)
     wrong = [line for line in found if 'example.py:2: error: Incompatible types' in line]
     return [line for line in found if line not in wrong] + ([] if wrong else ['mypy does not find the wrong type of the example'])
 

@@ -61,6 +61,8 @@ class Details(Gtk.Box):
         self._stack.add_named(self._none, 'none')
         self._stack.set_visible_child_name('none')
         self.append(self._stack)
+        # What is in it would take half of the window.
+        self.set_hexpand(False)
 
     def _make_page(self) -> Any:
         close = name_widget(Gtk.Button(icon_name='window-close-symbolic', action_name='win.hide-details', css_classes=['flat'],
@@ -109,14 +111,16 @@ class Details(Gtk.Box):
 
     def refresh(self) -> None:
         """The states are asked for when the job has come to another one."""
-        job = self._job
-        if job is not None and self._asked != (job.id, job.text):
-            self._asked = (job.id, job.text)
-            self._link.work(lambda vm: read_states(vm, job.id), lambda states: self._show_states(job, states),
-                            lambda _sentence: self._show_states(job, []))
+        if self._job is not None and self._asked != (self._job.id, self._job.text):
+            self._asked = (self._job.id, self._job.text)
+            self._ask(self._job.id)
 
-    def _show_states(self, job: facts.Job, states: List[Tuple[int, str, str]]) -> None:
-        if self._job is None or self._job.id != job.id:
+    def _ask(self, number: int) -> None:
+        self._link.work(lambda vm: read_states(vm, number), lambda states: self._show_states(number, states),
+                        lambda _sentence: self._show_states(number, []))
+
+    def _show_states(self, number: int, states: List[Tuple[int, str, str]]) -> None:
+        if self._job is None or self._job.id != number:
             return
         for row in self._states:
             self._trace.remove(row)

@@ -110,7 +110,7 @@ class SubmitForm(Form):
         if not text:
             raise ValueError(_('The command is missing: a program and its arguments, as in a shell.'))
         try:
-            words: List[str] = GLib.shell_parse_argv(text)[1]
+            words = GLib.shell_parse_argv(text)[1]
         except GLib.Error as error:
             raise ValueError(_('The command cannot be read: %s') % error.message) from error
         procs = self._procs.get_value_as_int()
@@ -120,7 +120,8 @@ class SubmitForm(Form):
 
         def call(vm: DVM) -> str:
             job = ask(vm, 'submit', Dvm.JobSpec(words, np=procs, **options))
-            return _('Job %d is submitted') % job.props.id
+            number: int = job.props.id
+            return _('Job %d is submitted') % number
 
         return call
 
@@ -131,7 +132,10 @@ def _split_hosts(text: str) -> List[str]:
 
 def _tell_change(answer: Any) -> str:
     campaign: Optional[Any] = answer[1]
-    return _('The DVM stays as it is') if campaign is None else _('Campaign %d has begun') % campaign.props.id
+    if campaign is None:
+        return _('The DVM stays as it is')
+    number: int = campaign.props.id
+    return _('Campaign %d has begun') % number
 
 
 class GrowForm(Form):

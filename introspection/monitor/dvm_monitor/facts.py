@@ -63,7 +63,7 @@ def _join_numbers(paths: List[str]) -> str:
 
 def _describe_wait(row: Mapping[str, Any]) -> str:
     """Empty: it does not wait."""
-    campaigns, jobs, held = row.get('WaitsFor', []), row.get('AwaitedJobs', []), row.get('HeldAt', '')
+    campaigns, jobs, held = row.get('WaitsFor', []), row.get('AwaitedJobs', []), str(row.get('HeldAt', ''))
     if campaigns:
         return ngettext('waiting for campaign %s', 'waiting for campaigns %s', len(campaigns)) % _join_numbers(campaigns)
     if held == 'jobs' and not jobs:
@@ -97,8 +97,9 @@ def _describe_state(row: Mapping[str, Any]) -> Tuple[str, str]:
 def _describe_exit(row: Mapping[str, Any]) -> str:
     if not row.get('Ended', False):
         return ''
-    signal = row.get('ExitSignal', 0)
-    return _('signal %d') % signal if signal else _('exit status %d') % row.get('ExitCode', 0)
+    signal: int = row.get('ExitSignal', 0)
+    code: int = row.get('ExitCode', 0)
+    return _('signal %d') % signal if signal else _('exit status %d') % code
 
 
 def make_job(row: Mapping[str, Any]) -> Job:

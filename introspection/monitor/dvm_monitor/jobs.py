@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The page of jobs: a list with a time line for each, what is shown of them, and the job that is selected."""
 
+import time
 from typing import Any, Callable, List, Optional, Set
 
 from . import facts
@@ -9,8 +10,8 @@ from .lists import (Row, Rows, Seen, describe_span, fill_state, make_column, mak
                     name_choice)
 from .timeline import Axis, Timeline
 
-# Seconds, and what the list calls them.
-SPANS = (60, 600, 3600, 86400)
+# Seconds; 0 fits the axis to the jobs.
+SPANS = (0, 60, 600, 3600, 86400)
 _KINDS = (None, (facts.WAITING, facts.STARTING), (facts.RUNNING,), (facts.DONE, facts.FAILED, facts.CANCELLED), (facts.FAILED,))
 
 
@@ -23,7 +24,7 @@ class JobsPage(Gtk.Box):
         self._all: List[Row] = []
         self._text = ''
         self._on_selected = on_selected
-        self._axis = Axis(SPANS[1])
+        self._axis = Axis(SPANS[0])
         self._selected: Optional[int] = None
         self._timelines: 'set[Any]' = set()
         self.selection = Gtk.SingleSelection(model=self._rows.store, autoselect=False, can_unselect=True)
@@ -71,9 +72,8 @@ class JobsPage(Gtk.Box):
         self._kind = Gtk.DropDown.new_from_strings([_('All jobs'), _('Waiting'), _('Running'), _('Ended'), _('Failed')])
         name_choice(self._kind, _('State of the jobs that are shown'))
         self._kind.connect('notify::selected', lambda *_args: self._filter())
-        spans = Gtk.DropDown.new_from_strings([_('Last minute'), _('Last 10 minutes'), _('Last hour'), _('Last day')])
+        spans = Gtk.DropDown.new_from_strings([_('Time of the jobs'), _('Last minute'), _('Last 10 minutes'), _('Last hour'), _('Last day')])
         name_choice(spans, _('Span of the time line'))
-        spans.set_selected(SPANS.index(int(self._axis.span)))
         spans.connect('notify::selected', self._on_span)
         self._count = Gtk.Label(hexpand=True, xalign=0, css_classes=['dim-label'], ellipsize=Pango.EllipsizeMode.END)
         for child in (self._kind, self._count, spans):
@@ -81,10 +81,11 @@ class JobsPage(Gtk.Box):
         return bar
 
     def _on_span(self, spans: Any, _property: Any) -> None:
-        self._axis.span = SPANS[spans.get_selected()]
+        self._axis.wanted = SPANS[spans.get_selected()]
         self._draw_timelines()
 
     def _draw_timelines(self) -> None:
+        self._axis.fit((row.facts for row in self._rows.shown), time.time())
         for line in self._timelines:
             line.queue_draw()
 
@@ -123,6 +124,7 @@ class JobsPage(Gtk.Box):
         kinds = _KINDS[self._kind.get_selected()]
         rows = [row for row in self._all if (kinds is None or row.facts.phase in kinds) and self._has_text(row.facts)]
         self._rows.show(rows)
+        self._draw_timelines()
         self._stack.set_visible_child_name('rows' if rows else 'filtered' if self._all else 'none')
 
     def _has_text(self, job: facts.Job) -> bool:
@@ -136,8 +138,8 @@ class JobsPage(Gtk.Box):
 
     def select(self, number: int) -> None:
         """The job of that number, if it is shown."""
-        for index in range(len(self._rows)):
-            if self._rows.store.get_item(index).facts.id == number:
+        for index, row in enumerate(self._rows.shown):
+            if row.facts.id == number:
                 self.selection.set_selected(index)
                 return
 

@@ -6,7 +6,7 @@ Answers come to the main context, where the window is.
 
 import concurrent.futures
 import threading
-from typing import Any, Callable, Iterable, Optional, TypeVar
+from typing import Any, Callable, Iterable, Optional
 
 import dvm
 from dvm import DVM, Dvm
@@ -15,8 +15,6 @@ from gi.repository import GLib
 from . import facts
 from ._toolkit import _
 from .reader import Reader
-
-T = TypeVar('T')
 
 # Seconds. A person does not read faster than the first one; without signals a round comes by the second one.
 _BETWEEN_ROUNDS = 0.4
@@ -115,16 +113,16 @@ class Link:
 
     # ---- what the user wants ----
 
-    def work(self, function: Callable[[DVM], T], done: Callable[[T], object], failed: Callable[[str], object]) -> None:
+    def work(self, function: Callable[[DVM], Any], done: Callable[[Any], object], failed: Callable[[str], object]) -> None:
         """function(vm) in a thread of its own, then done(its value) or failed(a sentence) in the main context."""
 
-        def run() -> T:
+        def run() -> Any:
             vm = self._vm
             if vm is None:
                 raise Dvm.make_error(Dvm.Error.NOT_FOUND, _('there is no DVM: it has ended, or has not begun'))
             return function(vm)
 
-        def on_done(future: 'concurrent.futures.Future[T]') -> None:
+        def on_done(future: 'concurrent.futures.Future[Any]') -> None:
             if future.cancelled():
                 return
             error = future.exception()

@@ -4,7 +4,12 @@
 import time
 from typing import Any, Callable, Dict, List, Optional, Sequence, Set
 
-from ._toolkit import Adw, Gio, GObject, Gtk, Pango
+from ._toolkit import Adw, Gio, GLib, GObject, Gtk, Pango
+
+
+# Seconds in which rows are added without a pause for what else there is to do, and how many at a time.
+_AT_ONCE = 0.02
+_PIECE = 5
 
 
 class Row(GObject.Object):
@@ -28,19 +33,47 @@ class Row(GObject.Object):
             self.emit('changed')
 
 
-class Rows:
-    """Keeps a list store in step with facts, which have ids: one row for each, in their order."""
+class Filler:
+    """Fills a list store for a while and then goes on when there is time: GTK makes widgets for new rows at once."""
 
     def __init__(self) -> None:
         self.store = Gio.ListStore.new(Row)
+        self.shown: List[Row] = []
+        self.wanted: List[Row] = []
+        self._source = 0
+
+    def clear(self) -> None:
+        self.store.remove_all()
+        self.shown = []
+
+    def show(self, rows: List[Row]) -> None:
+        """Changes the part alone that differs: what is selected, and where one has scrolled to, stays."""
+        self.wanted = rows
+        if not self._source and self._go_on():
+            self._source = GLib.idle_add(self._go_on)
+
+    def _go_on(self) -> bool:
+        """False: all are there."""
+        end = time.monotonic() + _AT_ONCE
+        while self.shown != self.wanted and time.monotonic() < end:
+            self.shown = splice(self.store, self.shown, self.wanted, _PIECE)
+        if self.shown == self.wanted:
+            self._source = 0
+        return self.shown != self.wanted
+
+
+class Rows(Filler):
+    """Keeps rows in step with facts, which have ids: one row for each, in their order."""
+
+    def __init__(self) -> None:
+        super().__init__()
         self._rows: Dict[int, Row] = {}
-        self._shown: List[Row] = []
 
     def get(self, number: int) -> Optional[Row]:
         return self._rows.get(number)
 
     def __len__(self) -> int:
-        return len(self._shown)
+        return len(self.wanted)
 
     def make(self, facts: Sequence[Any], extra: Optional[Dict[int, Any]] = None) -> List[Row]:
         """The rows of these facts, the old ones where there are some."""
@@ -54,21 +87,19 @@ class Rows:
         self._rows = {row.facts.id: row for row in rows}
         return rows
 
-    def show(self, rows: List[Row]) -> None:
-        """Changes the part alone that differs: what is selected, and where one has scrolled to, stays."""
-        splice(self.store, self._shown, rows)
-        self._shown = rows
 
-
-def splice(store: Any, old: List[Any], new: List[Any]) -> None:
+def splice(store: Any, old: List[Any], new: List[Any], most: int) -> List[Any]:
+    """Brings the store from old towards new by adding at most so many items; what is in it then."""
     begin = 0
     while begin < min(len(old), len(new)) and old[begin] is new[begin]:
         begin += 1
     end = 0
     while end < min(len(old), len(new)) - begin and old[-1 - end] is new[-1 - end]:
         end += 1
+    added = new[begin:len(new) - end][:most]
     if begin + end < max(len(old), len(new)):
-        store.splice(begin, len(old) - end - begin, new[begin:len(new) - end])
+        store.splice(begin, len(old) - end - begin, added)
+    return old[:begin] + added + (old[len(old) - end:] if end else [])
 
 
 class Seen:
@@ -77,16 +108,27 @@ class Seen:
     def __init__(self, tell: Callable[[Set[int]], None]) -> None:
         self._ids: Dict[int, int] = {}
         self._tell = tell
+        self._source = 0
 
     def add(self, number: int) -> None:
         self._ids[number] = self._ids.get(number, 0) + 1
-        self._tell(set(self._ids))
+        self._queue()
 
     def remove(self, number: int) -> None:
         self._ids[number] -= 1
         if self._ids[number] == 0:
             del self._ids[number]
+        self._queue()
+
+    def _queue(self) -> None:
+        """Many come and go at once."""
+        if not self._source:
+            self._source = GLib.idle_add(self._tell_all)
+
+    def _tell_all(self) -> bool:
+        self._source = 0
         self._tell(set(self._ids))
+        return bool(GLib.SOURCE_REMOVE)
 
 
 def make_label(xalign: float = 0.0, numeric: bool = False, css: str = '') -> Any:
@@ -102,7 +144,7 @@ def get_row(item: Any) -> Row:
     return row
 
 
-def make_column(title: str, make: Callable[[], Any], fill: Callable[[Any, Row], None], width: int = -1, expand: bool = False,
+def make_column(title: str, make: Callable[[], Any], fill: Callable[[Any, Row], object], width: int = -1, expand: bool = False,
                 seen: Optional[Seen] = None, wrap: Optional[Callable[[Any], Any]] = None) -> Any:
     """make() is the widget of a cell, fill(widget, row) shows a row in it; wrap() may put it into another one."""
     factory = Gtk.SignalListItemFactory()

@@ -114,11 +114,13 @@ class MapPage(Gtk.Box):
 
     def _ask(self) -> bool:
         """Once for each job and state of it: its map does not change otherwise."""
-        job = self._job
-        if job is not None and self._asked != (job.id, job.phase):
-            self._asked = (job.id, job.phase)
-            self._link.work(lambda vm: read_map(vm, job.id), lambda answer: self._show(job, answer), lambda text: self._fail(job, text))
+        if self._job is not None and self._asked != (self._job.id, self._job.phase):
+            self._asked = (self._job.id, self._job.phase)
+            self._read(self._job)
         return bool(GLib.SOURCE_REMOVE)
+
+    def _read(self, job: facts.Job) -> None:
+        self._link.work(lambda vm: read_map(vm, job.id), lambda answer: self._show(job, answer), lambda text: self._fail(job, text))
 
     def _is_current(self, job: facts.Job) -> bool:
         return self._job is not None and self._job.id == job.id

@@ -5,8 +5,8 @@ from typing import Any, Callable, Dict, List, Optional, Set
 
 from . import facts
 from ._toolkit import Gio, Gtk, Pango, _, ngettext
-from .lists import (Row, Rows, Seen, describe_bytes, fill_state, make_column, make_empty, make_label, make_scrolled, make_view, matches,
-                    splice)
+from .lists import (Filler, Row, Rows, Seen, describe_bytes, fill_state, make_column, make_empty, make_label, make_scrolled, make_view,
+                    matches)
 
 
 class Meter(Gtk.Box):
@@ -38,11 +38,10 @@ class NodesPage(Gtk.Box):
         self._rows = Rows()
         self._all: List[Row] = []
         self._text = ''
-        self._roots: List[Row] = []
         self._shape: List[Any] = []
         self._on_selected = on_selected
-        self._root = Gio.ListStore.new(Row)
-        tree = Gtk.TreeListModel.new(self._root, False, True, lambda row: row.children)
+        self._root = Filler()
+        tree = Gtk.TreeListModel.new(self._root.store, False, True, lambda row: row.children)
         self.selection = Gtk.SingleSelection(model=tree, autoselect=False, can_unselect=True)
         self.selection.connect('notify::selected-item', lambda *_args: self._tell_selected())
         self._view = make_view(self.selection, self._make_columns(Seen(see)), _('Nodes'))
@@ -136,10 +135,8 @@ class NodesPage(Gtk.Box):
                 row.children = Gio.ListStore.new(Row)
                 row.children.splice(0, 0, children)
         if again:
-            self._root.splice(0, len(self._roots), roots)
-        else:
-            splice(self._root, self._roots, roots)
-        self._roots = roots
+            self._root.clear()
+        self._root.show(roots)
 
     def get_selected(self) -> Optional[facts.Node]:
         item = self.selection.get_selected_item()

@@ -4,6 +4,7 @@
 Signals say which jobs have changed. Of live ones the oldest are kept, which run or are next; of ended ones the last.
 """
 
+import itertools
 import threading
 from typing import Any, Callable, Dict, Iterable, List, Set, Tuple
 
@@ -39,14 +40,11 @@ def count_ids(text: str) -> int:
     return sum(last - first + 1 for first, last in parse_ids(text))
 
 
-def last_ids(text: str, n: int) -> List[int]:
-    """The n highest, ascending."""
-    found: List[int] = []
-    for first, last in reversed(parse_ids(text)):
-        found.extend(range(last, max(first, last - (n - len(found)) + 1) - 1, -1))
-        if len(found) >= n:
-            break
-    return found[::-1]
+def last_ids(text: str, n: int, without: str = '') -> List[int]:
+    """The n highest that are not among the others, ascending."""
+    skipped = {number for first, last in parse_ids(without) for number in range(first, last + 1)}
+    ids = (number for first, last in reversed(parse_ids(text)) for number in range(last, first - 1, -1) if number not in skipped)
+    return list(itertools.islice(ids, n))[::-1]
 
 
 def format_ids(ids: Iterable[int]) -> str:
@@ -125,11 +123,14 @@ class Reader:
     def _list_jobs(self, limit: int, ids: str = '') -> Tuple[List[Dict[str, Any]], str]:
         return self._list('ListJobs', {'columns': GLib.Variant('as', facts.JOB_COLUMNS)}, limit, ids)
 
+    def _list_ids(self, method: str, **options: Any) -> str:
+        """Of an answer that is as short as can be: the one that it has, and its rest."""
+        rows, rest = self._list(method, {'columns': GLib.Variant('as', ['Id']), **options}, 1)
+        return ','.join(filter(None, [format_ids(row['Id'] for row in rows), rest]))
+
     def _list_history(self, method: str, n: int) -> List[int]:
-        """The ids of the last ones that there are, ended ones too: the rest of an answer that is as short as can be."""
-        rows, rest = self._list(method, {'columns': GLib.Variant('as', ['Id']), 'all': GLib.Variant('b', True)}, 1)
-        ids = [row['Id'] for row in rows] + last_ids(rest, n)
-        return ids[-n:]
+        """The ids of the last ones that have ended."""
+        return last_ids(self._list_ids(method, all=GLib.Variant('b', True)), n, self._list_ids(method))
 
     # ---- jobs ----
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The time line of a job: when it waited, when it ran, and how it ended, on an axis that all jobs share."""
 
+import itertools
 import time
-from typing import Any, List, Optional, Tuple
+from typing import Any, Iterable, List, Optional, Tuple
 
 from . import facts
 from ._toolkit import Graphene, Gtk, _
@@ -17,14 +18,23 @@ COLOURS = {
     facts.CANCELLED: 'dvm_grey',
 }
 
+# Seconds, and jobs that are looked at.
+_SHORTEST = 10.0
+_FITTED = 25
+
 Segment = Tuple[float, float, str]
 
 
 class Axis:
-    """The last span seconds, up to now."""
+    """The last span seconds, up to now; of 0 so many that the first jobs of the list fit in."""
 
     def __init__(self, span: float) -> None:
-        self.span = span
+        self.wanted = span
+        self.span = span or _SHORTEST
+
+    def fit(self, jobs: Iterable[facts.Job], now: float) -> None:
+        created = [job.created / 1e6 for job in itertools.islice(jobs, _FITTED)]
+        self.span = self.wanted or max(now - min(created, default=now), _SHORTEST) * 1.02
 
     def place(self, job: facts.Job, now: float) -> List[Segment]:
         """Parts of the job as parts of the axis: begin, end (0 to 1), and the phase that gives the colour."""

@@ -2,7 +2,7 @@
 """Where the ranks of a job are on the packages and cores of its nodes: computed here, drawn by map.py."""
 
 import dataclasses
-from typing import Any, Dict, FrozenSet, Iterable, List, Tuple
+from typing import Any, Dict, FrozenSet, Iterable, List, Set, Tuple
 
 from dvm import DVM
 from gi.repository import GLib
@@ -14,7 +14,7 @@ MAX_NODES = 64
 
 def parse_cpus(text: str) -> FrozenSet[int]:
     """Numbers of a list such as 0-3,8, as bindings and objects have them."""
-    cpus = set()
+    cpus: Set[int] = set()
     for part in filter(None, text.split(',')):
         first, _, last = part.partition('-')
         cpus.update(range(int(first), int(last or first) + 1))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The window: pages, the selected job beside them, and the actions, which keys and buttons share."""
 
-from typing import Any, Callable, List, Optional
+from typing import Any, Callable, Dict, List, Optional
 
 from . import dialogs, facts
 from ._toolkit import Adw, Gio, GLib, Gtk, N_, _
@@ -35,7 +35,7 @@ class Window(Adw.ApplicationWindow):
         self._map = MapPage(self.link)
         self._campaigns = CampaignsPage()
         self._details = Details(self.link)
-        self._pages = {'jobs': self._jobs, 'nodes': self._nodes, 'map': self._map, 'campaigns': self._campaigns}
+        self._pages: Dict[str, Any] = {'jobs': self._jobs, 'nodes': self._nodes, 'map': self._map, 'campaigns': self._campaigns}
         self._add_actions()
         self.set_content(self._make_content())
         self.connect('close-request', self._on_close)
@@ -108,8 +108,8 @@ class Window(Adw.ApplicationWindow):
         return menu
 
     def _filter(self, text: str) -> None:
-        for page in (self._jobs, self._nodes, self._campaigns):
-            page.set_filter(text)
+        for name in ('jobs', 'nodes', 'campaigns'):
+            self._pages[name].set_filter(text)
 
     # ---- what the DVM tells ----
 
@@ -133,11 +133,11 @@ class Window(Adw.ApplicationWindow):
         # What there was is no more: the next DVM has other jobs.
         nothing = facts.Snapshot({}, [], [], [], {}, 0)
         self._jobs.selection.set_selected(Gtk.INVALID_LIST_POSITION)
-        for page in (self._jobs, self._nodes, self._campaigns):
-            page.update(nothing)
+        for name in ('jobs', 'nodes', 'campaigns'):
+            self._pages[name].update(nothing)
         self._map.update(nothing, None)
-        for name in ('submit', 'grow', 'shrink', 'find'):
-            self.lookup_action(name).set_enabled(False)
+        for action in ('submit', 'grow', 'shrink', 'find'):
+            self.lookup_action(action).set_enabled(False)
 
     def _on_job(self, job: Optional[facts.Job]) -> None:
         self._job = job

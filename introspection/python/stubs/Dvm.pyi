@@ -13,6 +13,16 @@ class DvmError(GLib.Error): ...
 class BadParamError(DvmError, ValueError): ...
 class NotFoundError(DvmError, LookupError): ...
 
+class JobState:
+    READY_FOR_DEBUG: JobState
+    KILLED_BY_CMD: JobState
+    def __int__(self) -> int: ...
+
+class Streams:
+    STDOUT: Streams
+    STDERR: Streams
+    def __or__(self, other: Streams) -> Streams: ...
+
 class CampaignState:
     COMPLETED: CampaignState
 

@@ -1,6 +1,16 @@
 from typing import Any, Callable, Optional
 
+ApplicationFlags: Any
+DBusCallFlags: Any
+IOErrorEnum: Any
+ListStore: Any
+Menu: Any
+SimpleAction: Any
+
+def io_error_quark() -> int: ...
+
 class Cancellable:
+    def is_cancelled(self) -> bool: ...
     def cancel(self) -> None: ...
 
 class DBusSignalFlags:

@@ -1,0 +1,105 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-2.1-or-later
+"""What the monitor knows of a DVM, without a window: rows, their bounds, the time line, the map of ranks."""
+
+import os
+import sys
+import threading
+
+import desktop
+from dvmtest import check, dvm, equal, functions, run_tests, wait_until
+
+
+def test_ids():
+    """numbers that the DVM answers as ranges are counted, and the last ones are found"""
+    from dvm_monitor import reader
+    equal(reader.parse_ids("1-3,7"), [(1, 3), (7, 7)])
+    equal(reader.count_ids("1-3,7"), 4)
+    equal(reader.last_ids("1-3,7,9-20", 4), [17, 18, 19, 20])
+    equal(reader.last_ids("1-3,7", 3), [2, 3, 7])
+    equal(reader.last_ids("1-3", 10), [1, 2, 3])
+    equal(reader.last_ids("", 3), [])
+    equal(reader.last_ids("1-9", 3, "6-8"), [4, 5, 9])
+
+
+def test_bounds():
+    """of live jobs the oldest are kept, of ended ones the last, and the others are counted"""
+    import dvm as package
+    from dvm_monitor import reader
+    reader.MAX_LIVE, reader.MAX_ENDED = 6, 4
+    with dvm("--slots=2") as here:
+        for _ in range(6):
+            equal(here.cli("run", "-n", "1", "true").returncode, 0)
+        equal(here.cli("submit", "-n", "1", "--hold", "--array", "0-9", "true").returncode, 0)
+        with package.connect(address=os.path.join(here.path, "dvm", "default", "bus")) as vm:
+            woken = threading.Event()
+            it = reader.Reader(vm, woken.set)
+            snapshot = it.read()
+            equal([job.id for job in snapshot.jobs if job.is_over], [6, 5, 4, 3])
+            equal([job.id for job in snapshot.jobs if not job.is_over], [12, 11, 10, 9, 8, 7])
+            equal(snapshot.hidden, 4)
+            equal({job.text for job in snapshot.jobs if not job.is_over}, {"waiting for its release"})
+            # One that has changed leaves its place to one that was hidden, when the list is read anew.
+            woken.clear()
+            equal(here.cli("kill", "8").returncode, 0)
+            check(woken.wait(60), "a change wakes the reader")
+            wait_until(lambda: next(job.text for job in it.read().jobs if job.id == 8) == "cancelled", "the change is read")
+            snapshot = it.read()
+            equal([job.id for job in snapshot.jobs if job.is_over], [8, 6, 5, 4])
+            equal(snapshot.hidden, 4)
+            it.close()
+
+
+def test_map():
+    """ranks stand on the cores of their cpus, those that are bound to none beside them"""
+    from dvm_monitor import topology
+    machine = [["sig", ["n1"], {"package": ["0-3", "4-7"], "core": ["0,1", "2,3", "4,5", "6,7"]}]]
+    rows = [(0, 0, 0, "n1", "0,1", "", ""), (1, 0, 1, "n1", "4", "", ""), (2, 0, 2, "n1", "", "", ""), (3, 0, 0, "n2", "0", "", "")]
+    found = topology.make_map(7, rows, machine)
+    equal([[core.ranks for core in package] for package in found.nodes[0].packages], [[(0,), ()], [(1,), ()]])
+    equal([node.loose for node in found.nodes], [(2,), (3,)])
+    equal(topology.make_map(7, [(n, 0, 0, f"n{n}", "", "", "") for n in range(70)], []).n_hidden, 6)
+
+
+def test_timeline():
+    """a job waits, runs and ends on an axis that ends now"""
+    from dvm_monitor import facts
+    from dvm_monitor.timeline import Axis, describe
+    row = {"Id": 1, "CreatedAt": 900_000_000, "StartedAt": 950_000_000, "EndedAt": 975_000_000, "Ended": True, "State": 30}
+    job = facts.make_job(row)
+    equal(job.phase, facts.DONE)
+    equal(Axis(100).place(job, 1000), [(0.0, 0.5, facts.WAITING), (0.5, 0.75, facts.DONE)])
+    equal(Axis(10).place(job, 1000), [], "before the axis begins")
+    equal(describe(job), "waited 0:50, ran 0:25, done")
+    axis = Axis(0)
+    axis.fit([job], 1000)
+    check(100 < axis.span < 110, f"the axis fits: {axis.span}")
+
+
+def test_rows():
+    """a list changes where its rows do, and no more of them than is said are added at once"""
+    from dvm_monitor.lists import splice
+
+    class Store(list):
+        def splice(self, position, n_removed, added):
+            changes.append((position, n_removed, len(added)))
+            self[position:position + n_removed] = added
+
+    changes = []
+    items = [object() for _ in range(10)]
+    store = Store(items[:6])
+    shown = splice(store, items[:6], items[:2] + items[3:6], 5)
+    equal((shown, store, changes), (items[:2] + items[3:6], items[:2] + items[3:6], [(2, 1, 0)]))
+    shown = splice(store, shown, items, 2)
+    equal((shown, len(shown)), (store, 4))
+    while shown != items:
+        shown = splice(store, shown, items, 2)
+        equal(shown, store)
+
+
+if __name__ == "__main__":
+    reason = desktop.missing()
+    if reason:
+        print(f"1..0 # SKIP {reason}")
+        sys.exit(0)
+    sys.exit(run_tests(functions(globals())))
