@@ -92,8 +92,8 @@ def test_jobs():
         top = Top(here)
         top.shows("tail -f /dev/null")
         contains(top.screen.display[0], "ready", "the header")
-        contains(top.screen.display[0], "slots 3/3", "the header")
-        contains(top.screen.display[1], "2 running, 0 waiting", "the header")
+        # They are accepted, and may still be starting.
+        top.wait_for(lambda display: "slots 3/3" in display[0] and "2 running, 0 waiting" in display[1], "the header")
         contains(top.screen.display[3], "ID+", "the column that sorts")
         equal(top.column(0), ["1", "2"])
         waits = submit(here, "-n", "1", "sleep", "77")
