@@ -113,11 +113,10 @@ take_all (GPtrArray *all, guint id, GPtrArray *jobs, GError **error)
 }
 
 GPtrArray *
-dvm_cli_array_find_jobs (DvmClient *client, const char *word, GError **error)
+dvm_cli_array_find_jobs (DvmClient *client, const char *word, GPtrArray **known, GError **error)
 {
   g_auto (DvmCliArray) array = { 0 };
   g_autoptr (GPtrArray) jobs = g_ptr_array_new_with_free_func (g_object_unref);
-  g_autoptr (GPtrArray) all = NULL;
   g_auto (GStrv) parts = NULL;
 
   dvm_cli_array_read (word, &array);
@@ -127,13 +126,14 @@ dvm_cli_array_find_jobs (DvmClient *client, const char *word, GError **error)
                    _ ("'%s' names no jobs of an array: they are such as array:12 or 12[3-9]"), word);
       return NULL;
     }
-  all = dvm_client_list_jobs (client, TRUE, NULL, error);
-  if (all == NULL || (array.list == NULL && !take_all (all, array.id, jobs, error)))
+  if (*known == NULL)
+    *known = dvm_client_list_jobs (client, TRUE, NULL, error);
+  if (*known == NULL || (array.list == NULL && !take_all (*known, array.id, jobs, error)))
     return NULL;
   if (array.list != NULL)
     parts = g_strsplit (array.list[0] != '\0' ? array.list : "-", ",", -1);
   for (gsize i = 0; parts != NULL && parts[i] != NULL; i++)
-    if (!take_range (all, &array, parts[i], jobs, error))
+    if (!take_range (*known, &array, parts[i], jobs, error))
       return NULL;
   return g_steal_pointer (&jobs);
 }

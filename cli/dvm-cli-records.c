@@ -83,12 +83,13 @@ GPtrArray *
 dvm_cli_find_jobs (DvmClient *client, const char *const *references, GError **error)
 {
   g_autoptr (GPtrArray) jobs = g_ptr_array_new_with_free_func (g_object_unref);
+  g_autoptr (GPtrArray) known = NULL;
 
   for (gsize i = 0; references[i] != NULL; i++)
     {
       g_auto (DvmCliArray) array = { 0 };
       gboolean is_array = dvm_cli_array_read (references[i], &array);
-      GPtrArray *found = is_array ? dvm_cli_array_find_jobs (client, references[i], error) : NULL;
+      GPtrArray *found = is_array ? dvm_cli_array_find_jobs (client, references[i], &known, error) : NULL;
       DvmJob *job = is_array ? NULL : dvm_client_find_job (client, references[i], NULL, error);
 
       if (found == NULL && job == NULL)

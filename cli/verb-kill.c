@@ -44,31 +44,40 @@ add_killed (DvmCliTable *table, DvmJob *job, const char *action, const char *sig
   dvm_cli_table_add (table, values);
 }
 
-static gboolean
-kill_job (DvmCli *cli, DvmClient *client, DvmJob *job, int signum, DvmCliTable *table, GError **error)
+typedef struct
 {
-  const char *ranks = dvm_cli_args_get (cli->args, "ranks");
+  DvmCli *cli;
+  DvmClient *client;
+  int signum; /* 0: cancel */
+  DvmCliTable *table;
+  GPtrArray *known; /* (nullable): all jobs, when a word has asked for some of an array */
+} Kill;
+
+static gboolean
+kill_job (Kill *self, DvmJob *job, GError **error)
+{
+  const char *ranks = dvm_cli_args_get (self->cli->args, "ranks");
   g_autofree char *name = NULL;
 
-  if (signum == 0)
+  if (self->signum == 0)
     {
-      dvm_cli_tell (cli, _ ("cancelling job %s"), dvm_job_get_nspace (job));
-      if (!dvm_client_cancel_job (client, job, NULL, error))
+      dvm_cli_tell (self->cli, _ ("cancelling job %s"), dvm_job_get_nspace (job));
+      if (!dvm_client_cancel_job (self->client, job, NULL, error))
         return FALSE;
-      add_killed (table, job, "cancel", "");
+      add_killed (self->table, job, "cancel", "");
       return TRUE;
     }
-  name = dvm_cli_signal_name (signum);
-  dvm_cli_tell (cli, _ ("sending %s to job %s"), name, dvm_job_get_nspace (job));
-  if (!dvm_client_send_signal (client, job, signum, ranks, NULL, error))
+  name = dvm_cli_signal_name (self->signum);
+  dvm_cli_tell (self->cli, _ ("sending %s to job %s"), name, dvm_job_get_nspace (job));
+  if (!dvm_client_send_signal (self->client, job, self->signum, ranks, NULL, error))
     return FALSE;
-  add_killed (table, job, "signal", name);
+  add_killed (self->table, job, "signal", name);
   return TRUE;
 }
 
 /* A whole array is cancelled in one call. */
 static gssize
-cancel_array (DvmCli *cli, DvmClient *client, guint id, GError **error)
+cancel_array (Kill *self, guint id, GError **error)
 {
   GVariantDict filter;
   g_autoptr (GVariant) value = NULL;
@@ -76,8 +85,8 @@ cancel_array (DvmCli *cli, DvmClient *client, guint id, GError **error)
   g_variant_dict_init (&filter, NULL);
   g_variant_dict_insert (&filter, "array", "u", id);
   value = g_variant_ref_sink (g_variant_dict_end (&filter));
-  dvm_cli_tell (cli, _ ("cancelling the jobs of array %u"), id);
-  return dvm_client_cancel_jobs (client, value, NULL, error);
+  dvm_cli_tell (self->cli, _ ("cancelling the jobs of array %u"), id);
+  return dvm_client_cancel_jobs (self->client, value, NULL, error);
 }
 
 static gboolean
@@ -106,43 +115,43 @@ some_have_begun (GPtrArray *jobs)
 
 /* Of the jobs of an array those that have ended are left as they are, and a signal is for those that do not wait. */
 static gboolean
-kill_array (DvmCli *cli, DvmClient *client, const char *word, int signum, DvmCliTable *table, GError **error)
+kill_array (Kill *self, const char *word, GError **error)
 {
   g_auto (DvmCliArray) array = { 0 };
   g_autoptr (GPtrArray) jobs = NULL;
-  gboolean in_one_call = dvm_cli_array_read (word, &array) && array.id != 0 && array.list == NULL && signum == 0;
-  gssize count = in_one_call && !cli->json ? cancel_array (cli, client, array.id, error) : 0;
+  gboolean in_one_call = dvm_cli_array_read (word, &array) && array.id != 0 && array.list == NULL && self->signum == 0;
+  gssize count = in_one_call && !self->cli->json ? cancel_array (self, array.id, error) : 0;
   gboolean passes;
 
   if (count != 0)
     return count > 0;
-  jobs = dvm_cli_array_find_jobs (client, word, error);
-  if (jobs == NULL || (in_one_call && cancel_array (cli, client, array.id, error) < 0))
+  jobs = dvm_cli_array_find_jobs (self->client, word, &self->known, error);
+  if (jobs == NULL || (in_one_call && cancel_array (self, array.id, error) < 0))
     return FALSE;
   /* Where all wait, or have ended, the first one says so. */
-  if (signum != 0 && all_have_ended (jobs))
-    return kill_job (cli, client, jobs->pdata[0], signum, table, error);
-  passes = signum != 0 && some_have_begun (jobs);
+  if (self->signum != 0 && all_have_ended (jobs))
+    return kill_job (self, jobs->pdata[0], error);
+  passes = self->signum != 0 && some_have_begun (jobs);
   for (guint i = 0; i < jobs->len; i++)
     if (dvm_job_get_ended (jobs->pdata[i]) || (passes && !has_begun (jobs->pdata[i])))
       continue;
     else if (in_one_call)
-      add_killed (table, jobs->pdata[i], "cancel", "");
-    else if (!kill_job (cli, client, jobs->pdata[i], signum, table, error))
+      add_killed (self->table, jobs->pdata[i], "cancel", "");
+    else if (!kill_job (self, jobs->pdata[i], error))
       return FALSE;
   return TRUE;
 }
 
 static gboolean
-kill_one (DvmCli *cli, DvmClient *client, const char *reference, int signum, DvmCliTable *table, GError **error)
+kill_one (Kill *self, const char *reference, GError **error)
 {
   g_auto (DvmCliArray) array = { 0 };
   g_autoptr (DvmJob) job = NULL;
 
   if (dvm_cli_array_read (reference, &array))
-    return kill_array (cli, client, reference, signum, table, error);
-  job = dvm_client_find_job (client, reference, NULL, error);
-  return job != NULL && kill_job (cli, client, job, signum, table, error);
+    return kill_array (self, reference, error);
+  job = dvm_client_find_job (self->client, reference, NULL, error);
+  return job != NULL && kill_job (self, job, error);
 }
 
 /* One that fails does not keep the others from being killed. */
@@ -152,6 +161,7 @@ kill_all (DvmCli *cli, int signum, GError **error)
   const char *const *words = dvm_cli_args_get_words (cli->args);
   g_autoptr (DvmClient) client = dvm_cli_connect (cli, error);
   g_autoptr (DvmCliTable) table = dvm_cli_table_new (columns);
+  Kill self = { .cli = cli, .client = client, .signum = signum, .table = table };
   int status = DVM_CLI_EXIT_OK;
 
   if (client == NULL)
@@ -160,11 +170,12 @@ kill_all (DvmCli *cli, int signum, GError **error)
     {
       g_autoptr (GError) local_error = NULL;
 
-      if (kill_one (cli, client, words[i], signum, table, &local_error))
+      if (kill_one (&self, words[i], &local_error))
         continue;
       dvm_cli_complain ("%s", local_error->message);
       status = DVM_CLI_EXIT_FAILED;
     }
+  g_clear_pointer (&self.known, g_ptr_array_unref);
   if (cli->json && !dvm_cli_print_table (cli, table, error))
     return DVM_CLI_EXIT_FAILED;
   return status;

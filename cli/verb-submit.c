@@ -48,6 +48,7 @@ report_array (DvmCli *cli, DvmClient *client, DvmJobSpec *spec, GError **error)
 {
   g_autoptr (GPtrArray) jobs = submit_array (cli, client, spec, error);
   g_autoptr (GPtrArray) known = NULL;
+  g_autoptr (GPtrArray) listed = NULL;
   g_autofree char *word = NULL;
   g_autofree char *line = NULL;
 
@@ -56,7 +57,7 @@ report_array (DvmCli *cli, DvmClient *client, DvmJobSpec *spec, GError **error)
   word = g_strdup_printf ("array:%u", dvm_job_get_id (jobs->pdata[0]));
   line = g_strdup_printf ("%s\n", word);
   if (cli->json)
-    known = dvm_cli_array_find_jobs (client, word, error);
+    known = dvm_cli_array_find_jobs (client, word, &listed, error);
   if (cli->json ? known == NULL || !dvm_cli_print_jobs_json (known, error) : !dvm_cli_print (line, error))
     return DVM_CLI_EXIT_FAILED;
   return DVM_CLI_EXIT_OK;
