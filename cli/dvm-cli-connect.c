@@ -79,6 +79,70 @@ dvm_cli_client_new (DvmCli *cli)
   return g_object_new (DVM_TYPE_CLIENT, "name", cli->name, "address", address, NULL);
 }
 
+GPtrArray *
+dvm_cli_list_sockets (void)
+{
+  g_autofree char *own = dvm_client_build_runtime_dir (NULL);
+  g_autofree char *parent = g_path_get_dirname (own);
+  g_autoptr (GDir) directory = g_dir_open (parent, 0, NULL);
+  GPtrArray *sockets = g_ptr_array_new_with_free_func (g_free);
+  const char *name;
+
+  while (directory != NULL && (name = g_dir_read_name (directory)) != NULL)
+    {
+      g_autofree char *socket = g_build_filename (parent, name, "bus", NULL);
+
+      if (g_file_test (socket, G_FILE_TEST_EXISTS))
+        g_ptr_array_add (sockets, g_steal_pointer (&socket));
+    }
+  return sockets;
+}
+
+static int
+compare_names (gconstpointer a, gconstpointer b)
+{
+  return strcmp (*(const char *const *)a, *(const char *const *)b);
+}
+
+char *
+dvm_cli_list_others (DvmCli *cli)
+{
+  g_autoptr (GPtrArray) sockets = dvm_cli_list_sockets ();
+  g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+  g_autofree char *own = dvm_cli_socket_path (cli);
+
+  for (guint i = 0; i < sockets->len; i++)
+    {
+      g_autofree char *directory = g_path_get_dirname (sockets->pdata[i]);
+
+      if (strcmp (sockets->pdata[i], own) != 0 && dvm_cli_find_listener (sockets->pdata[i]) > 0)
+        g_ptr_array_add (names, g_path_get_basename (directory));
+    }
+  g_ptr_array_sort (names, compare_names);
+  g_ptr_array_add (names, NULL);
+  return g_strjoinv (" ", (char **)names->pdata);
+}
+
+static void
+add_to_message (GError **error, const char *more)
+{
+  char *text = g_strdup_printf ("%s; %s", (*error)->message, more);
+
+  g_free ((*error)->message);
+  (*error)->message = text;
+}
+
+/* A DVM may be there under another name. */
+static void
+tell_others (DvmCli *cli, GError **error)
+{
+  g_autofree char *others = dvm_cli_list_others (cli);
+  g_autofree char *more = others[0] != '\0' ? g_strdup_printf (_ ("these run under other names: %s"), others) : NULL;
+
+  if (more != NULL)
+    add_to_message (error, more);
+}
+
 void
 dvm_cli_explain_connect (DvmCli *cli, GError **error)
 {
@@ -100,19 +164,17 @@ dvm_cli_explain_connect (DvmCli *cli, GError **error)
   else
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, _ ("no DVM is running; 'dvm-cli start' starts one"));
   dvm_cli_explain_end (cli, error);
+  if (cli->socket == NULL && cli->bus == NULL)
+    tell_others (cli, error);
 }
 
 void
 dvm_cli_explain_end (DvmCli *cli, GError **error)
 {
   g_autofree char *how = error != NULL && *error != NULL ? dvm_cli_state_describe_end (cli) : NULL;
-  g_autofree char *text = NULL;
 
-  if (how == NULL)
-    return;
-  text = g_strdup_printf ("%s; %s", (*error)->message, how);
-  g_free ((*error)->message);
-  (*error)->message = g_steal_pointer (&text);
+  if (how != NULL)
+    add_to_message (error, how);
 }
 
 typedef struct

@@ -69,26 +69,6 @@ take_socket (Which *self, char *path)
 
 /* ---- those that run ---- */
 
-/* (transfer full): (element-type filename): the sockets of the DVMs of this user */
-static GPtrArray *
-list_sockets (void)
-{
-  g_autofree char *own = dvm_client_build_runtime_dir (NULL);
-  g_autofree char *parent = g_path_get_dirname (own);
-  g_autoptr (GDir) directory = g_dir_open (parent, 0, NULL);
-  GPtrArray *sockets = g_ptr_array_new_with_free_func (g_free);
-  const char *name;
-
-  while (directory != NULL && (name = g_dir_read_name (directory)) != NULL)
-    {
-      g_autofree char *socket = g_build_filename (parent, name, "bus", NULL);
-
-      if (g_file_test (socket, G_FILE_TEST_EXISTS))
-        g_ptr_array_add (sockets, g_steal_pointer (&socket));
-    }
-  return sockets;
-}
-
 static gboolean
 has_pid (Which *self, const char *socket, gconstpointer wanted)
 {
@@ -114,7 +94,7 @@ static gboolean
 find_socket (Which *self, gboolean (*fits) (Which *self, const char *socket, gconstpointer wanted),
              gconstpointer wanted, GError **error)
 {
-  g_autoptr (GPtrArray) sockets = list_sockets ();
+  g_autoptr (GPtrArray) sockets = dvm_cli_list_sockets ();
 
   for (guint i = 0; i < sockets->len; i++)
     if (fits (self, g_ptr_array_index (sockets, i), wanted))

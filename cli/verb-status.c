@@ -39,6 +39,7 @@ static const DvmCliColumn columns[] = {
   { "version", N_ ("Version"), DVM_CLI_KIND_TEXT },
   { "instance-id", N_ ("Instance"), DVM_CLI_KIND_TEXT },
   { "address", N_ ("Address"), DVM_CLI_KIND_TEXT },
+  { "others", N_ ("Other DVMs"), DVM_CLI_KIND_TEXT },
   { NULL, NULL, 0 },
 };
 
@@ -142,6 +143,7 @@ fill_table (DvmCliTable *table, DvmCli *cli, DvmClient *client, GVariant *proper
       get_text (properties, "Version"),
       get_text (properties, "InstanceId"),
       g_variant_new_string (address != NULL ? address : ""),
+      g_variant_new_take_string (dvm_cli_list_others (cli)),
     };
 
     dvm_cli_table_add (table, values);
@@ -153,11 +155,15 @@ static void
 print_absence (DvmCli *cli)
 {
   g_autoptr (GString) json = g_string_new ("{\"name\":");
+  g_autofree char *others = NULL;
 
   if (!cli->json)
     return;
+  others = dvm_cli_list_others (cli);
   dvm_cli_json_append_string (json, cli->name != NULL ? cli->name : "default");
-  g_string_append (json, ",\"running\":false,\"ready\":false}\n");
+  g_string_append (json, ",\"running\":false,\"ready\":false,\"others\":");
+  dvm_cli_json_append_string (json, others);
+  g_string_append (json, "}\n");
   dvm_cli_print (json->str, NULL);
 }
 

@@ -93,10 +93,16 @@ def test_twice():
             second = start(here, "--name", "other", "--slots", "5")
             try:
                 equal(here.json("status", "--name", "other")["slot-count"], 5)
-                equal(here.cli("status", "--name", "third").returncode, 1)
+                equal(here.json("status", "--name", "other")["others"], "default")
+                result = here.cli("status", "--name", "third")
+                equal(result.returncode, 1)
+                contains(result.stderr, "these run under other names: default other")
+                result = here.cli("status", "--json", "--name", "third")
+                equal((result.returncode, json.loads(result.stdout)["others"]), (1, "default other"))
             finally:
                 equal(here.cli("stop", "--name", "other").returncode, 0)
             check(not alive(second["pid"]), "the other is gone")
+            equal(here.json("status")["others"], "")
             check(alive(first["pid"]), "the first goes on")
         finally:
             end(first["pid"])

@@ -181,7 +181,7 @@ def test_no_dvm():
         result = here.cli("jobs", env={"DVM_SOCKET": here.path + "/none"})
         equal(result.returncode, 1)
         contains(result.stderr, here.path + "/none")
-        equal(json.loads(here.cli("status", "--json").stdout), {"name": "default", "running": False, "ready": False})
+        equal(json.loads(here.cli("status", "--json").stdout), {"name": "default", "running": False, "ready": False, "others": ""})
         equal(os.listdir(here.path), [], "nothing is left behind")
 
 
