@@ -41,7 +41,7 @@ def test_manual():
 
 
 def test_manual_of_dvmd():
-    """the daemon's options and settings are in its manual, and the reverse"""
+    """the daemon's options and settings are in the manual, and the reverse"""
     text = subprocess.run([os.environ["DVM_DVMD"], "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
     options = set(re.findall(r"--?[A-Za-z?][A-Za-z-]*", " ".join(re.findall(r"^  (-.*?)(?:  |$)", text, re.MULTILINE))))
     options -= {"--help-all"}
@@ -52,7 +52,7 @@ def test_manual_of_dvmd():
         rows = re.findall(r'^  { "([a-z-]+)", DVMD_CONFIG_[A-Z]+, "([^"]*)".*?(DVMD_CONFIG_AT_[A-Z]+),', table.read(),
                           re.MULTILINE | re.DOTALL)
     settings = {name: value for name, value, _ in rows}
-    section = manual("dvmd.8").partition(".SH SETTINGS")[2].partition(".SH")[0]
+    section = manual("dvm.conf.5").partition(".SH SETTINGS")[2].partition(".SH")[0]
     entries = dict(re.findall(r"^\.TP\n([a-z-]+)\n(.*)$", section, re.MULTILINE))
     equal(set(entries), set(settings), "settings")
     for name, value in settings.items():
