@@ -70,7 +70,7 @@ def spec_lists():
         lines = [re.sub(r'^%config\(noreplace\) ', '', line) for line in body.splitlines()]
         lists[f'{SPEC}: %files {name}'] = [line for line in lines if line and not line.startswith(('%dir ', '%doc ', '%license '))]
     removed = re.findall(r'^rm (.*)$', text, re.MULTILINE)
-    lists[f'{SPEC}: rm'] = [word.replace('%{buildroot}', '') for line in removed for word in line.split()]
+    lists[f'{SPEC}: rm'] = [word.replace('%{buildroot}', '') for line in removed for word in line.split() if word[0] != '-']
     for name, patterns in lists.items():
         lists[name] = [re.sub(r'%\{(\w+)\}', lambda match: MACROS[match[1]], pattern) for pattern in patterns]
     return lists
@@ -99,6 +99,8 @@ def test_files():
             # A build may be one without the reference; the names of mpirun are for packages alone.
             if name.endswith('mpirun') or re.search(r'\bdoc\b', name) and not build_option('docs'):
                 del lists[name]
+            elif not build_option('docs'):
+                lists[name] = [pattern for pattern in lists[name] if not pattern.startswith('usr/share/doc/')]
         problems += wrong_places(files, lists) + unused_patterns(files, lists)
     return problems
 
