@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "dvm-cli-connect.h"
+#include "dvm-cli-daemon.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-records.h"
 #include "dvm-cli-signals.h"
@@ -242,6 +243,30 @@ offer_signals (Complete *self)
     }
 }
 
+/* suffix: behind the name of a setting. The program that has them says which there are, and needs no DVM. */
+static void
+offer_settings (Complete *self, const char *suffix)
+{
+  static const char *const asked[] = { "--dump-config", NULL };
+  g_autofree char *text = dvm_cli_ask_dvmd (asked, NULL);
+  g_autoptr (GVariant) settings = NULL;
+  GVariantIter iter;
+  const char *name;
+  const char *meaning;
+
+  if (text != NULL)
+    settings = g_variant_parse (G_VARIANT_TYPE ("a(sssssss)"), g_strchomp (text), NULL, NULL, NULL);
+  if (settings == NULL)
+    return;
+  g_variant_iter_init (&iter, settings);
+  while (g_variant_iter_next (&iter, "(&ssssss&s)", &name, NULL, NULL, NULL, NULL, NULL, &meaning))
+    {
+      g_autofree char *candidate = g_strconcat (name, suffix, NULL);
+
+      offer (self, candidate, meaning);
+    }
+}
+
 static const char *
 offer_value (Complete *self, const DvmCliOption *option)
 {
@@ -263,6 +288,8 @@ offer_value (Complete *self, const DvmCliOption *option)
     offer_signals (self);
   else if (strcmp (option->name, "dvm") == 0)
     offer_list (self, "search|pid:|ns:|uri:|file:|system|system-first");
+  else if (strcmp (option->name, "set") == 0)
+    offer_settings (self, "=");
   else if (strcmp (option->name, "stdin") == 0)
     offer_list (self, "0|all|none");
   else if (strcmp (option->name, "map-by") == 0)
@@ -394,6 +421,8 @@ offer_argument (Complete *self, const char *word, gboolean repeats)
     offer_campaigns (self);
   else if (strcmp (word, "SESSION") == 0)
     offer_sessions (self, "session");
+  else if (strcmp (word, "SETTING") == 0)
+    offer_settings (self, "");
   else if (strcmp (word, "PROGRAM") == 0)
     return "commands";
   return "words";

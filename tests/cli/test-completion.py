@@ -125,6 +125,9 @@ def test_values():
                     offered = ask(here, verb, option, "--quie")[1]
                     equal(offered == {"--quiet"}, not takes_value, f"{verb} {option}: {offered}")
         for words, wanted in (
+            (["start", "--set", "kill-"], ("words", {"kill-grace="})),
+            (["start", "--set", "kill-grace=1"], ("words", set())),
+            (["config", "archive-"], ("words", {"archive-days", "archive-file", "archive-size"})),
             (["--bus", "s"], ("words", {"session", "system"})),
             (["--bus=s"], ("words", {"--bus=session", "--bus=system"})),
             (["run", "-n", "2", "--when-full", "w"], ("words", {"wait"})),
