@@ -65,6 +65,7 @@ typedef struct
   GPtrArray *with; /* as in Request, until they are asked for */
   guint n_with;    /* of these that have not started yet */
   guint leader;    /* as in Request */
+  DvmdJob *ended;  /* (nullable): the job has, before all that are with it have started */
 } Spawn;
 
 /* A job or tool that wants jobs. */
@@ -95,6 +96,7 @@ spawn_free (gpointer data)
   dvmd_clock_remove_timer (dvmd_controller_get_parts (spawn->all->controller)->clock, spawn->timer);
   dvmd_call_unref (spawn->call);
   g_clear_pointer (&spawn->with, g_ptr_array_unref);
+  g_clear_object (&spawn->ended);
   g_free (spawn);
 }
 
@@ -132,6 +134,8 @@ get_spawner (Spawns *self, const char *nspace)
 
 /* ---- the request ---- */
 
+static void end_spawn (Spawn *spawn, int status);
+
 static void
 on_timeout (gpointer user_data)
 {
@@ -142,7 +146,9 @@ on_timeout (gpointer user_data)
 
   spawn->timer = 0;
   spawn->late = TRUE;
-  if (job != NULL)
+  if (spawn->ended != NULL)
+    end_spawn (spawn, DVMD_PMIX_ERR_TIMEOUT);
+  else if (job != NULL)
     dvmd_core_fail_job_for (core, job, DVM_JOB_STATE_KILLED_BY_CMD, reason);
 }
 
@@ -244,8 +250,14 @@ fail_leader (Spawns *self, guint id, const char *reason)
 {
   DvmdCore *core = dvmd_controller_get_core (self->controller);
   g_autofree char *text = g_strdup_printf ("What was to be spawned with it was not started: %s", reason);
+  Spawn *leader = find_leader (self, id);
 
-  if (find_leader (self, id) != NULL)
+  if (leader != NULL && leader->ended != NULL)
+    {
+      say_refused (self->controller, leader->call->nspace, leader->call->rank, text);
+      end_spawn (leader, DVMD_PMIX_ERR_JOB_FAILED_TO_LAUNCH);
+    }
+  else if (leader != NULL)
     dvmd_core_fail_job (core, dvmd_core_get_job (core, id), DVM_JOB_STATE_FAILED_TO_LAUNCH, text);
 }
 
@@ -706,6 +718,21 @@ answer (Spawn *spawn, DvmdJob *job, int status)
   tell (spawn->all, spawn, job, DVMD_PMIX_EVENT_JOB_START);
 }
 
+/* The end of one that has ended before its answer. */
+static void
+end_spawn (Spawn *spawn, int status)
+{
+  Spawns *self = spawn->all;
+  guint id = spawn->id;
+
+  answer (spawn, spawn->ended, status);
+  if (status == DVMD_PMIX_SUCCESS)
+    tell (self, spawn, spawn->ended, DVMD_PMIX_EVENT_JOB_END);
+  g_hash_table_remove (self->spawns, GUINT_TO_POINTER (id));
+  if (status != DVMD_PMIX_SUCCESS)
+    end_followers (self, id);
+}
+
 /* One that is with another job is of its answer. */
 static void
 follower_started (Spawn *spawn, DvmdJob *job)
@@ -715,7 +742,9 @@ follower_started (Spawn *spawn, DvmdJob *job)
 
   spawn->answered = TRUE;
   leave_spawner (spawn);
-  if (leader != NULL && --leader->n_with == 0)
+  if (leader != NULL && --leader->n_with == 0 && leader->ended != NULL)
+    end_spawn (leader, DVMD_PMIX_SUCCESS);
+  else if (leader != NULL && leader->n_with == 0)
     answer (leader, dvmd_core_get_job (dvmd_controller_get_core (self->controller), leader->id), DVMD_PMIX_SUCCESS);
   tell (self, spawn, job, DVMD_PMIX_EVENT_JOB_START);
 }
@@ -790,6 +819,19 @@ tell_end_of_other (Spawns *self, DvmdJob *job)
   tell (self, NULL, job, DVMD_PMIX_EVENT_JOB_END);
 }
 
+/* Short jobs end while what is with them has not begun: all are started, or the answer says that they are not. */
+static gboolean
+waits_for_followers (Spawn *spawn, DvmdJob *job)
+{
+  if (spawn->answered || (spawn->with == NULL && spawn->n_with == 0) || !has_run (job))
+    return FALSE;
+  spawn->ended = g_object_ref (job);
+  if (spawn->with != NULL)
+    ask_for_followers (spawn, job);
+  serve_later (spawn->all);
+  return TRUE;
+}
+
 static void
 job_ended (gpointer service, DvmdJob *job)
 {
@@ -803,6 +845,8 @@ job_ended (gpointer service, DvmdJob *job)
       tell_end_of_other (self, job);
       return;
     }
+  if (waits_for_followers (spawn, job))
+    return;
   if (!spawn->answered && has_run (job) && spawn->leader != 0)
     follower_started (spawn, job);
   else if (!spawn->answered && has_run (job))
@@ -838,7 +882,11 @@ requester_gone (gpointer service, const char *nspace)
   g_hash_table_iter_init (&iter, self->spawns);
   while (g_hash_table_iter_next (&iter, NULL, &spawn))
     if (strcmp (((Spawn *)spawn)->call->nspace, nspace) == 0)
-      dvmd_controller_drop_spawned (self->controller, ((Spawn *)spawn)->id);
+      {
+        dvmd_controller_drop_spawned (self->controller, ((Spawn *)spawn)->id);
+        if (((Spawn *)spawn)->ended != NULL)
+          g_hash_table_iter_remove (&iter);
+      }
 }
 
 /* The processes of a node that has gone wait for no answer. */

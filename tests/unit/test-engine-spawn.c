@@ -459,6 +459,74 @@ test_ended_before_it_ran (Fixture *self, gconstpointer data)
   g_assert_cmpuint (engine_count (self->engine.controller, "spawns-open"), ==, 0);
 }
 
+/* Another job has one of the two slots that are left: what is with a short one waits for it. Returns what waits. */
+static DvmdJob *
+ask_with_one_that_waits (Fixture *self, guint timeout, guint64 *token)
+{
+  guint last = dvmd_core_get_last_job_id (dvmd_controller_get_core (self->engine.controller));
+
+  *token = ask (self,
+                "([{'argv': <['true']>, 'np': <uint32 1>}], {'spawn-with': <@a(aa{sv}a{sv}) "
+                "[([{'argv': <['sleep', '1000']>, 'np': <uint32 2>}], {'when-full': <'wait'>})]>})",
+                timeout);
+  wait_until (dvmd_job_get_id (find_last (self)) == last + 2 && dvmd_admission_is_waiting (find_last (self)));
+  return find_last (self);
+}
+
+/* The answer is that of all of them, also where the first one has ended before the others have begun. */
+static void
+test_with_short_one (Fixture *self, gconstpointer data)
+{
+  DvmdCore *core = dvmd_controller_get_core (self->engine.controller);
+  const char *nspace;
+  guint64 token;
+  DvmdJob *other;
+  DvmdJob *leader;
+  DvmdJob *with;
+  int status;
+
+  g_assert_cmpint (spawn (self, "([{'argv': <['sleep', '1000']>, 'np': <uint32 1>}], @a{sv} {})"), ==,
+                   DVMD_PMIX_SUCCESS);
+  other = find_last (self);
+  with = ask_with_one_that_waits (self, 0, &token);
+  leader = dvmd_core_get_job (core, dvmd_job_get_id (with) - 1);
+  wait_until (dvmd_job_get_ended (leader));
+  g_assert_false (pmix_fake_get_spawn (self->engine.fakes[1], token, &status, &nspace));
+  dvmd_core_fail_job (core, other, DVM_JOB_STATE_KILLED_BY_CMD, "for the test");
+  g_assert_cmpint (wait_for_answer (self, token, &nspace), ==, DVMD_PMIX_SUCCESS);
+  g_assert_cmpstr (nspace, ==, dvm_job_get_nspace (dvmd_job_get_record (leader)));
+  g_assert_cmpint (dvmd_job_get_state (with), ==, DVM_JOB_STATE_RUNNING);
+  wait_until (count (self, 1, DVMD_PMIX_EVENT_JOB_START, NULL) == 3);
+  wait_until (count (self, 1, DVMD_PMIX_EVENT_JOB_END, NULL) == 2);
+  dvmd_core_fail_job (core, with, DVM_JOB_STATE_KILLED_BY_CMD, "for the test");
+  wait_until (count (self, 1, DVMD_PMIX_EVENT_JOB_END, NULL) == 3);
+  g_assert_cmpuint (engine_count (self->engine.controller, "spawns-open"), ==, 0);
+}
+
+static void
+test_with_short_one_fails (Fixture *self, gconstpointer data)
+{
+  DvmdCore *core = dvmd_controller_get_core (self->engine.controller);
+  const char *nspace;
+  guint64 token;
+  DvmdJob *with;
+
+  g_assert_cmpint (spawn (self, "([{'argv': <['sleep', '1000']>, 'np': <uint32 1>}], @a{sv} {})"), ==,
+                   DVMD_PMIX_SUCCESS);
+  with = ask_with_one_that_waits (self, 0, &token);
+  wait_until (dvmd_job_get_ended (dvmd_core_get_job (core, dvmd_job_get_id (with) - 1)));
+  dvmd_core_fail_job (core, with, DVM_JOB_STATE_KILLED_BY_CMD, "for the test");
+  g_assert_cmpint (wait_for_answer (self, token, &nspace), ==, DVMD_PMIX_ERR_JOB_FAILED_TO_LAUNCH);
+  with = ask_with_one_that_waits (self, 1, &token);
+  g_assert_cmpint (wait_for_answer (self, token, &nspace), ==, DVMD_PMIX_ERR_TIMEOUT);
+  wait_until (dvmd_job_get_ended (with));
+  wait_until (engine_count (self->engine.controller, "spawns-open") == 1);
+  with = ask_with_one_that_waits (self, 0, &token);
+  wait_until (dvmd_job_get_ended (dvmd_core_get_job (core, dvmd_job_get_id (with) - 1)));
+  dvmd_core_fail_job (core, self->job, DVM_JOB_STATE_KILLED_BY_CMD, "for the test");
+  wait_until (engine_count (self->engine.controller, "spawns-open") == 0);
+}
+
 /* The environment of the parent is that which it was given, also where that was little. */
 static void
 test_inherits (Fixture *self, gconstpointer data)
@@ -864,6 +932,8 @@ main (int argc, char **argv)
     { "/engine-spawn/gone", test_gone },
     { "/engine-spawn/lost-node", test_lost_node },
     { "/engine-spawn/ended-before-it-ran", test_ended_before_it_ran },
+    { "/engine-spawn/with-short-one", test_with_short_one },
+    { "/engine-spawn/with-short-one-fails", test_with_short_one_fails },
     { "/engine-spawn/inherits", test_inherits },
     { "/engine-spawn/control", test_control },
     { "/engine-spawn/control-ranks", test_control_ranks },
