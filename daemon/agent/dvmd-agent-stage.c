@@ -89,6 +89,23 @@ ensure_stage (DvmdAgent *self, guint32 job, const char *nspace)
   return stage;
 }
 
+/* NULL: it is refused. */
+static DvmdAgentStage *
+enter_pass (DvmdAgent *self, guint32 job, const char *nspace, guint64 pass)
+{
+  DvmdAgentStage *stage;
+
+  if (dvmd_agent_is_stopping (self))
+    {
+      dvmd_agent_send (self, DVMD_MSG_STAGED, g_variant_new ("(uts)", job, pass, "the agent is ending"));
+      return NULL;
+    }
+  stage = ensure_stage (self, job, nspace);
+  if (dvmd_stage_get_pass (stage->stage) != pass)
+    dvmd_stage_begin_pass (stage->stage, pass);
+  return stage;
+}
+
 static void
 handle_stage_file (gpointer service, guint source, GVariant *body)
 {
@@ -103,15 +120,10 @@ handle_stage_file (gpointer service, guint source, GVariant *body)
   guint64 size;
 
   g_variant_get (body, "(u&st@ayut)", &job, &nspace, &pass, &bytes, &mode, &size);
-  if (dvmd_agent_is_stopping (self))
-    {
-      dvmd_agent_send (self, DVMD_MSG_STAGED, g_variant_new ("(uts)", job, pass, "the agent is ending"));
-      return;
-    }
-  stage = ensure_stage (self, job, nspace);
+  stage = enter_pass (self, job, nspace, pass);
+  if (stage == NULL)
+    return;
   target = dvmd_variant_dup_bytes (bytes);
-  if (dvmd_stage_get_pass (stage->stage) != pass)
-    dvmd_stage_begin_pass (stage->stage, pass);
   dvmd_stage_add_file (stage->stage, target, mode, size);
 }
 
@@ -142,16 +154,18 @@ handle_stage_data (gpointer service, guint source, GVariant *body)
   dvmd_stage_add_data (stage->stage, bytes);
 }
 
+/* No file needs to have come before: an archive can have nothing in it. */
 static void
 handle_stage_end (gpointer service, guint source, GVariant *body)
 {
   DvmdAgent *self = ((Stages *)service)->agent;
   DvmdAgentStage *stage;
+  const char *nspace;
   guint32 job;
   guint64 pass;
 
-  g_variant_get (body, "(ut)", &job, &pass);
-  stage = find_stage (self, job, pass);
+  g_variant_get (body, "(u&st)", &job, &nspace, &pass);
+  stage = enter_pass (self, job, nspace, pass);
   if (stage != NULL)
     dvmd_stage_end_pass (stage->stage);
 }

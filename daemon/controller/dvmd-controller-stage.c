@@ -371,7 +371,9 @@ pump (Staging *self)
   else
     {
       self->ended = TRUE;
-      send_to_all (self, DVMD_MSG_STAGE_END, g_variant_new ("(ut)", dvmd_job_get_id (self->job), self->pass));
+      send_to_all (self, DVMD_MSG_STAGE_END,
+                   g_variant_new ("(ust)", dvmd_job_get_id (self->job),
+                                  dvm_job_get_nspace (dvmd_job_get_record (self->job)), self->pass));
     }
 }
 

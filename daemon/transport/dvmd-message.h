@@ -72,7 +72,7 @@ typedef enum
   DVMD_MSG_STOP = 76,         /* (µs between SIGTERM and SIGKILL): end everything and leave */
   DVMD_MSG_STAGE_FILE = 77,   /* (job, nspace, pass, path below the session directory, mode, bytes) */
   DVMD_MSG_STAGE_DATA = 78,   /* (job, pass, bytes of that file) */
-  DVMD_MSG_STAGE_END = 79,    /* (job, pass): that was the last file */
+  DVMD_MSG_STAGE_END = 79,    /* (job, nspace, pass): that was the last file, if there was any */
   DVMD_MSG_RESIZE = 80,       /* (job, rows, columns): its pseudo terminals, also of ranks that start later */
   DVMD_MSG_ENVIRONMENT = 81,  /* (digest, ["NAME=value"]): launch messages will name it */
   DVMD_MSG_ADDRESSES = 82,    /* [(rank, addresses)]: of those above a joiner */

@@ -156,6 +156,10 @@ class Staging(dvmtest.Case):
         many = [(f'd{i % 7}/f{i}', '') for i in range(3000)]
         done = dvm.run(['sh', '-c', 'find $DVM_SESSION_DIR -type f | wc -l'], np=1, cwd=self.files, preload_files=[self.tar('many.tar', many)])
         self.assertEqual(done.lines, ['3000'])
+        for entries in [], entries[:1]:
+            done = dvm.run(['sh', '-c', 'ls $DVM_SESSION_DIR | wc -l'], np=2, cwd=self.files, preload_files=[self.tar('empty.tar', entries)])
+            self.assert_success(done)
+            self.assertEqual(done.lines, ['1', '1'])
         self.assertEqual(self.sessions(dvm), [])
 
     def test_archives_that_are_wrong(self):
