@@ -91,9 +91,11 @@ def _to_argv(command):
 def _to_env(env):
     if not hasattr(env, 'items'):
         return list(env)
-    for name in env:
+    for name, value in env.items():
         if not name or '=' in name:
             raise ValueError(f'env: "{name}" is no name of a variable: it has at least one character, and no "="')
+        if value is None:
+            raise ValueError(f'env: "{name}" is None: a value is text, and unset_env=["{name}"] is for a variable that is not to be there')
     return [f'{name}={value}' for name, value in env.items()]
 
 

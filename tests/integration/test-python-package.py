@@ -362,9 +362,12 @@ class Events(Shared):
             self.vm.watch(on_event, 'jobs')
 
     def test_bad_arguments(self):
-        for options, names in (({'n': 0}, 'n=0'), ({'env': {'A=B': 'c'}}, '"A=B"'), ({'env': {'': 'c'}}, '""')):
+        for options, names in (({'n': 0}, 'n=0'), ({'env': {'A=B': 'c'}}, '"A=B"'), ({'env': {'': 'c'}}, '""'), ({'env': {'A': None}}, 'unset_env')):
             with self.assertRaisesRegex(ValueError, names):
                 self.vm.submit(['true'], **options)
+        for n in (2.5, '2', None):
+            with self.assertRaisesRegex(TypeError, 'integer'):
+                self.vm.submit(['true'], n=n)
 
     def test_callback_that_waits(self):
         """It is told that it must not, and the DVM goes on."""

@@ -3,6 +3,7 @@
 
 import asyncio
 import concurrent.futures
+import operator
 import os
 import sys
 import weakref
@@ -74,6 +75,7 @@ class DVM:
 
     def _spec(self, command: Any, n: int, options: 'dict[str, Any]') -> Any:
         if not isinstance(command, Dvm.JobSpec):
+            n = operator.index(n)
             if n < 1:
                 raise ValueError(f'n={n}: a job has at least one process; Dvm.JobSpec(...) without np has as many as there are slots')
             given: 'dict[str, Any]' = {'np': n, 'cwd': os.getcwd(), **options}
