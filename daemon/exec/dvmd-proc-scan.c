@@ -189,7 +189,10 @@ dvmd_proc_read_stat (const char *proc, pid_t pid, char **name)
   return fields != NULL ? fields : g_new0 (char *, 1);
 }
 
-/* Fields 50 and 51: where the environment lies in the memory of the process; 0 in the middle of an exec. */
+/*
+ * Fields 50 and 51: where the environment lies in the memory of the process. In the middle of an exec they are 0, or
+ * the same, as those of an empty one: field 26, where its code begins, is 0 until they are right.
+ */
 static gboolean
 get_environ_size (pid_t pid, gsize *size)
 {
@@ -202,7 +205,7 @@ get_environ_size (pid_t pid, gsize *size)
   start = g_ascii_strtoull (fields[50 - 3], NULL, 10);
   end = g_ascii_strtoull (fields[51 - 3], NULL, 10);
   *size = end - start;
-  return end != 0;
+  return end != 0 && g_strcmp0 (fields[26 - 3], "0") != 0;
 }
 
 /* TRUE: the process has no memory any more (field 23), and is no zombie yet. */
