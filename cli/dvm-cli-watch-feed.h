@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What fills the model of a live view from a DVM: lists in pages, signals of what has changed, and nodes that are
+ * The model of a live view is filled from a DVM: lists in pages, signals of what has changed, and nodes that are
  * measured.
  */
 

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What live views show of a DVM: rows of jobs, nodes and campaigns, their order, and the numbers of the DVM itself.
+ * Live views show of a DVM: rows of jobs, nodes and campaigns, their order, and the numbers of the DVM itself.
  */
 
 #pragma once
@@ -80,7 +80,7 @@ void dvm_cli_watch_model_set_usage (DvmCliWatchModel *self, guint rank, GVariant
 void dvm_cli_watch_model_set_info (DvmCliWatchModel *self, GVariant *info, gint64 now);
 /* (nullable) (transfer none): the last one that was set */
 GVariant *dvm_cli_watch_model_get_info (DvmCliWatchModel *self);
-/* So many ended jobs does the DVM remember at most. */
+/* How many ended jobs the DVM remembers at most */
 guint dvm_cli_watch_model_get_history_limit (DvmCliWatchModel *self);
 /* (transfer full): two lines about the DVM of that name */
 char *dvm_cli_watch_model_describe (DvmCliWatchModel *self, const char *name, gint64 now);

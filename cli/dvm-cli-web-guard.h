@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Who may read the page of `web`: tokens, cookies, and the names that a server may be called by. Knows no network.
+ * Readers of the page of `web` are let in or refused: tokens, cookies, and the names that a server may be called by.
+ * Knows no network.
  */
 
 #pragma once

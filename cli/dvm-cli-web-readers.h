@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Those who follow: streams of server-sent events. One that does not read is told nothing more until it does, and then
+ * Readers follow by streams of server-sent events. One that does not read is told nothing more until it does, and then
  * all at once: for each there is one event at most.
  */
 

@@ -19,7 +19,7 @@
 #define FRESH (3 * G_USEC_PER_SEC / 2)
 /* After this time people are told that the DVM does not answer. */
 #define SILENCE (5 * G_USEC_PER_SEC)
-/* So many nodes are measured in each second reading, one after the other. */
+/* The number of nodes that are measured in each second reading, one after the other */
 #define N_MEASURED 64
 
 struct _DvmCliWebSource
@@ -83,7 +83,7 @@ on_fed (const GError *error, gpointer user_data)
     self->func (self->user_data);
 }
 
-/* Those that are next */
+/* The nodes that are measured next */
 static void
 measure_nodes (DvmCliWebSource *self)
 {

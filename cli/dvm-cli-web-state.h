@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What readers of the page get: the whole state as JSON, and what has changed since they were told last. Knows no
+ * Readers of the page get the whole state as JSON, and what has changed since they were told last. Knows no
  * network.
  */
 
@@ -13,7 +13,7 @@
 
 G_BEGIN_DECLS
 
-/* So many jobs are sent: those that have not ended first, and the newest of each */
+/* The most jobs that are sent: first the ones that have not ended, and the newest of each */
 #define DVM_CLI_WEB_MAX_ROWS 10000
 
 typedef struct

@@ -286,7 +286,7 @@ find_readers (DvmdJob *job, const char *text, DvmStdinKind kind, guint *n_ranks)
   return readers;
 }
 
-/* Those that are named are processes that read. ranks becomes NULL where they are all of them. */
+/* Ranks that are named are processes that read. ranks becomes NULL where they are all of them. */
 static int
 check_ranks (Target *self, DvmdJobStreams *streams, DvmdIdSet *readers, guint n_ranks)
 {
@@ -402,7 +402,7 @@ check_target (Inputs *self, const DvmdCall *call, Target *target)
   return streams != NULL && dvmd_job_streams_is_written_to (streams) ? DVMD_PMIX_ERR_EXISTS : DVMD_PMIX_SUCCESS;
 }
 
-/* Those whose input has ended go. Else all of them are written to, or none. */
+/* Aims whose input has ended go. Else all of them are written to, or none. */
 static int
 check_targets (Inputs *self, const DvmdCall *call, GPtrArray *targets)
 {

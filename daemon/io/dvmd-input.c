@@ -204,7 +204,7 @@ end_some (DvmdInput *self, DvmdIdSet *to)
       }
 }
 
-/* So many bytes have been read of what the first aim is for. */
+/* The bytes that have been read of what the first aim is for */
 static void
 advance (DvmdInput *self, gsize n)
 {
