@@ -344,7 +344,7 @@ class Hosts:
     def _is_up(self, host):
         if not os.path.exists(f'/proc/{host.pid}/root/'):
             raise RuntimeError(f'{host.name} has not come up: {host.log()}')
-        return host.is_listening()
+        return bool(_read(host.path('/run/sshd.pid'))) and host.is_listening()
 
     def _find_all(self):
         if self.keeper.poll() is not None:
