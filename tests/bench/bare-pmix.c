@@ -2,7 +2,8 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * The least that a PMIx server can do: one job of N local clients, registered, started, waited for. Prints the
- * milliseconds from the registration to the last exit (P17's floor). No DVM, no GLib main loop.
+ * milliseconds from the registration to the last exit (P17's floor). No DVM, no GLib main loop. With --told the clients
+ * are told what a DVM tells them of each rank and of the node's topology, and each of them has to store it.
  */
 
 #include <pmix.h>
@@ -70,14 +71,43 @@ now (void)
   return time.tv_sec * 1e3 + time.tv_nsec / 1e6;
 }
 
+/* The keys are those that dvmd-pmix-jobinfo.c gives to a local rank that is not bound. */
 static void
-register_job (const pmix_nspace_t nspace, uint32_t n)
+tell_rank (pmix_info_t *row, uint32_t rank)
 {
-  pmix_info_t info[4];
+  uint16_t place = rank;
+  uint32_t zero = 0;
+  char dir[64];
+  pmix_data_array_t array = { .type = PMIX_INFO, .size = 10 };
+  pmix_info_t *keys;
+
+  snprintf (dir, sizeof dir, "/tmp/dvm-session/of-a-job/%u", rank);
+  PMIX_INFO_CREATE (keys, array.size);
+  array.array = keys;
+  PMIX_INFO_LOAD (&keys[0], PMIX_RANK, &rank, PMIX_PROC_RANK);
+  PMIX_INFO_LOAD (&keys[1], PMIX_GLOBAL_RANK, &rank, PMIX_PROC_RANK);
+  PMIX_INFO_LOAD (&keys[2], PMIX_APPNUM, &zero, PMIX_UINT32);
+  PMIX_INFO_LOAD (&keys[3], PMIX_APP_RANK, &rank, PMIX_PROC_RANK);
+  PMIX_INFO_LOAD (&keys[4], PMIX_LOCAL_RANK, &place, PMIX_UINT16);
+  PMIX_INFO_LOAD (&keys[5], PMIX_NODE_RANK, &place, PMIX_UINT16);
+  PMIX_INFO_LOAD (&keys[6], PMIX_NODEID, &zero, PMIX_UINT32);
+  PMIX_INFO_LOAD (&keys[7], PMIX_HOSTNAME, "here", PMIX_STRING);
+  PMIX_INFO_LOAD (&keys[8], PMIX_REINCARNATION, &zero, PMIX_UINT32);
+  PMIX_INFO_LOAD (&keys[9], PMIX_PROCDIR, dir, PMIX_STRING);
+  PMIX_INFO_LOAD (row, PMIX_PROC_INFO_ARRAY, &array, PMIX_DATA_ARRAY);
+  PMIX_INFO_FREE (keys, array.size);
+}
+
+static void
+register_job (const pmix_nspace_t nspace, uint32_t n, int told)
+{
+  size_t n_info = told ? 4 + n : 4;
+  pmix_info_t *info;
   char *text = malloc (8 * n + 1);
   char *map;
   size_t length = 0;
 
+  PMIX_INFO_CREATE (info, n_info);
   for (uint32_t i = 0; i < n; i++)
     length += sprintf (text + length, "%s%u", i > 0 ? "," : "", i);
   PMIX_INFO_LOAD (&info[0], PMIX_JOB_SIZE, &n, PMIX_UINT32);
@@ -86,7 +116,10 @@ register_job (const pmix_nspace_t nspace, uint32_t n)
   PMIX_INFO_LOAD (&info[2], PMIX_NODE_MAP, map, PMIX_REGEX);
   PMIx_generate_ppn (text, &map);
   PMIX_INFO_LOAD (&info[3], PMIX_PROC_MAP, map, PMIX_REGEX);
-  wait_for (PMIx_server_register_nspace (nspace, n, info, 4, on_done, NULL), 1);
+  for (uint32_t rank = 0; rank + 4 < n_info; rank++)
+    tell_rank (&info[4 + rank], rank);
+  wait_for (PMIx_server_register_nspace (nspace, n, info, n_info, on_done, NULL), 1);
+  PMIX_INFO_FREE (info, n_info);
   free (text);
 }
 
@@ -115,25 +148,28 @@ start_client (const pmix_nspace_t nspace, uint32_t rank, char **argv)
 int
 main (int argc, char **argv)
 {
-  uint32_t n = argc > 2 ? (uint32_t)atoi (argv[1]) : 0;
+  int told = argc > 1 && strcmp (argv[1], "--told") == 0;
+  uint32_t n = argc > 2 + told ? (uint32_t)atoi (argv[1 + told]) : 0;
   char directory[] = "/tmp/bare-pmix-XXXXXX";
-  pmix_info_t info;
+  pmix_info_t info[2];
+  bool share = told;
   pmix_nspace_t nspace = "bare";
   double start;
 
   if (n == 0 || mkdtemp (directory) == NULL)
     {
-      fprintf (stderr, "usage: bare-pmix N PROGRAM [ARGS]\n");
+      fprintf (stderr, "usage: bare-pmix [--told] N PROGRAM [ARGS]\n");
       return 2;
     }
   setenv ("PMIX_MCA_gds", "hash", 1);
-  PMIX_INFO_LOAD (&info, PMIX_SERVER_TMPDIR, directory, PMIX_STRING);
-  if (PMIx_server_init (&module, &info, 1) != PMIX_SUCCESS)
+  PMIX_INFO_LOAD (&info[0], PMIX_SERVER_TMPDIR, directory, PMIX_STRING);
+  PMIX_INFO_LOAD (&info[1], PMIX_SERVER_SHARE_TOPOLOGY, &share, PMIX_BOOL);
+  if (PMIx_server_init (&module, info, 2) != PMIX_SUCCESS)
     return 1;
   start = now ();
-  register_job (nspace, n);
+  register_job (nspace, n, told);
   for (uint32_t rank = 0; rank < n; rank++)
-    start_client (nspace, rank, argv + 2);
+    start_client (nspace, rank, argv + 2 + told);
   for (uint32_t i = 0; i < n; i++)
     wait (NULL);
   printf ("%.1f\n", now () - start);
