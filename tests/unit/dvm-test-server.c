@@ -378,7 +378,11 @@ run (gpointer data)
 
   g_main_loop_run (self->loop);
   if (self->server != NULL)
-    g_dbus_server_stop (self->server);
+    {
+      /* A connection that was made a moment ago may still wait in the context. */
+      g_signal_handlers_disconnect_by_data (self->server, self);
+      g_dbus_server_stop (self->server);
+    }
   for (guint i = 0; i < self->connections->len; i++)
     g_dbus_connection_close_sync (g_ptr_array_index (self->connections, i), NULL, NULL);
   g_clear_object (&self->server);
