@@ -141,6 +141,74 @@ test_large_lists (void)
   g_assert_cmpstr (range[999999], ==, "n0999999");
 }
 
+static void
+check_compressed (const char *names, const char *list)
+{
+  g_auto (GStrv) split = g_strsplit (names, ",", -1);
+  g_autofree char *text = dvmd_host_list_compress ((const char *const *)split, g_strv_length (split));
+
+  g_assert_cmpstr (text, ==, list);
+}
+
+static void
+test_compressed (void)
+{
+  g_autofree char *none = dvmd_host_list_compress (NULL, 0);
+
+  g_assert_cmpstr (none, ==, "");
+  check_compressed ("login", "login");
+  check_compressed ("n1", "n1");
+  check_compressed ("17", "17");
+  check_compressed ("17,18", "17,18");
+  check_compressed ("n1,n2,n3,n5,n7,n8", "n[1-3,5,7-8]");
+  check_compressed ("n8,n9,n10,n11", "n[8-11]");
+  check_compressed ("n08,n09,n10,n099,n100", "n[08-10,099-100]");
+  check_compressed ("n9,n010,n11", "n[9,010,11]");
+  check_compressed ("n3,n2,n1,n1", "n[3,2,1,1]");
+  check_compressed ("r1n1,r1n2,r2n1,login,m1-ib,m2-ib", "r1n[1-2],r2n1,login,m1-ib,m2-ib");
+  check_compressed ("n999999999999999999,n1000000000000000000", "n999999999999999999,n1000000000000000000");
+}
+
+/* What is written is read again, and is short where there are ranges. */
+static void
+test_there_and_back (void)
+{
+  for (guint round = 0; round < 300; round++)
+    {
+      g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
+      g_autofree char *list = NULL;
+      g_autoptr (GError) error = NULL;
+      g_auto (GStrv) again = NULL;
+      int n = g_test_rand_int_range (1, 40);
+
+      for (int i = 0, number = 0; i < n; i++)
+        {
+          number += g_test_rand_int_range (0, 8) == 0 ? g_test_rand_int_range (-20, 95) : 1;
+          g_ptr_array_add (names, g_strdup_printf ("%s%0*d%s", g_test_rand_int_range (0, 9) == 0 ? "rack1n" : "n",
+                                                   g_test_rand_int_range (0, 9) == 0 ? 3 : 2, ABS (number),
+                                                   g_test_rand_int_range (0, 12) == 0 ? "-ib" : ""));
+        }
+      list = dvmd_host_list_compress ((const char *const *)names->pdata, names->len);
+      again = dvmd_host_list_expand (list, "LIST", &error);
+      g_assert_no_error (error);
+      g_ptr_array_add (names, NULL);
+      g_assert_cmpstrv (again, (char **)names->pdata);
+    }
+}
+
+/* A job of so many nodes changes its size by commands, an argument of which has 128 KiB at most. */
+static void
+test_short (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_auto (GStrv) names = dvmd_host_list_expand ("n[00000-29999],m[1-30000]", "LIST", &error);
+  g_autofree char *list = NULL;
+
+  g_assert_no_error (error);
+  list = dvmd_host_list_compress ((const char *const *)names, g_strv_length (names));
+  g_assert_cmpstr (list, ==, "n[00000-29999],m[1-30000]");
+}
+
 /* ---- numbers and files ---- */
 
 static const char *const variables[] = { "EMPTY=", "N=12", "MINUS=-1", "TEXT=4x", NULL };
@@ -256,6 +324,9 @@ main (int argc, char **argv)
   g_test_add_func ("/allocator-common/wrong-lists", test_wrong_lists);
   g_test_add_func ("/allocator-common/long-names", test_long_names);
   g_test_add_func ("/allocator-common/large-lists", test_large_lists);
+  g_test_add_func ("/allocator-common/compressed", test_compressed);
+  g_test_add_func ("/allocator-common/there-and-back", test_there_and_back);
+  g_test_add_func ("/allocator-common/short", test_short);
   g_test_add_func ("/allocator-common/numbers", test_numbers);
   g_test_add_func ("/allocator-common/files", test_files);
   g_test_add_func ("/allocator-common/nodes", test_nodes);

@@ -42,7 +42,7 @@ test_command (void)
 {
   const char *const agent[] = { "/opt/bin/dvm-agent", "--controller=tcp:h:1", NULL };
   const char *const wanted[] = {
-    "--jobid=7",   "--nodes=2",        "--ntasks=2",   "--ntasks-per-node=1",   "--nodelist=n2,n10",
+    "--jobid=7",   "--nodes=2",        "--ntasks=2",   "--ntasks-per-node=1",   "--nodelist=n[2,10]",
     "--overlap",   "--mem=0",          "--mpi=none",   "--kill-on-bad-exit=0",  "--no-kill",
     "--wait=0",    "--cpu-bind=none",  "--export=ALL", "--job-name=dvm-agents", "--label",
     "--input=all", "--reservation=a b"

@@ -184,3 +184,97 @@ dvmd_host_list_expand (const char *text, const char *place, GError **error)
   g_ptr_array_add (names, NULL);
   return (char **)g_ptr_array_free (g_steal_pointer (&names), FALSE);
 }
+
+/* ---- names to a list ---- */
+
+/* A name as it stands in a list: its first bytes, and the number behind them. */
+typedef struct
+{
+  const char *name;
+  gsize stem; /* bytes; that of the whole name where no number ends it */
+  int width;  /* digits of the number */
+  guint64 number;
+} Word;
+
+static Word
+split_name (const char *name)
+{
+  Word word = { .name = name, .stem = strlen (name) };
+  gsize stem = word.stem;
+
+  while (stem > 0 && word.stem - stem < MOST_DIGITS && g_ascii_isdigit (name[stem - 1]))
+    stem--;
+  if (stem == 0 || stem == word.stem)
+    return word;
+  word.width = (int)(word.stem - stem);
+  word.number = g_ascii_strtoull (name + stem, NULL, 10);
+  word.stem = stem;
+  return word;
+}
+
+static gboolean
+have_one_stem (const Word *a, const Word *b)
+{
+  return a->width > 0 && b->width > 0 && a->stem == b->stem && strncmp (a->name, b->name, a->stem) == 0;
+}
+
+/* The numbers of a range are as wide as its first one, or wider where they need it. */
+static gboolean
+follows (const Word *first, const Word *last, const Word *next)
+{
+  g_autofree char *expected = g_strdup_printf ("%0*" G_GUINT64_FORMAT, first->width, last->number + 1);
+
+  return have_one_stem (last, next) && strcmp (next->name + next->stem, expected) == 0;
+}
+
+static void
+append_range (GString *list, const Word *first, const Word *last)
+{
+  g_string_append (list, first->name + first->stem);
+  if (last->number > first->number)
+    g_string_append_printf (list, "-%s", last->name + last->stem);
+}
+
+/* One range after another, of names with one stem. Returns the index behind them. */
+static gsize
+append_stem (GString *list, const Word *words, gsize at, gsize n_words)
+{
+  const Word *word = &words[at];
+  gboolean alone = at + 1 == n_words || !have_one_stem (word, word + 1);
+
+  if (alone)
+    {
+      g_string_append (list, word->name);
+      return at + 1;
+    }
+  g_string_append_len (list, word->name, (gssize)word->stem);
+  for (char mark = '['; at < n_words && have_one_stem (word, &words[at]); mark = ',')
+    {
+      gsize last = at;
+
+      while (last + 1 < n_words && follows (&words[at], &words[last], &words[last + 1]))
+        last++;
+      g_string_append_c (list, mark);
+      append_range (list, &words[at], &words[last]);
+      at = last + 1;
+    }
+  g_string_append_c (list, ']');
+  return at;
+}
+
+char *
+dvmd_host_list_compress (const char *const *names, gsize n_names)
+{
+  g_autofree Word *words = g_new (Word, n_names);
+  GString *list = g_string_new (NULL);
+
+  for (gsize i = 0; i < n_names; i++)
+    words[i] = split_name (names[i]);
+  for (gsize at = 0; at < n_names;)
+    {
+      if (at > 0)
+        g_string_append_c (list, ',');
+      at = append_stem (list, words, at, n_names);
+    }
+  return g_string_free (list, FALSE);
+}

@@ -20,4 +20,11 @@ G_BEGIN_DECLS
  */
 char **dvmd_host_list_expand (const char *text, const char *place, GError **error);
 
+/*
+ * A list that dvmd_host_list_expand() turns into these names again, in this order: numbers at the end of names that
+ * follow each other are written as ranges, as a command takes one argument of 128 KiB at most. Names have none of
+ * "[],". (transfer full): empty without names
+ */
+char *dvmd_host_list_compress (const char *const *names, gsize n_names);
+
 G_END_DECLS

@@ -11,6 +11,7 @@
 
 #include <string.h>
 
+#include "host-list.h"
 #include "slurm-command.h"
 #include "slurm-environment.h"
 
@@ -97,10 +98,8 @@ build_line (const char *job, GPtrArray *held, guint count, guint slots)
 {
   GPtrArray *argv = g_ptr_array_new_with_free_func (g_free);
   g_autofree char *uuid = g_uuid_string_random ();
-  GString *exclude = g_string_new ("--exclude=");
+  g_autofree char *names = dvmd_host_list_compress ((const char *const *)held->pdata, held->len);
 
-  for (guint i = 0; i < held->len; i++)
-    g_string_append_printf (exclude, "%s%s", i > 0 ? "," : "", (char *)held->pdata[i]);
   g_ptr_array_add (argv, g_strdup ("sh"));
   g_ptr_array_add (argv, g_strdup ("-c"));
   g_ptr_array_add (argv, g_strdup (SCRIPT));
@@ -109,7 +108,7 @@ build_line (const char *job, GPtrArray *held, guint count, guint slots)
   g_ptr_array_add (argv, g_strdup_printf ("--nodes=%u", count));
   g_ptr_array_add (argv, g_strconcat ("--dependency=expand:", job, NULL));
   /* Else it gets more of the nodes that are the job's already. */
-  g_ptr_array_add (argv, g_string_free (exclude, FALSE));
+  g_ptr_array_add (argv, g_strconcat ("--exclude=", names, NULL));
   if (slots > 0)
     g_ptr_array_add (argv, g_strdup_printf ("--ntasks-per-node=%u", slots));
   add_same (argv, "--cpus-per-task=", "SLURM_CPUS_PER_TASK");

@@ -349,19 +349,19 @@ runs_script (SlurmSize *self, const char *name)
 }
 
 /* Nodes that cannot leave are taken out of the names. stays: (out): the one that runs the script is among them.
- * (transfer full): NodeList= with those that are left in the job */
-static GString *
+ * (transfer container): those that are left in the job */
+static GPtrArray *
 sort_out (Change *change, gboolean *stays)
 {
   SlurmSize *size = change->size;
   g_autoptr (GHashTable) leaving = make_set_of (change->names);
-  GString *kept = g_string_new (NODE_LIST);
+  GPtrArray *kept = g_ptr_array_new ();
 
   *stays = FALSE;
   g_ptr_array_set_size (change->names, 0);
   for (guint i = 0; i < size->held->len; i++)
     {
-      const char *name = size->held->pdata[i];
+      char *name = size->held->pdata[i];
       gboolean leaves = has_key (leaving, name) && !has_key (size->used, name);
 
       if (leaves && !runs_script (size, name))
@@ -370,7 +370,7 @@ sort_out (Change *change, gboolean *stays)
           continue;
         }
       *stays |= leaves;
-      g_string_append_printf (kept, "%s%s", kept->len > strlen (NODE_LIST) ? "," : "", name);
+      g_ptr_array_add (kept, name);
     }
   return kept;
 }
@@ -386,15 +386,18 @@ static void
 begin_release (Change *change)
 {
   gboolean stays;
-  g_autoptr (GString) kept = sort_out (change, &stays);
+  g_autoptr (GPtrArray) kept = sort_out (change, &stays);
   g_autoptr (GError) stay = stays ? explain_stay (change->size) : NULL;
 
   /* Slurm takes the nodes that a job keeps, not those that it gives back. */
-  if (change->names->len > 0 && kept->len > strlen (NODE_LIST))
+  if (change->names->len > 0 && kept->len > 0)
     {
+      g_autofree char *list = dvmd_host_list_compress ((const char *const *)kept->pdata, kept->len);
+      g_autofree char *words = g_strconcat (NODE_LIST, list, NULL);
+
       if (stays)
         dvmd_plugin_host_log (change->size->host, G_LOG_LEVEL_MESSAGE, "%s", stay->message);
-      update (change, change->size->name, kept->str, on_released);
+      update (change, change->size->name, words, on_released);
       return;
     }
   if (change->names->len > 0)

@@ -64,7 +64,7 @@ begin_argv (const char *name, const char *job, const char *const *nodes)
                                          NULL };
   GPtrArray *argv = g_ptr_array_new_with_free_func (g_free);
   guint n_nodes = g_strv_length ((char **)nodes);
-  g_autofree char *list = g_strjoinv (",", (char **)nodes);
+  g_autofree char *list = dvmd_host_list_compress (nodes, n_nodes);
 
   add_words (argv, options);
   g_ptr_array_add (argv, g_strdup_printf ("--job-name=%s", name));
