@@ -4,7 +4,6 @@
 All nodes are this machine: their agents are started by the launcher local, for which every name is that of a logical node.
 """
 
-import atexit
 import json
 import os
 import subprocess
@@ -13,24 +12,10 @@ import dvmtest
 import leftovers
 import slurm
 
-LONG = os.environ.get('DVM_TEST_SOAK') == '1'  # with a database, by which jobs change their size again and again
 CLI = os.path.join(os.environ['DVM_TEST_BUILD'], 'cli', 'dvm-cli')
 NAMES = ('pn1', 'pn2', 'pn3')
 WHERE = ['sh', '-c', 'echo $DVM_NODE']
-
-
-class Cluster:
-    """One for all tests of the program: none leaves a job."""
-
-    slurm = None
-
-    @classmethod
-    def get(cls):
-        if cls.slurm is None:
-            cls.slurm = slurm.Slurm(NAMES, more='SchedulerParameters=permit_job_expansion,bf_interval=1\n',  # by which heterogeneous jobs start
-                                    database=LONG and slurm.explain_absence(database=True) is None)
-            atexit.register(cls.slurm.stop)
-        return cls.slurm
+SHARED = slurm.Shared(NAMES, resizes=True)
 
 
 class Case(dvmtest.Case):
@@ -39,7 +24,7 @@ class Case(dvmtest.Case):
         absence = slurm.explain_absence()
         if absence is not None:
             self.skipTest(absence)
-        self.cluster = Cluster.get()
+        self.cluster = SHARED.get()
         self.cluster.wait_idle()
 
     def allocate(self, nodes, *words):

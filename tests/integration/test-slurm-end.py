@@ -19,28 +19,14 @@ NAMES = ('en1', 'en2')
 # Each rank notes that it runs, which signals it gets, and that it has had the time to end in good order.
 RANK = 'trap "echo TERM >>$0.signals; sleep 0.3; echo ended >>$0.ended; exit 0" TERM; trap "echo USR1 >>$0.signals" USR1; echo >>$0.here; ' \
        'while :; do sleep 0.05; done'
-
-
-class Shared:
-    """The one Slurm of all cases: each has an allocation of its own."""
-    cluster = None
-
-    @classmethod
-    def start(cls):
-        cls.cluster = cls.cluster or slurm.Slurm(NAMES, more='ReturnToService=0\nKillWait=20\n')
-        return cls.cluster
-
-    @classmethod
-    def stop(cls):
-        if cls.cluster is not None:
-            cls.cluster.stop()
+SHARED = slurm.Shared(NAMES, more='ReturnToService=0\nKillWait=20\n')
 
 
 @unittest.skipIf(slurm.explain_absence(), slurm.explain_absence())
 class Case(dvmtest.Case):
     def setUp(self):
         super().setUp()
-        self.cluster = Shared.start()
+        self.cluster = SHARED.get()
         self.cluster.wait_idle()
         self.folder = self.place()
         self.notes = os.path.join(self.folder, 'rank')
@@ -197,7 +183,4 @@ class Nodes(Case):
 
 
 if __name__ == '__main__':
-    try:
-        dvmtest.main()
-    finally:
-        Shared.stop()
+    dvmtest.main()

@@ -22,28 +22,14 @@ HANGING = '#!/bin/sh\n[ -e PLACE/asked ] || { : >PLACE/asked; exec sleep 1000000
 KILLED = '#!/bin/sh\n[ -e PLACE/asked ] || { : >PLACE/asked; kill -KILL $$; }\nexec REAL "$@"\n'
 KILLED_AFTER = '#!/bin/sh\nREAL "$@"\nkill -KILL $$\n'
 HELD = '#!/bin/sh\n: >PLACE/asked\nuntil [ -e PLACE/go ]; do sleep 0.05; done\nexec REAL "$@"\n'
-
-
-class Shared:
-    cluster = None
-
-    @classmethod
-    def start(cls):
-        cls.cluster = cls.cluster or slurm.Slurm(NAMES, more='SchedulerParameters=permit_job_expansion,bf_interval=1\n',
-                                                 database=LONG and slurm.explain_absence(database=True) is None)
-        return cls.cluster
-
-    @classmethod
-    def stop(cls):
-        if cls.cluster is not None:
-            cls.cluster.stop()
+SHARED = slurm.Shared(NAMES, resizes=True)
 
 
 @unittest.skipIf(slurm.explain_absence(), slurm.explain_absence())
 class Case(dvmtest.Case):
     def setUp(self):
         super().setUp()
-        self.cluster = Shared.start()
+        self.cluster = SHARED.get()
         self.cluster.wait_idle()
         self.folder = self.place()
 
@@ -225,7 +211,4 @@ class Several(Case):
 
 
 if __name__ == '__main__':
-    try:
-        dvmtest.main()
-    finally:
-        Shared.stop()
+    dvmtest.main()

@@ -20,21 +20,7 @@ SQUEUE = '#!/bin/sh\n: >PLACE/asked\nuntil [ -e PLACE/go ]; do sleep 0.05; done\
 # Does not end with its input, nor by a signal that asks.
 STUBBORN = '#!/bin/sh\ntrap "" TERM HUP\nfor word; do last=$word; done\nexec >&- 2>&-\necho $$ >PLACE/$last.new\n' \
            'mv PLACE/$last.new PLACE/$last.pid\nwhile :; do sleep 0.05; done\n'
-
-
-class Shared:
-    """The one Slurm of all cases: each has an allocation of its own."""
-    cluster = None
-
-    @classmethod
-    def start(cls):
-        cls.cluster = cls.cluster or slurm.Slurm()
-        return cls.cluster
-
-    @classmethod
-    def stop(cls):
-        if cls.cluster is not None:
-            cls.cluster.stop()
+SHARED = slurm.Shared()
 
 
 @unittest.skipIf(slurm.explain_absence(), slurm.explain_absence())
@@ -44,7 +30,7 @@ class SlurmLaunch(dvmtest.Case):
         self.launches = []
         self.folder = self.place()
         self.agent = self.script('agent', launching.AGENT)
-        self.cluster = Shared.start()
+        self.cluster = SHARED.get()
         self.allocation = self.cluster.allocate(2, '--ntasks-per-node=2', '--mem=500')
         self.addCleanup(self.allocation.release)
 
@@ -279,7 +265,4 @@ class SlurmLaunch(dvmtest.Case):
 
 
 if __name__ == '__main__':
-    try:
-        dvmtest.main()
-    finally:
-        Shared.stop()
+    dvmtest.main()

@@ -8,6 +8,7 @@ With database=True slurmdbd and a MariaDB, too: without them Slurm 22.05 makes a
     cluster.stop()
 """
 
+import atexit
 import contextlib
 import functools
 import os
@@ -28,6 +29,9 @@ PROGRAMS = ('munged', 'slurmctld', 'slurmd', 'srun', 'salloc', 'scontrol', 'sque
 DATABASE_PROGRAMS = ('slurmdbd', 'mariadbd', 'sacctmgr')
 DATABASE_TABLES = '/usr/share/mysql/mysql_system_tables.sql'
 ENVIRONMENT_MARK = 'DVM_TEST_SLURM'
+LONG = os.environ.get('DVM_TEST_SOAK') == '1'
+# Heterogeneous jobs start by the second one.
+RESIZE = 'SchedulerParameters=permit_job_expansion,bf_interval=1\n'
 
 CONFIGURATION = '''ClusterName=dvmtest
 SlurmctldHost={host}(127.0.0.1)
@@ -319,3 +323,21 @@ class Slurm:
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
         shutil.rmtree(self.place, ignore_errors=True)
+
+
+class Shared:
+    """One Slurm for all cases of a program, each of which has an allocation of its own. It is started for the first of them, and stopped with
+    the program. resizes: jobs may change their size, in the soak again and again, for which Slurm needs its database."""
+
+    def __init__(self, *words, resizes=False, more=''):
+        self.words = words
+        self.resizes = resizes
+        self.more = RESIZE if resizes else more
+        self.cluster = None
+
+    def get(self):
+        if self.cluster is None:
+            database = self.resizes and LONG and explain_absence(database=True) is None
+            self.cluster = Slurm(*self.words, more=self.more, database=database)
+            atexit.register(self.cluster.stop)
+        return self.cluster

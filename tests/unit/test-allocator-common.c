@@ -169,7 +169,7 @@ test_compressed (void)
   check_compressed ("n999999999999999999,n1000000000000000000", "n999999999999999999,n1000000000000000000");
 }
 
-/* What is written is read again, and is short where there are ranges. */
+/* A list that is written is read again. */
 static void
 test_there_and_back (void)
 {

@@ -11,28 +11,12 @@ import sessions
 import slurm
 from dvmtest import wait_until
 
-LONG = os.environ.get('DVM_TEST_SOAK') == '1'
 NAMES = ('cn1', 'cn2', 'cn3')
 # Is called as scontrol, notes that it was, and does its work when it may.
 HELD = '#!/bin/sh\n: >PLACE/asked\nuntil [ -e PLACE/go ]; do sleep 0.02; done\nexec REAL "$@"\n'
 REFUSING = '#!/bin/sh\necho "slurm_update error: The office is closed" >&2\nexit 1\n'
 HANGING = '#!/bin/sh\nexec sleep 1000000\n'
-
-
-class Shared:
-    """The one Slurm of all cases: each has a job of its own."""
-    cluster = None
-
-    @classmethod
-    def start(cls):
-        cls.cluster = cls.cluster or slurm.Slurm(NAMES, more='SchedulerParameters=permit_job_expansion,bf_interval=1\n',
-                                                 database=LONG and slurm.explain_absence(database=True) is None)
-        return cls.cluster
-
-    @classmethod
-    def stop(cls):
-        if cls.cluster is not None:
-            cls.cluster.stop()
+SHARED = slurm.Shared(NAMES, resizes=True)
 
 
 class Dvm(elastic.Dvm):
@@ -50,7 +34,7 @@ class Slurm:
         absence = slurm.explain_absence()
         if absence is not None:
             self.skipTest(absence)
-        self.cluster = Shared.start()
+        self.cluster = SHARED.get()
         self.cluster.wait_idle()
 
     def try_dvm(self, **options):
@@ -219,7 +203,4 @@ for group in (Offers, Broadcasts, Reservations):
     globals()[group.__name__] = type(group.__name__, (group, sessions.Case), {'__module__': '__main__'})
 
 if __name__ == '__main__':
-    try:
-        dvmtest.main()
-    finally:
-        Shared.stop()
+    dvmtest.main()
