@@ -96,9 +96,9 @@ append_label (GString *text, const char *label, const char *value)
   g_string_append_printf (text, "%s=\"", label);
   for (const char *c = value; *c != '\0'; c++)
     {
-      if (*c == '\\' || *c == '"')
+      if (*c == '\\' || *c == '"' || *c == '\n')
         g_string_append_c (text, '\\');
-      g_string_append (text, *c == '\n' ? "\\n" : (const char[]){ *c, '\0' });
+      g_string_append_c (text, *c == '\n' ? 'n' : *c);
     }
   g_string_append_c (text, '"');
 }
