@@ -352,7 +352,7 @@ print_checks (Program *self)
 {
   /* A rank has the name of its node from the agent. */
   const char *node = self->node != NULL ? self->node : g_getenv ("DVM_NODE");
-  g_autofree char *text = dvmd_agent_checks_run (node != NULL ? node : g_get_host_name (), self->fixes);
+  g_autofree char *text = dvmd_agent_checks_run (node != NULL ? node : g_get_host_name (), self->fixes, self->config);
 
   return fputs (text, stdout) >= 0 && fflush (stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -28,6 +28,7 @@ struct _DvmdAgentBootstrap
   char *node;
   char *address;
   DvmdToken secret;
+  DvmdMungeKeys *munge; /* (nullable): munge proves who the agent is, and secret is drawn for each attempt */
   gint64 heartbeat_timeout;
   gint64 longest_pause;
   DvmdAgentBootstrapJoined joined;
@@ -99,9 +100,9 @@ on_joined (GObject *source, GAsyncResult *result, gpointer user_data)
   self->joined (arguments, self->user_data);
 }
 
-/* A certificate is that of one DVM: each attempt has a key of its own. */
-void
-dvmd_agent_bootstrap_start (DvmdAgentBootstrap *self)
+/* A certificate is that of one DVM: each attempt has a key of its own. credential: (nullable) */
+static void
+join (DvmdAgentBootstrap *self, const char *credential)
 {
   const char *const addresses[] = { self->address, NULL };
   DvmdConnectOptions options = { 0 };
@@ -117,6 +118,7 @@ dvmd_agent_bootstrap_start (DvmdAgentBootstrap *self)
     }
   options.identity = self->identity;
   options.token = &self->secret;
+  options.credential = credential;
   options.rank = DVMD_RANK_ANY;
   options.name = self->node;
   options.timeout = JOIN_LIMIT;
@@ -124,6 +126,39 @@ dvmd_agent_bootstrap_start (DvmdAgentBootstrap *self)
   options.wire.body_type = dvmd_router_find_body_type;
   options.wire.heartbeat_timeout = self->heartbeat_timeout;
   dvmd_connect_async (addresses, &options, self->joining, on_joined, self);
+}
+
+/* ---- munge ---- */
+
+static void
+on_sealed (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  DvmdAgentBootstrap *self;
+  g_autoptr (GError) error = NULL;
+  g_auto (DvmdToken) secret = { 0 };
+  g_autofree char *credential = dvmd_munge_keys_seal_finish (result, &secret, &error);
+
+  if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+    return;
+  self = user_data;
+  if (credential == NULL)
+    {
+      g_prefix_error (&error, "munge does not prove who it is: ");
+      note_failure (self, error);
+      wait (self);
+      return;
+    }
+  self->secret = secret;
+  join (self, credential);
+}
+
+void
+dvmd_agent_bootstrap_start (DvmdAgentBootstrap *self)
+{
+  if (self->munge != NULL)
+    dvmd_munge_keys_seal_async (self->munge, self->joining, on_sealed, self);
+  else
+    join (self, NULL);
 }
 
 DvmdIdentity *
@@ -162,7 +197,7 @@ dvmd_agent_bootstrap_new (DvmdConfig *config, const char *node, DvmdAgentBootstr
     }
   if (!dvmd_bootstrap_parse_place (dvmd_config_get_string (config, "bootstrap-controller"), &self->address, &port,
                                    error)
-      || !dvmd_bootstrap_read_secret (dvmd_config_get_string (config, "bootstrap-secret"), &self->secret, error))
+      || !dvmd_bootstrap_choose_means (config, &self->secret, &self->munge, error))
     return NULL;
   return g_steal_pointer (&self);
 }
@@ -178,6 +213,7 @@ dvmd_agent_bootstrap_free (DvmdAgentBootstrap *self)
   g_clear_object (&self->joining);
   g_clear_pointer (&self->clock, dvmd_clock_unref);
   g_free (self->told);
+  g_clear_pointer (&self->munge, dvmd_munge_keys_unref);
   g_free (self->address);
   g_free (self->node);
   g_free (self);

@@ -22,6 +22,7 @@
 
 #include "dvmd-agent.h"
 #include "dvmd-cgroup.h"
+#include "dvmd-munge.h"
 #include "dvmd-programs.h"
 #include "dvmd-runtime-dir.h"
 #include "dvmd-topology.h"
@@ -236,8 +237,46 @@ check_name (Checks *self)
     freeaddrinfo (found);
 }
 
+/* Agents that start by themselves prove by it who they are, where the settings of this machine say so. */
+static void
+check_munge (Checks *self, DvmdConfig *config)
+{
+  const char *socket = dvmd_config_get_string (config, "bootstrap-munge-socket");
+  g_autoptr (GError) error = NULL;
+  g_autofree char *credential = NULL;
+  g_autoptr (GBytes) data = NULL;
+  guint32 uid = 0;
+
+  if (!g_str_equal (dvmd_config_get_string (config, "bootstrap-auth"), "munge"))
+    return;
+  credential = dvmd_munge_seal (socket, (const guint8 *)self->node, strlen (self->node), &error);
+  if (credential != NULL)
+    data = dvmd_munge_unseal (socket, credential, &uid, &error);
+  if (data != NULL && uid == geteuid ())
+    add (self, "munge", "ok", NULL, "munge proves who an agent of this machine is");
+  else
+    add (
+        self, "munge", "bad",
+        "start munged here, with the key of the controller's machine (Debian: munge), or set bootstrap-munge-socket to "
+        "where it listens",
+        "bootstrap-auth=munge: %s", error != NULL ? error->message : "munged gives credentials of another user");
+}
+
+/* A file that cannot be read keeps only agents that start by themselves from starting. */
+static void
+check_settings (Checks *self, DvmdConfig *config)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (dvmd_config_load (config, NULL, &error))
+    check_munge (self, config);
+  else
+    add (self, "settings", "note", "mend the file; an agent that starts by itself (dvm-agent.service) reads it", "%s",
+         error->message);
+}
+
 char *
-dvmd_agent_checks_run (const char *node, gboolean fix)
+dvmd_agent_checks_run (const char *node, gboolean fix, DvmdConfig *config)
 {
   Checks self = { .node = node, .fix = fix, .lines = g_string_new (NULL) };
 
@@ -255,6 +294,7 @@ dvmd_agent_checks_run (const char *node, gboolean fix)
   check_space (&self, "tmp", dvmd_runtime_dir_get_tmp (), ENOUGH_TMP, "jobs have their files there");
   check_limits (&self);
   check_name (&self);
+  check_settings (&self, config);
   add (&self, "clock", "ok", NULL, "%" G_GINT64_FORMAT, g_get_real_time ());
   return g_string_free (self.lines, FALSE);
 }

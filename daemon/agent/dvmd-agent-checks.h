@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include <gio/gio.h>
+#include "dvmd-config.h"
 
 G_BEGIN_DECLS
 
@@ -16,8 +16,9 @@ G_BEGIN_DECLS
 /*
  * One line for each check: NODE, check, verdict ("ok", "note": works less well, "bad": does not work), what was found,
  * how to mend it (may be empty), with tabs between. The text of "clock" is the time in µs. fix: mends what is safe to
- * mend without asking. (transfer full)
+ * mend without asking. config: what was said on the command line; the files of this machine are read, too. (transfer
+ * full)
  */
-char *dvmd_agent_checks_run (const char *node, gboolean fix);
+char *dvmd_agent_checks_run (const char *node, gboolean fix, DvmdConfig *config);
 
 G_END_DECLS

@@ -29,8 +29,14 @@ static const DvmdSetting settings[] = {
     "how large the archive gets before the oldest jobs and campaigns go from it" },
   { "bind-to", DVMD_CONFIG_STRING, "", NULL, 0, 0, DVMD_CONFIG_AT_ONCE,
     "what processes are bound to when a job does not say it, as in core or none; empty: what is mapped by says it" },
+  { "bootstrap-auth", DVMD_CONFIG_CHOICE, "secret", "secret munge", 0, 0, DVMD_CONFIG_AT_START,
+    "what agents that start by themselves prove: that they know a secret, or by munge that they are of the DVM's "
+    "user" },
   { "bootstrap-controller", DVMD_CONFIG_STRING, "", NULL, 0, 0, DVMD_CONFIG_AT_START,
     "where agents that start by themselves find the controller, which then listens there: HOST:PORT" },
+  { "bootstrap-munge-socket", DVMD_CONFIG_STRING, "", NULL, 0, 0, DVMD_CONFIG_AT_START,
+    "the socket of the munged that such agents and their controller ask, with its whole path; empty: that of the "
+    "system" },
   { "bootstrap-pause", DVMD_CONFIG_SECONDS, "5", NULL, G_USEC_PER_SEC / 10, HOURS (1), DVMD_CONFIG_AT_START,
     "the longest pause of such an agent before it tries again to join" },
   { "bootstrap-secret", DVMD_CONFIG_STRING, "", NULL, 0, 0, DVMD_CONFIG_AT_START,

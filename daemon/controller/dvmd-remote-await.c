@@ -130,14 +130,16 @@ static gboolean
 open_door (DvmdRemote *self, GError **error)
 {
   g_auto (DvmdToken) secret = { 0 };
+  DvmdMungeKeys *munge = NULL;
 
   if (self->await != NULL)
     return TRUE;
-  if (!dvmd_bootstrap_read_secret (dvmd_config_get_string (self->config, "bootstrap-secret"), &secret, error))
+  if (!dvmd_bootstrap_choose_means (self->config, &secret, &munge, error))
     return FALSE;
   self->await = g_new0 (DvmdRemoteAwait, 1);
   self->await->told = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   self->await->returned = g_hash_table_new (NULL, NULL);
+  dvmd_tokens_set_munge (self->tokens, munge);
   dvmd_tokens_open (self->tokens, &secret, on_knock, self);
   return TRUE;
 }

@@ -17,7 +17,7 @@
 #include "dvmd-log.h"
 #include "dvmd-pmix-calls.h"
 #include "dvmd-pmix-info.h"
-#include "dvmd-pmix-munge.h"
+#include "dvmd-munge.h"
 #include "dvmd-pmix-read.h"
 #include "dvmd-pmix-upcall.h"
 

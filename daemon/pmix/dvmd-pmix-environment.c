@@ -10,7 +10,7 @@
 
 #include <dvm.h>
 
-#include "dvmd-pmix-munge.h"
+#include "dvmd-munge.h"
 
 /*
  * Each puts its shared memory into a directory of its choice, under names that only it knows; in ours they can be

@@ -206,14 +206,20 @@ choose_type (DvmdAttempt *self, DvmdHelloType link, DvmdHelloType join, DvmdHell
 static void
 say_who (DvmdAttempt *self)
 {
-  g_autoptr (DvmdHello)
-      hello = dvmd_hello_new (choose_type (self, DVMD_HELLO_LINK, DVMD_HELLO_JOIN, DVMD_HELLO_JOIN_LOCAL));
+  const char *credential = self->options->credential;
+  g_autoptr (DvmdHello) hello = dvmd_hello_new (choose_type (
+      self, DVMD_HELLO_LINK, credential != NULL ? DVMD_HELLO_JOIN_MUNGE : DVMD_HELLO_JOIN, DVMD_HELLO_JOIN_LOCAL));
   DvmdIdentity *identity = self->options->identity;
 
   dvmd_hello_set_text (hello, DVMD_HELLO_VERSION, own_version (self));
   dvmd_hello_set_nonce (hello);
   dvmd_hello_set_text (hello, DVMD_HELLO_NAME, self->options->name);
-  if (self->token != NULL)
+  if (hello->type == DVMD_HELLO_JOIN_MUNGE)
+    {
+      dvmd_hello_set_bytes (hello, DVMD_HELLO_PUBLIC_KEY, dvmd_identity_get_public_key (identity));
+      dvmd_hello_set_text (hello, DVMD_HELLO_CREDENTIAL, credential);
+    }
+  else if (self->token != NULL)
     {
       dvmd_hello_set_number (hello, DVMD_HELLO_RANK, 4, self->token->rank);
       dvmd_hello_set_number (hello, DVMD_HELLO_TOKEN, 8, self->token->launch);

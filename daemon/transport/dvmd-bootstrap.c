@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "dvmd-address.h"
+#include "dvmd-munge.h"
 #include "dvmd-secret.h"
 
 /* Fewer characters than 16 bytes have in base64 are no key, but a word that can be guessed. */
@@ -109,6 +110,43 @@ dvmd_bootstrap_read_secret (const char *path, DvmdToken *secret, GError **error)
     return FALSE;
   dvmd_token_set_standing (secret, key);
   explicit_bzero (key, sizeof key);
+  return TRUE;
+}
+
+static DvmdMungeKeys *
+choose_munge (DvmdConfig *config, GError **error)
+{
+  const char *place = dvmd_config_get_string (config, "bootstrap-controller");
+  const char *socket = dvmd_config_get_string (config, "bootstrap-munge-socket");
+  g_autoptr (GError) reason = NULL;
+
+  if (!dvmd_munge_is_there (&reason))
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                 "bootstrap-auth=munge: there is no library of munge here (Debian: libmunge2): %s", reason->message);
+  else if (strlen (place) > DVMD_MUNGE_MAX_PLACE)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "bootstrap-controller: this is longer than %u characters",
+                 DVMD_MUNGE_MAX_PLACE);
+  else if (socket[0] != '\0' && !g_path_is_absolute (socket))
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                 "bootstrap-munge-socket: %s: the whole path of the socket is needed, which starts with /", socket);
+  else
+    return dvmd_munge_keys_new (socket, place);
+  return NULL;
+}
+
+gboolean
+dvmd_bootstrap_choose_means (DvmdConfig *config, DvmdToken *secret, DvmdMungeKeys **munge, GError **error)
+{
+  guint8 nobodys[DVMD_TOKEN_KEY_SIZE];
+
+  if (g_str_equal (dvmd_config_get_string (config, "bootstrap-auth"), "secret"))
+    return dvmd_bootstrap_read_secret (dvmd_config_get_string (config, "bootstrap-secret"), secret, error);
+  *munge = choose_munge (config, error);
+  if (*munge == NULL)
+    return FALSE;
+  dvmd_secret_draw (nobodys, sizeof nobodys);
+  dvmd_token_set_standing (secret, nobodys);
+  explicit_bzero (nobodys, sizeof nobodys);
   return TRUE;
 }
 

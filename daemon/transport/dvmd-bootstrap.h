@@ -4,7 +4,8 @@
 
 #pragma once
 
-#include "dvmd-tokens.h"
+#include "dvmd-config.h"
+#include "dvmd-munge-key.h"
 
 G_BEGIN_DECLS
 
@@ -15,6 +16,13 @@ G_BEGIN_DECLS
  * DVM_ERROR_BAD_PARAM: it is missing, open to others, or too short; the message names it and never quotes it.
  */
 gboolean dvmd_bootstrap_read_secret (const char *path, DvmdToken *secret, GError **error);
+
+/*
+ * The settings say how agents that nobody starts prove who they are, and both ends ask here. munge: (transfer full)
+ * (out) (nullable): by munge; else secret is that of the file. DVM_ERROR_BAD_PARAM: the file does not do, or there is
+ * no library of munge.
+ */
+gboolean dvmd_bootstrap_choose_means (DvmdConfig *config, DvmdToken *secret, DvmdMungeKeys **munge, GError **error);
 
 /* The setting bootstrap-controller, "node0:7817". address: (transfer full) (out) (optional): as daemons take them. */
 gboolean dvmd_bootstrap_parse_place (const char *text, char **address, guint16 *port, GError **error);

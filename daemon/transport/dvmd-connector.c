@@ -58,6 +58,7 @@ connecting_free (gpointer data)
   g_free ((char *)self->options.instance);
   g_free ((char *)self->options.name);
   g_free ((char *)self->options.version);
+  g_free ((char *)self->options.credential);
   g_free (self);
 }
 
@@ -218,7 +219,7 @@ on_failed (gpointer user_data, DvmdAttempt *attempt, const GError *error)
   g_ptr_array_remove (self->attempts, attempt);
   note_error (self, error);
   if (g_error_matches (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_LOST))
-    self->was_cut_off = TRUE;
+    self->was_cut_off = self->options.credential == NULL; /* munge takes one once */
   if (!self->greeted && self->next < self->targets->len)
     try_next (task);
   else if (self->attempts->len > 0)
@@ -333,6 +334,7 @@ connecting_new (const DvmdConnectOptions *options)
   self->options.instance = g_strdup (options->instance);
   self->options.name = g_strdup (options->name);
   self->options.version = g_strdup (options->version);
+  self->options.credential = g_strdup (options->credential);
   self->options.token = NULL;
   self->options.timeout = options->timeout > 0 ? options->timeout : DEFAULT_TIMEOUT;
   self->has_token = options->token != NULL;

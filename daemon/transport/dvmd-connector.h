@@ -19,6 +19,7 @@ typedef struct
 {
   DvmdIdentity *identity; /* with a token: a new one, that is a member's afterwards */
   const DvmdToken *token; /* (nullable): a member comes */
+  const char *credential; /* (nullable): of munge, with the key of that token; up to DVMD_HELLO_MAX_CREDENTIAL */
   guint32 rank;           /* with a secret for a token: which rank, or DVMD_RANK_ANY */
   guint32 peer_rank;      /* who must answer */
   const char *instance;   /* (nullable): the DVM that a joiner expects; members know theirs */

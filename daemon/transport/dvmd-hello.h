@@ -14,6 +14,7 @@ G_BEGIN_DECLS
  *   listener   GREETING: who I am, a nonce
  *   joiner     JOIN: who I am, my public key, the token's id; proof with the token
  *     or, of this machine, JOIN_LOCAL: the same, and a number that I have drawn in the place of the key
+ *     or, proved by munge, JOIN_MUNGE: who I am, my public key, a credential with a key in the place of the token's
  *     or a member LINK: my rank; proof with the key of all members
  *   listener   ACCEPT_JOIN: rank, certificate, authority, arguments; proof with the token
  *     or       ACCEPT_LOCAL: rank; proof with the token
@@ -27,14 +28,15 @@ G_BEGIN_DECLS
  * in the order of their tags; all numbers little-endian.
  */
 
-#define DVMD_HELLO_PROTOCOL    3
+#define DVMD_HELLO_PROTOCOL    4
 #define DVMD_HELLO_HEADER_SIZE 16
 /* Of a message with its header. */
-#define DVMD_HELLO_MAX_SIZE      8192
-#define DVMD_HELLO_NONCE_SIZE    32
-#define DVMD_HELLO_MAX_NAME      255
-#define DVMD_HELLO_MAX_ARGUMENTS 3000
-#define DVMD_HELLO_PROOF_SIZE    32
+#define DVMD_HELLO_MAX_SIZE       8192
+#define DVMD_HELLO_NONCE_SIZE     32
+#define DVMD_HELLO_MAX_NAME       255
+#define DVMD_HELLO_MAX_ARGUMENTS  3000
+#define DVMD_HELLO_MAX_CREDENTIAL 2048
+#define DVMD_HELLO_PROOF_SIZE     32
 
 typedef enum
 {
@@ -47,6 +49,7 @@ typedef enum
   DVMD_HELLO_READY,
   DVMD_HELLO_JOIN_LOCAL,
   DVMD_HELLO_ACCEPT_LOCAL,
+  DVMD_HELLO_JOIN_MUNGE,
 } DvmdHelloType;
 
 typedef enum
@@ -65,7 +68,8 @@ typedef enum
   DVMD_HELLO_LINK_KEY,
   DVMD_HELLO_CODE, /* u32: DvmdTransportError */
   DVMD_HELLO_SENTENCE,
-  DVMD_HELLO_PROOF, /* the last, so that it covers the others */
+  DVMD_HELLO_CREDENTIAL, /* of munge, dvmd-munge-key.h */
+  DVMD_HELLO_PROOF,      /* the last, so that it covers the others */
 } DvmdHelloField;
 
 #define DVMD_HELLO_N_FIELDS (DVMD_HELLO_PROOF + 1)

@@ -8,6 +8,7 @@
 
 #include <string.h>
 
+#include "dvmd-munge-key.h"
 #include "dvmd-secret.h"
 #include "dvmd-tokens.h"
 #include "dvmd-transport-error.h"
@@ -37,6 +38,7 @@ struct _DvmdTokens
   GHashTable *launches; /* id -> Launch */
   DvmdTokensKnock knock;
   gpointer user_data;
+  DvmdMungeKeys *munge; /* (nullable) */
 };
 
 /* ---- one token ---- */
@@ -191,6 +193,7 @@ void
 dvmd_tokens_free (DvmdTokens *self)
 {
   dvmd_clock_unref (self->clock);
+  g_clear_pointer (&self->munge, dvmd_munge_keys_unref);
   g_hash_table_unref (self->launches);
   g_free (self);
 }
@@ -248,6 +251,19 @@ dvmd_tokens_open (DvmdTokens *self, const DvmdToken *secret, DvmdTokensKnock kno
   self->knock = knock;
   self->user_data = user_data;
   g_hash_table_insert (self->launches, &launch->secret.launch, launch);
+}
+
+void
+dvmd_tokens_set_munge (DvmdTokens *self, DvmdMungeKeys *keys)
+{
+  g_clear_pointer (&self->munge, dvmd_munge_keys_unref);
+  self->munge = keys;
+}
+
+DvmdMungeKeys *
+dvmd_tokens_get_munge (DvmdTokens *self)
+{
+  return self->munge;
 }
 
 gboolean

@@ -45,6 +45,8 @@ gboolean dvmd_token_names_match (const char *node, const char *host, gboolean ex
 
 /* The table of launches and tokens, which the controller alone has. */
 typedef struct _DvmdTokens DvmdTokens;
+/* dvmd-munge-key.h */
+typedef struct _DvmdMungeKeys DvmdMungeKeys;
 
 DvmdTokens *dvmd_tokens_new (DvmdClock *clock);
 void dvmd_tokens_free (DvmdTokens *self);
@@ -62,6 +64,9 @@ typedef void (*DvmdTokensKnock) (const char *name, gpointer user_data, GError **
 
 /* Agents with this secret may join, as nodes that are expected. Once. */
 void dvmd_tokens_open (DvmdTokens *self, const DvmdToken *secret, DvmdTokensKnock knock, gpointer user_data);
+/* keys: (nullable) (transfer full): the agents of the standing launch prove by munge who they are. */
+void dvmd_tokens_set_munge (DvmdTokens *self, DvmdMungeKeys *keys);
+DvmdMungeKeys *dvmd_tokens_get_munge (DvmdTokens *self);
 gboolean dvmd_tokens_is_open (DvmdTokens *self);
 /* arguments: what an agent that is started would have on its command line, a line each */
 void dvmd_tokens_expect (DvmdTokens *self, guint32 rank, const char *name, const char *arguments);

@@ -9,6 +9,7 @@
 #include <glib-unix.h>
 
 #include "dvmd-hello-io.h"
+#include "dvmd-munge-key.h"
 #include "dvmd-unauthenticated.h"
 #include "dvmd-transport-error.h"
 
@@ -18,6 +19,7 @@
 typedef enum
 {
   STATE_HELLO, /* greeting goes out, its answer comes */
+  STATE_MUNGE, /* munged is asked */
   STATE_TLS,
   STATE_READY,   /* the last word goes out */
   STATE_REFUSED, /* reads the refusal */
@@ -40,6 +42,9 @@ struct _DvmdUnauthenticated
   gsize discarded;
   GError *refusal;
   GBytes *greeting;
+  DvmdHello *hello;          /* (nullable): of one whom munge is asked about */
+  GBytes *received;          /* (nullable): the same, encoded */
+  DvmdMungeReading *reading; /* (nullable) */
   guint64 launch;
   guint32 rank;
   char *name;
@@ -54,13 +59,19 @@ static gboolean on_socket (int fd, GIOCondition condition, gpointer user_data);
 static void on_deadline (gpointer user_data);
 
 static void
+unwatch_socket (DvmdUnauthenticated *self)
+{
+  if (self->source != NULL)
+    g_source_destroy (self->source);
+  g_clear_pointer (&self->source, g_source_unref);
+}
+
+static void
 watch_socket (DvmdUnauthenticated *self, GIOCondition condition)
 {
   if (self->source != NULL && self->condition == condition)
     return;
-  if (self->source != NULL)
-    g_source_destroy (self->source);
-  g_clear_pointer (&self->source, g_source_unref);
+  unwatch_socket (self);
   self->condition = condition;
   self->source = g_unix_fd_source_new (dvmd_socket_get_fd (self->io.stream), condition);
   g_source_set_callback (self->source, G_SOURCE_FUNC (on_socket), self, NULL);
@@ -87,9 +98,10 @@ void
 dvmd_unauthenticated_free (DvmdUnauthenticated *self)
 {
   clear_deadline (self);
-  if (self->source != NULL)
-    g_source_destroy (self->source);
-  g_clear_pointer (&self->source, g_source_unref);
+  g_clear_pointer (&self->reading, dvmd_munge_reading_cancel);
+  unwatch_socket (self);
+  g_clear_pointer (&self->hello, dvmd_hello_free);
+  g_clear_pointer (&self->received, g_bytes_unref);
   dvmd_hello_io_clear (&self->io);
   g_clear_pointer (&self->greeting, g_bytes_unref);
   g_clear_error (&self->refusal);
@@ -107,7 +119,7 @@ dvmd_unauthenticated_get_peer (DvmdUnauthenticated *self)
 gboolean
 dvmd_unauthenticated_is_silent (DvmdUnauthenticated *self)
 {
-  return self->silent || self->state == STATE_REFUSED;
+  return self->silent || self->state == STATE_MUNGE || self->state == STATE_REFUSED;
 }
 
 gboolean
@@ -128,6 +140,8 @@ fail_peer (DvmdUnauthenticated *self, const GError *error)
   dvmd_unauthenticated_free (self);
 }
 
+static void on_munge_late (DvmdUnauthenticated *self);
+
 static void
 on_deadline (gpointer user_data)
 {
@@ -135,6 +149,11 @@ on_deadline (gpointer user_data)
   g_autoptr (GError) error = NULL;
 
   self->timer = 0;
+  if (self->state == STATE_MUNGE)
+    {
+      on_munge_late (self);
+      return;
+    }
   if (self->refusal != NULL)
     {
       fail_peer (self, self->refusal);
@@ -153,6 +172,7 @@ refuse_peer (DvmdUnauthenticated *self, GError *reason)
   g_autoptr (DvmdHello) refusal = dvmd_hello_new_refusal (reason);
   g_autoptr (GBytes) encoded = NULL;
 
+  g_clear_pointer (&self->reading, dvmd_munge_reading_cancel);
   self->refusal = reason;
   self->has_accepted = FALSE;
   self->state = STATE_REFUSED;
@@ -203,7 +223,7 @@ certify (DvmdUnauthenticated *self, GBytes *public_key, DvmdHello *answer, GErro
 static DvmdHello *
 accept_join (DvmdUnauthenticated *self, DvmdToken *token, const DvmdHello *hello, GBytes *received, GError **error)
 {
-  gboolean with_key = hello->type == DVMD_HELLO_JOIN;
+  gboolean with_key = hello->type != DVMD_HELLO_JOIN_LOCAL;
   g_autoptr (DvmdHello) answer = dvmd_hello_new (with_key ? DVMD_HELLO_ACCEPT_JOIN : DVMD_HELLO_ACCEPT_LOCAL);
   GBytes *public_key = dvmd_hello_get_bytes (hello, DVMD_HELLO_PUBLIC_KEY);
 
@@ -218,6 +238,21 @@ accept_join (DvmdUnauthenticated *self, DvmdToken *token, const DvmdHello *hello
   return g_steal_pointer (&answer);
 }
 
+/* Agents that nobody starts prove all in the same way who they are. */
+static gboolean
+check_means (DvmdUnauthenticated *self, const DvmdHello *hello, GError **error)
+{
+  gboolean by_munge = dvmd_tokens_get_munge (self->gate->tokens) != NULL;
+
+  if (hello->type == DVMD_HELLO_JOIN_MUNGE && !by_munge)
+    return refuse_proof (error, "No agent joins this DVM by munge: bootstrap-auth has to be the same on all nodes");
+  if (hello->type != DVMD_HELLO_JOIN_MUNGE && by_munge && self->launch == DVMD_LAUNCH_STANDING)
+    return refuse_proof (error,
+                         "Agents that start by themselves join this DVM by munge alone: bootstrap-auth has to be "
+                         "the same on all nodes");
+  return TRUE;
+}
+
 /* Checks that a peer may join in this way. */
 static gboolean
 check_way (DvmdUnauthenticated *self, const DvmdHello *hello, GError **error)
@@ -226,14 +261,14 @@ check_way (DvmdUnauthenticated *self, const DvmdHello *hello, GError **error)
     g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_REFUSED,
                  "Rank %u lets nobody join: that is the controller's business",
                  dvmd_identity_get_rank (self->gate->identity));
-  else if (hello->type == DVMD_HELLO_JOIN && self->gate->authority == NULL)
+  else if (hello->type != DVMD_HELLO_JOIN_LOCAL && self->gate->authority == NULL)
     g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_REFUSED,
                  "This DVM has no certificates: all of it is on one machine");
   else if (hello->type == DVMD_HELLO_JOIN_LOCAL && !self->local)
     g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_REFUSED,
                  "Whoever comes over a network needs a key for a certificate");
   else
-    return TRUE;
+    return check_means (self, hello, error);
   return FALSE;
 }
 
@@ -280,11 +315,81 @@ authenticate_member (DvmdUnauthenticated *self, const DvmdHello *hello, GBytes *
   return g_steal_pointer (&answer);
 }
 
-static gboolean
-answer_hello (DvmdUnauthenticated *self, const DvmdHello *hello, GBytes *received, GError **error)
+/* ---- a joiner whom munge knows ---- */
+
+static void advance (DvmdUnauthenticated *self);
+
+static void
+resume (DvmdUnauthenticated *self, GError *reason)
 {
+  if (reason != NULL)
+    refuse_peer (self, reason);
+  advance (self);
+}
+
+/* The credential says no more than which key the peer has to prove. */
+static void
+on_munge_read (const DvmdToken *secret, const GError *reason, gpointer user_data)
+{
+  DvmdUnauthenticated *self = user_data;
   g_autoptr (DvmdHello) answer = NULL;
   g_autoptr (GBytes) encoded = NULL;
+  g_auto (DvmdToken) token = { 0 };
+  GError *error = NULL;
+
+  self->reading = NULL;
+  self->state = STATE_HELLO;
+  if (secret == NULL)
+    {
+      resume (self, g_error_copy (reason));
+      return;
+    }
+  dvmd_token_derive (secret, DVMD_RANK_ANY, &token);
+  if (!dvmd_hello_check (self->hello, token.key, self->greeting, NULL))
+    refuse_proof (&error, "It does not have the key that is in its credential of munge");
+  else
+    answer = accept_join (self, &token, self->hello, self->received, &error);
+  self->has_accepted = answer != NULL;
+  if (answer != NULL)
+    encoded = dvmd_hello_io_send (&self->io, answer);
+  resume (self, error);
+}
+
+static void
+on_munge_late (DvmdUnauthenticated *self)
+{
+  set_deadline (self);
+  resume (self, g_error_new (DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_REFUSED,
+                             "munge of the controller's machine has not answered within %.3g seconds",
+                             (double)self->gate->deadline / G_USEC_PER_SEC));
+}
+
+static gboolean
+ask_munge (DvmdUnauthenticated *self, DvmdHello *hello, GBytes *received, GError **error)
+{
+  g_autofree char *credential = dvmd_hello_dup_text (hello, DVMD_HELLO_CREDENTIAL);
+
+  self->kind = DVMD_PEER_JOINER;
+  self->launch = DVMD_LAUNCH_STANDING;
+  self->rank = DVMD_RANK_ANY;
+  if (!check_way (self, hello, error))
+    {
+      dvmd_hello_free (hello);
+      return FALSE;
+    }
+  self->hello = hello;
+  self->received = g_bytes_ref (received);
+  self->state = STATE_MUNGE;
+  unwatch_socket (self);
+  self->reading = dvmd_munge_keys_read (dvmd_tokens_get_munge (self->gate->tokens), credential, on_munge_read, self);
+  return FALSE;
+}
+
+/* ---- whatever it says first ---- */
+
+static gboolean
+check_first_word (DvmdUnauthenticated *self, const DvmdHello *hello, GError **error)
+{
   g_autofree char *name = NULL;
 
   if (hello->type == DVMD_HELLO_REFUSE)
@@ -292,7 +397,8 @@ answer_hello (DvmdUnauthenticated *self, const DvmdHello *hello, GBytes *receive
       dvmd_hello_set_error_from_refusal (hello, "The other end", error);
       return FALSE;
     }
-  if (hello->type != DVMD_HELLO_JOIN && hello->type != DVMD_HELLO_JOIN_LOCAL && hello->type != DVMD_HELLO_LINK)
+  if (hello->type != DVMD_HELLO_JOIN && hello->type != DVMD_HELLO_JOIN_LOCAL && hello->type != DVMD_HELLO_LINK
+      && hello->type != DVMD_HELLO_JOIN_MUNGE)
     {
       g_set_error (error, DVMD_TRANSPORT_ERROR, DVMD_TRANSPORT_ERROR_PROTOCOL,
                    "Its hello is none that one begins with");
@@ -302,8 +408,22 @@ answer_hello (DvmdUnauthenticated *self, const DvmdHello *hello, GBytes *receive
     return FALSE;
   name = dvmd_hello_dup_text (hello, DVMD_HELLO_NAME);
   self->name = dvmd_transport_escape (name);
-  answer = hello->type == DVMD_HELLO_LINK ? authenticate_member (self, hello, received, error)
-                                          : authenticate_joiner (self, hello, received, error);
+  return TRUE;
+}
+
+/* TRUE: it is answered. */
+static gboolean
+answer_hello (DvmdUnauthenticated *self, DvmdHello **hello, GBytes *received, GError **error)
+{
+  g_autoptr (DvmdHello) answer = NULL;
+  g_autoptr (GBytes) encoded = NULL;
+
+  if (!check_first_word (self, *hello, error))
+    return FALSE;
+  if ((*hello)->type == DVMD_HELLO_JOIN_MUNGE)
+    return ask_munge (self, g_steal_pointer (hello), received, error);
+  answer = (*hello)->type == DVMD_HELLO_LINK ? authenticate_member (self, *hello, received, error)
+                                             : authenticate_joiner (self, *hello, received, error);
   if (answer == NULL)
     return FALSE;
   self->has_accepted = TRUE;
@@ -336,7 +456,7 @@ step_hello (DvmdUnauthenticated *self, GError **error)
     {
       hello = dvmd_hello_io_receive (&self->io, &received, error);
       self->silent = self->silent && hello == NULL && self->io.in->len == 0;
-      return hello != NULL && answer_hello (self, hello, received, error);
+      return hello != NULL && answer_hello (self, &hello, received, error);
     }
   set_deadline (self);
   if (self->gate->without_tls || self->local)
@@ -370,9 +490,7 @@ succeed (DvmdUnauthenticated *self)
 {
   self->state = STATE_OVER;
   clear_deadline (self);
-  if (self->source != NULL)
-    g_source_destroy (self->source);
-  g_clear_pointer (&self->source, g_source_unref);
+  unwatch_socket (self);
   self->funcs->joined (self->user_data, self, dvmd_hello_io_steal_stream (&self->io), self->rank, self->name,
                        self->kind);
   dvmd_unauthenticated_free (self);
@@ -399,6 +517,7 @@ step (DvmdUnauthenticated *self, GError **error)
       return step_tls (self, error);
     case STATE_READY:
       return step_ready (self, error);
+    case STATE_MUNGE:
     case STATE_REFUSED:
     case STATE_OVER:
       break;
@@ -422,6 +541,8 @@ advance (DvmdUnauthenticated *self)
           succeed (self);
           return;
         }
+      if (error == NULL && self->state == STATE_MUNGE)
+        return;
       if (error == NULL)
         {
           watch_socket (self, self->io.sent < self->io.out->len ? G_IO_OUT

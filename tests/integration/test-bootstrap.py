@@ -6,8 +6,10 @@ import signal
 import socket
 import subprocess
 import threading
+import unittest
 
 import dvmtest
+import munge
 from dvmtest import wait_until
 
 AGENT = os.path.join(os.path.dirname(dvmtest.DVMD), 'dvm-agent')
@@ -56,7 +58,7 @@ class Service:
         return self.statuses[-1]
 
 
-class Bootstrap(dvmtest.Case):
+class Bootstrap(munge.Users, dvmtest.Case):
     def setUp(self):
         super().setUp()
         self.folder = self.place()
@@ -236,6 +238,55 @@ class Bootstrap(dvmtest.Case):
             except OSError:
                 one.close()
 
+    @unittest.skipIf(munge.find_munged() is None, 'no munged here')
+    def test_munge(self):
+        """No file with a secret: munge proves both ends, waits where there is no munged, and is there again when that is."""
+        ours, theirs = self.munged('ours'), self.munged('theirs', key=b'another site')
+        self.configure('n1:2,n2:2', bootstrap_auth='munge', bootstrap_secret='', bootstrap_munge_socket=ours.socket)
+        ours.stop()
+        services = [Service(self, 'n1'), Service(self, 'n2')]
+        for service in services:
+            service.wait_log('waits for its controller: munge does not prove who it is: ')
+        ours.start()
+        place = f'--set=bootstrap-controller=localhost:{self.port}'
+        strangers = [Service(self, 'n1', words=[place]), Service(self, 'n1', words=[f'--set=bootstrap-munge-socket={theirs.socket}']),
+                     Service(self, 'n1', secret=self.secret, words=['--set=bootstrap-auth=secret'])]
+        dvm = self.controller()
+        self.run_on(dvm, 'n1', 'n2')
+        for stranger, words in zip(strangers, ('Its credential of munge is for another DVM', 'munge does not take its credential: Invalid credential',
+                                               'Agents that start by themselves join this DVM by munge alone')):
+            stranger.wait_log(f'it refuses: {words}')
+        row = self.row(dvm, 'n2')
+        ours.stop()
+        services[1].process.kill()
+        services[1].wait_log('munge does not prove who it is', times=2)
+        ours.start()
+        back = self.wait_row(dvm, 'n2', 'UP', row['Rank'])
+        self.assertGreater(back['Rank'], row['Rank'])
+        self.run_on(dvm, 'n1', 'n2')
+        self.check_end(dvm)
+        self.check_services()
+
+    @unittest.skipIf(munge.find_munged() is None, 'no munged here')
+    def test_munge_of_the_machine(self):
+        """dvm-agent --check asks munged as an agent would; doctor hands it on."""
+        ours = self.munged('ours')
+        self.configure('n1:2', bootstrap_auth='munge', bootstrap_munge_socket=ours.socket)
+        env = dict(os.environ, XDG_CONFIG_HOME=self.home, XDG_RUNTIME_DIR=self.folder)
+
+        def check():
+            done = subprocess.run([AGENT, '--check', '--node=n1'], env=env, capture_output=True, text=True, timeout=60)
+            self.assertEqual((done.returncode, done.stderr), (0, ''))
+            return [line.split('\t') for line in done.stdout.splitlines() if line.split('\t')[1] == 'munge']
+        self.assertEqual(check(), [['n1', 'munge', 'ok', 'munge proves who an agent of this machine is', '']])
+        ours.stop()
+        (_, _, verdict, text, mend), = check()
+        self.assertEqual(verdict, 'bad')
+        self.assertIn('bootstrap-auth=munge: ', text)
+        self.assertIn('munged', mend)
+        self.configure('n1:2')
+        self.assertEqual(check(), [])
+
     def test_wrong_settings(self):
         """Each is a sentence and the status of wrong usage, after which systemd does not try again."""
         open_to_all = self.write_secret('open', 'the nodes of this site know these words', 0o640)
@@ -243,6 +294,8 @@ class Bootstrap(dvmtest.Case):
         for words, sentence in ((['--set', f'bootstrap-secret={open_to_all}'], 'chmod 600'),
                                 (['--set', 'bootstrap-secret='], 'the whole path'),
                                 (['--set', 'bootstrap-controller=node0'], 'HOST:PORT'),
+                                (['--set', 'bootstrap-auth=munge', '--set', 'bootstrap-munge-socket=munge.socket'], 'the whole path of the socket'),
+                                (['--set', 'bootstrap-auth=kerberos'], 'it takes "secret" or "munge"'),
                                 (['--node='], 'the name of a node'), ([f'--node={"n" * 256}'], 'the name of a node'),
                                 (['--controller', 'tcp:127.0.0.1:1'], 'takes no --controller')):
             done = subprocess.run([AGENT, '--bootstrap', *words], env=env, capture_output=True, text=True, timeout=60)

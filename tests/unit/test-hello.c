@@ -97,6 +97,40 @@ test_proofs (void)
   g_assert_false (dvmd_hello_check (join, key_a, greeting_bytes, NULL));
 }
 
+/* The proof covers the credential, too, which has a length that it may have. */
+static void
+test_credential (void)
+{
+  g_autoptr (DvmdHello) greeting = make_greeting ();
+  g_autoptr (GBytes) greeting_bytes = dvmd_hello_encode (greeting);
+  g_autoptr (DvmdHello) join = dvmd_hello_new (DVMD_HELLO_JOIN_MUNGE);
+  g_autofree char *longest = g_strnfill (DVMD_HELLO_MAX_CREDENTIAL, 'c');
+  guint8 public_key[91] = { 0x30 };
+  g_autoptr (GBytes) bytes = NULL;
+  g_autoptr (DvmdHello) back = NULL;
+  g_autofree char *credential = NULL;
+  GError *error = NULL;
+
+  dvmd_hello_set_text (join, DVMD_HELLO_VERSION, "0.1.0");
+  dvmd_hello_set_nonce (join);
+  dvmd_hello_set_text (join, DVMD_HELLO_NAME, "node-a");
+  dvmd_hello_set (join, DVMD_HELLO_PUBLIC_KEY, public_key, sizeof public_key);
+  dvmd_hello_set_text (join, DVMD_HELLO_CREDENTIAL, longest);
+  dvmd_hello_prove (join, key_a, greeting_bytes, NULL);
+  bytes = dvmd_hello_encode (join);
+  g_assert_cmpuint (g_bytes_get_size (bytes), <, DVMD_HELLO_MAX_SIZE);
+  back = decode (bytes, &error);
+  g_assert_no_error (error);
+  g_assert_cmpint (back->type, ==, DVMD_HELLO_JOIN_MUNGE);
+  credential = dvmd_hello_dup_text (back, DVMD_HELLO_CREDENTIAL);
+  g_assert_cmpstr (credential, ==, longest);
+  g_assert_true (dvmd_hello_check (back, key_a, greeting_bytes, NULL));
+  g_assert_false (dvmd_hello_check (back, key_b, greeting_bytes, NULL));
+  longest[0] = 'd';
+  dvmd_hello_set_text (back, DVMD_HELLO_CREDENTIAL, longest);
+  g_assert_false (dvmd_hello_check (back, key_a, greeting_bytes, NULL));
+}
+
 static void
 check_refused (GBytes *bytes, guint offset, guint8 value, int code, const char *sentence)
 {
@@ -117,8 +151,8 @@ test_refused (void)
   g_autoptr (GBytes) bytes = dvmd_hello_encode (greeting);
 
   check_refused (bytes, 0, 'D', DVMD_TRANSPORT_ERROR_PROTOCOL, "is no hello of dvm");
-  check_refused (bytes, 8, 4, DVMD_TRANSPORT_ERROR_VERSION,
-                 "is dvm 0.1.0 with protocol 4, and this is dvm " DVM_VERSION_STRING " with protocol 3");
+  check_refused (bytes, 8, 5, DVMD_TRANSPORT_ERROR_VERSION,
+                 "is dvm 0.1.0 with protocol 5, and this is dvm " DVM_VERSION_STRING " with protocol 4");
   check_refused (bytes, 10, G_BYTE_ORDER == G_LITTLE_ENDIAN ? 2 : 1, DVMD_TRANSPORT_ERROR_VERSION, "-endian machine");
   check_refused (bytes, 10, 9, DVMD_TRANSPORT_ERROR_PROTOCOL, "names no byte order");
   check_refused (bytes, 11, 77, DVMD_TRANSPORT_ERROR_PROTOCOL, "no hello of this type");
@@ -220,6 +254,7 @@ main (int argc, char *argv[])
 
   g_test_add_func ("/hello/round-trip", test_round_trip);
   g_test_add_func ("/hello/proofs", test_proofs);
+  g_test_add_func ("/hello/credential", test_credential);
   g_test_add_func ("/hello/refused", test_refused);
   g_test_add_func ("/hello/missing-field", test_missing_field);
   g_test_add_func ("/hello/refusal", test_refusal);
