@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -397,6 +398,13 @@ set_up_munge (Site *site, gconstpointer data)
   test_host_listen (&site->host, "tcp");
 }
 
+/* It ends with a test that fails, too. */
+static void
+tie_child (gpointer user_data)
+{
+  prctl (PR_SET_PDEATHSIG, SIGKILL);
+}
+
 /* FALSE: there is none on this machine. */
 static gboolean
 start_munged (Site *site)
@@ -419,8 +427,8 @@ start_munged (Site *site)
   script = g_strdup ("exec \"$0\" --foreground --force --socket=\"$1/socket\" --key-file=\"$1/key\" "
                      "--pid-file=\"$1/pid\" --seed-file=\"$1/seed\" --log-file=\"$1/log\" >/dev/null 2>&1");
   argv[2] = script;
-  g_spawn_async (NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD, NULL, NULL, &site->munged,
-                 &error);
+  g_spawn_async (NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH | G_SPAWN_DO_NOT_REAP_CHILD, tie_child, NULL,
+                 &site->munged, &error);
   g_assert_no_error (error);
   wait_until (g_file_test (site->socket, G_FILE_TEST_EXISTS));
   return TRUE;
@@ -562,6 +570,46 @@ seal_as (Site *site, const char *user, const char *reader, const char *ttl)
   return g_strdup (g_strstrip (credential));
 }
 
+/* (transfer full): all that munge's own program says of a credential to a user */
+static char *
+read_as (Site *site, const char *user, const char *credential)
+{
+  g_autofree char *path = g_build_filename (site->directory, "payload", NULL);
+  const char *argv[] = { "setpriv",
+                         "--clear-groups",
+                         "--reuid",
+                         user,
+                         "sh",
+                         "-c",
+                         "exec unmunge --socket \"$0\" --input \"$1\" 2>&1",
+                         site->socket,
+                         path,
+                         NULL };
+  char *said = NULL;
+  GError *error = NULL;
+
+  g_assert_true (g_file_set_contents (path, credential, -1, NULL));
+  g_assert_cmpint (g_chmod (path, 0644), ==, 0);
+  g_spawn_sync (NULL, (char **)argv, NULL, G_SPAWN_SEARCH_PATH, NULL, NULL, &said, NULL, NULL, &error);
+  g_assert_no_error (error);
+  return said;
+}
+
+/* Another user gets nothing of what an agent has put into its credential. */
+static void
+check_sealed (Site *site, const char *own)
+{
+  DvmdToken secret = { 0 };
+  g_autofree char *credential = seal (site, PLACE, &secret);
+  g_autofree char *to_another = read_as (site, "12345", credential);
+  g_autofree char *to_own = read_as (site, own, credential);
+
+  g_assert_nonnull (strstr (to_another, "Unauthorized credential"));
+  g_assert_null (strstr (to_another, PLACE));
+  g_assert_nonnull (strstr (to_own, "aes128"));
+  g_assert_nonnull (strstr (to_own, "dvm bootstrap 1"));
+}
+
 /* All is right but the user, or but the reader. What a node's own user makes in the same way is taken. */
 static void
 test_munge_user (Site *site, gconstpointer data)
@@ -582,6 +630,7 @@ test_munge_user (Site *site, gconstpointer data)
     }
   if (!start_munged (site))
     return;
+  check_sealed (site, own);
   dvmd_token_set_standing (&secret, key);
   dvmd_tokens_expect (site->host.tokens, 7, "n7", "");
   of_another = seal_as (site, "12345", own, "60");
@@ -681,6 +730,14 @@ disperse_crowd (GArray *crowd)
   g_array_unref (crowd);
 }
 
+static gboolean
+is_cut_off (DvmdHelloIo *io)
+{
+  char byte;
+
+  return recv (dvmd_socket_get_fd (io->stream), &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0;
+}
+
 static guint
 count_threads (void)
 {
@@ -690,6 +747,14 @@ count_threads (void)
   while (g_dir_read_name (dir) != NULL)
     n++;
   return n;
+}
+
+static void
+listen_again (Site *site, gint64 deadline)
+{
+  g_clear_object (&site->host.listener);
+  site->host.options.deadline = deadline;
+  test_host_listen (&site->host, "tcp");
 }
 
 /* A munged that hangs is asked by few threads, for few peers, who are told; a crowd goes on its own account. */
@@ -708,20 +773,20 @@ test_munge_hangs (Site *site, gconstpointer data)
   dvmd_tokens_expect (site->host.tokens, 7, "n7", "");
   credential = seal (site, PLACE, &secret);
   g_assert_cmpint (kill (site->munged, SIGSTOP), ==, 0);
-  site->host.options.deadline = G_TIME_SPAN_SECOND / 2;
-  test_host_listen (&site->host, "tcp");
   n_threads = count_threads ();
+  test_host_listen (&site->host, "tcp");
   crowd = make_crowd (site, 100);
   g_assert_cmpuint (count_threads (), <=, n_threads + 4);
   g_assert_cmpuint (dvmd_listener_get_n_unauthenticated (site->host.listener), <=, 64 + 1);
+  /* Those who have waited longest go, and not those who have only just come. */
+  g_assert_true (is_cut_off (&g_array_index (crowd, DvmdHelloIo, 0)));
+  g_assert_false (is_cut_off (&g_array_index (crowd, DvmdHelloIo, 99)));
+  listen_again (site, G_TIME_SPAN_SECOND / 2);
   check_refused (site, credential, &secret, DVMD_TRANSPORT_ERROR_REFUSED, "has not answered within 0.5 seconds");
   disperse_crowd (crowd);
-  wait_until (dvmd_listener_get_n_unauthenticated (site->host.listener) == 0);
   g_assert_cmpint (kill (site->munged, SIGCONT), ==, 0);
   /* That credential has waited, and munged was not asked for one who had gone. */
-  g_clear_object (&site->host.listener);
-  site->host.options.deadline = 30 * G_TIME_SPAN_SECOND;
-  test_host_listen (&site->host, "tcp");
+  listen_again (site, 30 * G_TIME_SPAN_SECOND);
   wire = come_by_munge (site, "n7", credential, &secret, &error);
   g_assert_no_error (error);
 }
