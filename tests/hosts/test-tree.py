@@ -3,7 +3,9 @@
 
 import importlib
 import os
+import re
 import subprocess
+import unittest
 
 import dvmtest
 import testhosts
@@ -171,6 +173,51 @@ class Tree(test_dvm.Machines):
         self.assertEqual(output, '')
         self.assert_nothing_left(hosts)
         testhosts.wait_until(lambda: not [line for line in self.command_lines(hosts[1]) if 'sleep 1000000' in line], 'nothing hangs')
+
+    @unittest.skipUnless(test_dvm.LONG, 'logins have to be waited for until they are given up: DVM_TEST_SOAK=1')
+    def test_half_are_silent(self):
+        """Half of the hosts swallow all packets, a parent among them: each is told, all others come, and nothing is left of those that came."""
+        hosts = self.make(16)
+        silent = {'n1', 'n4', 'n5', 'n8', 'n9', 'n12', 'n14', 'n15'}
+        for host in hosts:
+            if host.name in silent:
+                host.cut()
+        words = [*self.everybody(hosts), *self.settings(command=self.ssh(''), timeout=10)]
+        result = self.start(hosts[0], *words, check=False)
+        self.assertEqual((result.returncode, result.stdout), (1, ''), result.stderr)
+        self.assertIn('8 of the 16 nodes', result.stderr)
+        told = re.findall(r'\b(n\d+): (?:unreachable|timeout): \S', result.stderr)
+        self.assertEqual(sorted(told), sorted(silent), result.stderr)
+        self.assert_nothing_left(hosts)
+        result = self.start(hosts[0], *words, '--allow-missing')
+        self.assertEqual(result.stdout, 'DVM ready\n', result.stderr)
+        told = re.findall(r'\b(n\d+) is missing: (?:unreachable|timeout): \S', result.stderr)
+        self.assertEqual(sorted(told), sorted(silent), result.stderr)
+        rest = {host.name for host in hosts} - silent
+        self.assertEqual({name for name, state in self.states(hosts[0]).items() if state == 'UP'}, rest)
+        self.assert_runs(hosts[0], rest)
+        for host in hosts:
+            host.mend()
+        self.assert_ends(hosts)
+
+    @unittest.skipUnless(test_dvm.LONG, 'a time limit has to pass: DVM_TEST_SOAK=1')
+    def test_start_timeout(self):
+        """The start's time ends while a parent starts others: a sentence for the host that has not come, and those that have come leave."""
+        hosts = self.make(9)
+        command = self.ssh(HANG.format(which='"n1 n4"', place=self.folder))
+        starting = hosts[0].popen([test_dvm.CLI, 'start', '--bus', 'none', '--log', self.folder + '/log', '--set', 'start-timeout=15',
+                                   *self.everybody(hosts), *self.settings(command=command, timeout=600)],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        testhosts.wait_until(lambda: os.path.exists(self.folder + '/hangs'), 'n1 starts n4')
+        testhosts.wait_until(lambda: all('dvm-agent' in self.daemons(hosts[i]) for i in (1, 2, 3, 5, 6, 7, 8)), 'the others have come')
+        output, messages = starting.communicate(timeout=testhosts.LIMIT)
+        self.assertEqual((starting.returncode, output), (1, ''), messages)
+        self.assertRegex(messages, r'\bn4: \S')
+        self.assertNotRegex(messages, r'\bn[1235678]: ')
+        self.assert_nothing_left(hosts)
+        for host in hosts:
+            testhosts.wait_until(lambda one=host: not [line for line in self.command_lines(one) if line.startswith('ssh ') or 'sleep 1000000' in line],
+                                 f'nothing starts agents on {host.name}')
 
 
 if __name__ == '__main__':
