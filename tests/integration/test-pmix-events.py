@@ -2,6 +2,7 @@
 """PMIx_Notify_event: who is told of an event, by range, once each, over jobs, nodes and servers; and the survivors of a job."""
 
 import os
+import signal
 import subprocess
 import time
 
@@ -14,6 +15,7 @@ RM, LOCAL, NAMESPACE, SESSION, GLOBAL, CUSTOM, PROC_LOCAL = (str(number) for num
 KILLED_BY_CMD, ABORTED_BY_SIG, CALLED_ABORT = 51, 54, 58
 # An event of programs, the one that is told behind it, and one of those that libpmix calls events of the system.
 EVENT, LAST, SYSTEM = '-3001', '-3002', '-300'
+DOWN, UP = 2, 3  # states of nodes
 READY = '-58'  # PMIX_READY_FOR_DEBUG
 JOB_START, JOB_END = '-191', '-145'
 # Of one source all come in their order: who has got the last one has got each that was told before, and each copy of it.
@@ -360,6 +362,45 @@ class Late(Case):
         lines = [line for line in self.end(late) if EVENT in line]
         self.assertEqual(lines, sorted([f'0: {EVENT} from {sender.nspace}.0 text=hello', f'0: {EVENT} from {name}.0 text=tool']))
         self.end(done, sender)
+
+
+class Relays(Case):
+    """A tree of agents, in which that of node1 has those of node3 and node4 below it, and that of node3 the one of node7."""
+
+    def freeze(self, dvm, name):
+        """What comes to the agent of the node stays in its sockets, and goes with it."""
+        pid = next(row['Pid'] for row in dvm.get_nodes() if row['Name'] == name)
+        os.kill(pid, signal.SIGSTOP)
+        return pid
+
+    def check_lost(self, scope, *to):
+        """The agent of node1 is lost with the events of rank 0 for those below it, and with those of rank 3 for those above it."""
+        dvm = self.nodes(7, ['radix=2', 'heal=false', 'elastic=true'])
+        self.assertEqual(dvm.get('TreeDepth'), 3)
+        tell = self.both(*to, scope=scope)
+        job = self.start(dvm, 'on', f'{EVENT},{LAST}', 'fence', 'rank', '0', 'touch', self.path('up'), 'all', 'file', self.path('frozen'),
+                         'rank', '0', *tell, 'touch', self.path('told'), 'rank', '3', 'touch', self.path('going'), *tell, 'all', 'await', LAST, '2',
+                         np=4, host='node2:1,node3:1,node5:1,node7:1')
+        self.wait_for('up')
+        pid = self.freeze(dvm, 'node1')
+        self.touch('frozen')
+        # The controller has told all by then, and those below cannot have heard of it.
+        self.wait_for('told', 'going')
+        os.kill(pid, signal.SIGKILL)
+        heard = self.heard(0, range(4)) + self.heard(3, range(4))
+        self.assertEqual(self.end(job), sorted(self.told(0) + self.told(3) + heard))
+        dvmtest.wait_until(lambda: [row['State'] for row in dvm.get_nodes()[1:]] == [DOWN] + [UP] * 6, 'node1 to be lost')
+
+    def test_custom(self):
+        """Processes that are named, one by one and by their job, hear of it once."""
+        self.check_lost(CUSTOM, 'to=.:1', 'to=.')
+
+    def test_custom_ranks(self):
+        self.check_lost(CUSTOM, *(f'to=.:{rank}' for rank in range(4)))
+
+    def test_session(self):
+        """All jobs of the session."""
+        self.check_lost(SESSION)
 
 
 class Refused(Case):
