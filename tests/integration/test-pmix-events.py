@@ -473,6 +473,13 @@ class Monitors(Case):
     def test_heartbeats(self):
         self.watch('-109', 'beats')
 
+    def test_refused(self):
+        """What nobody watches is refused: another kind of monitor, a list of devices, a word that there is not."""
+        dvm = self.nodes(1)
+        kinds = ('pmix.monitor.dkresuse', 'pmix.monitor.netresuse', 'pmix.odd')
+        job = self.start(dvm, *(word for kind in kinds for word in ('monitor', kind, 'none')))
+        self.assertEqual(self.end(job), ['0: monitor NOT-SUPPORTED'] * 3)
+
 
 class Survivors(Case):
     """Those of a job that may lose processes are told of each that ends otherwise than it should."""

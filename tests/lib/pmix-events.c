@@ -17,6 +17,7 @@
  *   fence, name                   of its job; says its namespace
  *   spawn PROGRAM [WORD]...       starts a job of one process; WORD: no-events, no-end
  *   watch PATH | beats            an alert when that file's size stays the same for 1 s, or no heartbeat comes for 1 s
+ *   monitor KEY TEXT              a monitor of another kind, of a text or "none"; says the status
  *   file PATH, touch PATH         until that file is there; makes it, with its namespace
  *   rank N | all                  what follows is for that rank alone, for all again
  *   die, leave N                  kills itself, ends without PMIx_Finalize
@@ -396,6 +397,21 @@ watch (const char *path)
          "monitor", 23);
 }
 
+/* A monitor of another kind, with a text or none; the status of the answer. */
+static char **
+monitor (char **words)
+{
+  pmix_info_t monitor;
+  pmix_info_t *results = NULL;
+  size_t n_results = 0;
+
+  PMIX_INFO_LOAD (&monitor, words[0], strcmp (words[1], "none") == 0 ? NULL : words[1], PMIX_STRING);
+  printf ("%u: monitor %s\n", self.rank,
+          pmix_status_word (PMIx_Process_monitor (&monitor, PMIX_MONITOR_FILE_ALERT, NULL, 0, &results, &n_results)));
+  fflush (stdout);
+  return words + 2;
+}
+
 static void
 await_file (const char *path)
 {
@@ -475,6 +491,8 @@ run_one (char **words)
     return spawn (words + 1);
   if (strcmp (words[0], "abort") == 0)
     return abort_procs (words + 1);
+  if (strcmp (words[0], "monitor") == 0)
+    return monitor (words + 1);
   if (strcmp (words[0], "fence") == 0)
     fence ();
   else if (strcmp (words[0], "name") == 0)
