@@ -104,6 +104,17 @@
 #define PMIX_QUERY_PROC_RESOURCE_USAGE "pmix.qry.pres"
 #define PMIX_QUERY_NODE_RESOURCE_USAGE "pmix.qry.nres"
 #endif
+#ifndef PMIX_MONITOR_RESUSAGE_UPDATE
+#define PMIX_MONITOR_RESUSAGE_UPDATE -114
+#endif
+#ifndef PMIX_MONITOR_PROC_RESOURCE_USAGE
+#define PMIX_MONITOR_PROC_RESOURCE_USAGE "pmix.monitor.presuse"
+#define PMIX_MONITOR_NODE_RESOURCE_USAGE "pmix.monitor.ndresuse"
+#define PMIX_MONITOR_RESOURCE_RATE       "pmix.monitor.resrate"
+#define PMIX_MONITOR_TARGET_PROCS        "pmix.monitor.tgtproc"
+#define PMIX_MONITOR_TARGET_NODES        "pmix.monitor.tgtnode"
+#define PMIX_MONITOR_TARGET_NODEIDS      "pmix.monitor.tgtndids"
+#endif
 #ifndef PMIX_PROC_RESOURCE_USAGE
 #define PMIX_PROC_RESOURCE_USAGE "pmix.proc.res"
 #define PMIX_NODE_RESOURCE_USAGE "pmix.node.res"

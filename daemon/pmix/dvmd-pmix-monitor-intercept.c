@@ -23,6 +23,8 @@ typedef pmix_status_t (*Start) (void *peer, pmix_status_t code, const pmix_info_
 pmix_status_t pmix_psensor_base_start (void *peer, pmix_status_t code, const pmix_info_t *monitor,
                                        const pmix_info_t directives[], size_t n_directives);
 
+typedef pmix_status_t (*Stop) (void *peer, char *id);
+
 static Start
 find_next (void)
 {
@@ -33,6 +35,19 @@ find_next (void)
   return (Start)next_once;
 }
 
+/* All that it watches for this client: it gives none a name, whatever PMIX_MONITOR_ID says. */
+static void
+stop_all (void *peer)
+{
+  ((Stop)dlsym (RTLD_NEXT, "pmix_psensor_base_stop")) (peer, NULL);
+}
+
+static gboolean
+is_for_all (const pmix_info_t *monitor)
+{
+  return monitor->value.type != PMIX_STRING || monitor->value.data.string == NULL;
+}
+
 /* On PMIx's thread. */
 __attribute__ ((visibility ("default"))) pmix_status_t
 pmix_psensor_base_start (void *peer, pmix_status_t code, const pmix_info_t *monitor, const pmix_info_t directives[],
@@ -40,5 +55,7 @@ pmix_psensor_base_start (void *peer, pmix_status_t code, const pmix_info_t *moni
 {
   if (PMIX_CHECK_KEY (monitor, PMIX_MONITOR_FILE) || PMIX_CHECK_KEY (monitor, PMIX_MONITOR_HEARTBEAT))
     return find_next () (peer, code, monitor, directives, n_directives);
+  if (PMIX_CHECK_KEY (monitor, PMIX_MONITOR_CANCEL) && is_for_all (monitor))
+    stop_all (peer);
   return PMIX_ERR_NOT_SUPPORTED;
 }

@@ -20,6 +20,7 @@
 
 #include "dvmd-log.h"
 #include "dvmd-pmix-groups.h"
+#include "dvmd-pmix-monitor.h"
 #include "dvmd-pmix-private.h"
 #include "dvmd-pmix-read.h"
 
@@ -435,6 +436,7 @@ dvmd_pmix_server_rank_left (DvmdPmixServer *self, const pmix_proc_t *proc)
   gpointer rank = GUINT_TO_POINTER (proc->rank);
   guint n = job != NULL ? GPOINTER_TO_UINT (g_hash_table_lookup (job->audience->connected, rank)) : 0;
 
+  dvmd_pmix_server_drop_monitors (self, proc);
   if (n > 1)
     g_hash_table_insert (job->audience->connected, rank, GUINT_TO_POINTER (n - 1));
   else if (n == 1)

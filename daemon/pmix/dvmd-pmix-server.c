@@ -17,6 +17,7 @@
 #include "dvmd-pmix-environment.h"
 #include "dvmd-pmix-events.h"
 #include "dvmd-pmix-forget.h"
+#include "dvmd-pmix-monitor.h"
 #include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-modex.h"
 #include "dvmd-pmix-private.h"
@@ -305,6 +306,7 @@ close_down (DvmdPmixServer *self)
   dvmd_pmix_queue_close (self->queue);
   fail_tasks (self);
   g_hash_table_remove_all (self->tokens);
+  dvmd_pmix_server_drop_monitors (self, NULL);
   dvmd_pmix_server_fail_calls (self, NULL);
   g_hash_table_remove_all (self->jobs);
   g_clear_pointer (&self->dirs, dvmd_pmix_dirs_free);

@@ -18,6 +18,7 @@
 #include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-input.h"
 #include "dvmd-pmix-log.h"
+#include "dvmd-pmix-monitor.h"
 #include "dvmd-pmix-modex.h"
 #include "dvmd-pmix-output.h"
 #include "dvmd-pmix-query.h"
@@ -556,6 +557,7 @@ static pmix_server_module_t module = {
   .connect = dvmd_pmix_upcall_connect,
   .disconnect = dvmd_pmix_upcall_disconnect,
   .log = dvmd_pmix_upcall_log,
+  .monitor = dvmd_pmix_upcall_monitor,
   .tool_connected = tool_connected,
   .query = query,
   .push_stdin = push_stdin,

@@ -200,3 +200,14 @@ dvmd_pmix_usage_add (DvmdPmixInfo *self, const char *key, const char *row, GVari
   dvmd_pmix_info_add_array (self, key, &array);
   return TRUE;
 }
+
+gboolean
+dvmd_pmix_usage_add_rows (DvmdPmixInfo *self, const char *row, GVariant *value)
+{
+  if (g_variant_is_of_type (value, G_VARIANT_TYPE_VARDICT))
+    return dvmd_pmix_usage_add (self, row, row, value);
+  if (!g_variant_is_of_type (value, G_VARIANT_TYPE ("aa{sv}")))
+    return FALSE;
+  add_rows (self, row, value);
+  return TRUE;
+}

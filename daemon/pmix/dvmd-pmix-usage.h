@@ -13,5 +13,7 @@ G_BEGIN_DECLS
  * (aa{sv}) an array of such arrays, each with the key row. FALSE: it is something else.
  */
 gboolean dvmd_pmix_usage_add (DvmdPmixInfo *self, const char *key, const char *row, GVariant *value);
+/* Adds an array with the key row for each process or node that was measured. */
+gboolean dvmd_pmix_usage_add_rows (DvmdPmixInfo *self, const char *row, GVariant *value);
 
 G_END_DECLS

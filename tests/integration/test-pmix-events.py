@@ -15,6 +15,8 @@ RM, LOCAL, NAMESPACE, SESSION, GLOBAL, CUSTOM, PROC_LOCAL = (str(number) for num
 KILLED_BY_CMD, ABORTED_BY_SIG, CALLED_ABORT = 51, 54, 58
 # An event of programs, the one that is told behind it, and one of those that libpmix calls events of the system.
 EVENT, LAST, SYSTEM = '-3001', '-3002', '-300'
+PROCS, NODES, CANCEL = 'pmix.monitor.presuse', 'pmix.monitor.ndresuse', 'pmix.monitor.cancel'
+UPDATE = '-114'  # PMIX_MONITOR_RESUSAGE_UPDATE
 DOWN, UP = 2, 3  # states of nodes
 READY = '-58'  # PMIX_READY_FOR_DEBUG
 JOB_START, JOB_END = '-191', '-145'
@@ -473,12 +475,64 @@ class Monitors(Case):
     def test_heartbeats(self):
         self.watch('-109', 'beats')
 
+    def test_cancel(self):
+        """Of a process that has taken its monitors back nothing is told; another one's of the same file is."""
+        dvm = self.nodes(2)
+        still = self.path('still')
+        self.touch('still')
+        job = self.start(dvm, 'on', '-110', 'fence', 'rank', '0', 'watch', still, 'monitor', CANCEL, 'none', 'all', 'fence', 'rank', '1', 'watch', still, 'rank', '2', 'await', '-110',
+                         'all', 'fence', np=3, host='node1:2,node2:1')
+        self.assertEqual([line for line in self.end(job) if line[0] != '0'], ['2: -110 from 1'])
+
     def test_refused(self):
         """What nobody watches is refused: another kind of monitor, a list of devices, a word that there is not."""
         dvm = self.nodes(1)
         kinds = ('pmix.monitor.dkresuse', 'pmix.monitor.netresuse', 'pmix.odd')
         job = self.start(dvm, *(word for kind in kinds for word in ('monitor', kind, 'none')))
         self.assertEqual(self.end(job), ['0: monitor NOT-SUPPORTED'] * 3)
+
+
+class Usage(Case):
+    """PMIx_Process_monitor of what processes and nodes use: once, or again and again for who has asked."""
+
+    def burn(self, dvm, np=1, host='node1'):
+        job = dvm.submit(['sleep', '1000'], np=np, hosts=[host], personality='plain')
+        job.wait_running()
+        return job
+
+    def test_once(self):
+        """Answers with a row for each; nothing else comes."""
+        dvm = self.nodes(2)
+        job = self.burn(dvm, 3, 'node1:1,node2:2')
+        for words, status, rows in (([PROCS, f'to={job.nspace}'], 'SUCCESS', 3), ([PROCS, f'to={job.nspace}:2', 'to=.'], 'SUCCESS', 2),
+                                    ([NODES], 'SUCCESS', 2), ([NODES, 'host=node2', 'node=0'], 'SUCCESS', 2),
+                                    ([PROCS], 'NOT-SUPPORTED', 0), ([PROCS, 'to=nobody'], 'NOT-FOUND', 0), ([PROCS, f'to={job.nspace}:0', f'to={job.nspace}:9'], 'NOT-FOUND', 0),
+                                    ([PROCS, 'host=node1'], 'NOT-SUPPORTED', 0), ([NODES, 'to=.'], 'NOT-SUPPORTED', 0), ([NODES, 'host=nowhere'], 'NOT-FOUND', 0),
+                                    ([NODES, 'every=0'], 'BAD-PARAM', 0), ([NODES, 'pmix.odd=1'], 'NOT-SUPPORTED', 0), ([NODES, 'code=-400'], 'BAD-PARAM', 0)):
+            with self.subTest(words=words):
+                self.assertEqual(self.end(self.start(dvm, 'use', *words, host='node2')), [f'0: use {status} rows={rows}'])
+
+    def test_again(self):
+        """By events, with the name that it was given, until that is cancelled; those that go are left out, and the end is told."""
+        dvm = self.nodes(2)
+        one, other = self.burn(dvm), self.burn(dvm, host='node2')
+        job = self.start(dvm, 'on', f'{UPDATE},{EVENT},{LAST}', 'use', PROCS, 'every=1', 'id=both', f'to={one.nspace}', f'to={other.nspace}:0', 'await', UPDATE, '2',
+                         'monitor', CANCEL, 'other', 'monitor', CANCEL, 'both', 'monitor', CANCEL, 'both',
+                         'use', NODES, 'every=1', f'code={EVENT}', 'host=node2', 'await', EVENT, '2', 'monitor', CANCEL, 'none',
+                         'touch', self.path('up'), 'file', self.path('gone'), 'use', PROCS, 'every=1', f'code={LAST}', f'to={other.nspace}', *UNTIL_LAST,
+                         'touch', self.path('left'), 'await', LAST, '2')
+        self.wait_for('up')
+        one.cancel()
+        one.wait()
+        self.touch('gone')
+        self.wait_for('left')
+        other.cancel()
+        lines = self.end(job)
+        answers = [line for line in lines if ' from ' not in line]
+        self.assertEqual(answers, sorted(['0: use SUCCESS rows=2', '0: monitor NOT-FOUND', '0: monitor SUCCESS', '0: monitor NOT-FOUND',
+                                          '0: use SUCCESS rows=1', '0: monitor SUCCESS', '0: use SUCCESS rows=1']))
+        self.assertEqual({line for line in lines if f' {UPDATE} ' in line}, {f'0: {UPDATE} from UNDEF.-1 rows=2 id=both timed'})
+        self.assertEqual({line for line in lines if f' {EVENT} ' in line}, {f'0: {EVENT} from UNDEF.-1 rows=1 timed'})
 
 
 class Survivors(Case):

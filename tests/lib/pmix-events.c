@@ -18,10 +18,11 @@
  *   spawn PROGRAM [WORD]...       starts a job of one process; WORD: no-events, no-end
  *   watch PATH | beats            an alert when that file's size stays the same for 1 s, or no heartbeat comes for 1 s
  *   monitor KEY TEXT              a monitor of another kind, of a text or "none"; says the status
- *   file PATH, touch PATH         until that file is there; makes it, with its namespace
- *   rank N | all                  what follows is for that rank alone, for all again
- *   die, leave N                  kills itself, ends without PMIx_Finalize
- *   abort N [to=NSPACE[:RANK]]... calls PMIx_Abort for these, says the status and goes on; for nobody: and ends
+ *   use KEY [WORD]...             of resource usage; WORD: code=N, every=N, id=TEXT, to=NSPACE[:RANK], host=NAME,
+ * node=N, KEY=TEXT file PATH, touch PATH         until that file is there; makes it, with its namespace rank N | all
+ * what follows is for that rank alone, for all again die, leave N                  kills itself, ends without
+ * PMIx_Finalize abort N [to=NSPACE[:RANK]]... calls PMIx_Abort for these, says the status and goes on; for nobody: and
+ * ends
  *
  * "@" is the namespace in the file that the environment names as PEER_FILE, "." its own. Each event is a line on its
  * output, of one that comes from its own job without the namespace: "RANK: CODE from [NSPACE.]RANK KEY=VALUE ..."
@@ -104,6 +105,12 @@ show_info (const pmix_info_t *info)
     printf (" exit=%d", value->data.integer);
   else if (PMIX_CHECK_KEY (info, PMIX_EVENT_TIMESTAMP))
     printf (is_recent (value) ? " timed" : " timed-wrong");
+  else if (strncmp (info->key, "pmix.monitor.", 13) == 0 && value->type == PMIX_DATA_ARRAY)
+    printf (" rows=%zu", value->data.darray->size);
+  else if (PMIX_CHECK_KEY (info, PMIX_MONITOR_ID) && value->type == PMIX_STRING)
+    printf (" id=%s", value->data.string);
+  else if (PMIX_CHECK_KEY (info, PMIX_JOB_TERM_STATUS) && value->type == PMIX_STATUS)
+    printf (" status=%s", pmix_status_word (value->data.status));
   else if (strncmp (info->key, "test.", 5) != 0)
     return;
   else if (value->type == PMIX_STRING)
@@ -412,6 +419,69 @@ monitor (char **words)
   return words + 2;
 }
 
+/* The words of a use make its directives and its code. */
+static size_t
+read_use (char ***words, pmix_info_t *directives, pmix_status_t *code)
+{
+  size_t n = 0;
+
+  for (; **words != NULL && strchr (**words, '=') != NULL && n < MAX_INFO; (*words)++)
+    {
+      char *word = **words;
+      char *text = strchr (word, '=') + 1;
+      pmix_data_array_t array;
+      pmix_proc_t proc;
+      uint32_t number = (uint32_t)strtoul (text, NULL, 10);
+
+      if (strncmp (word, "code=", 5) == 0)
+        *code = atoi (text);
+      else if (strncmp (word, "every=", 6) == 0)
+        PMIX_INFO_LOAD (&directives[n++], "pmix.monitor.resrate", &number, PMIX_UINT32);
+      else if (strncmp (word, "id=", 3) == 0)
+        PMIX_INFO_LOAD (&directives[n++], PMIX_MONITOR_ID, text, PMIX_STRING);
+      else if (strncmp (word, "to=", 3) == 0)
+        {
+          read_proc (&proc, text);
+          array = (pmix_data_array_t){ .type = PMIX_PROC, .size = 1, .array = &proc };
+          PMIX_INFO_LOAD (&directives[n++], "pmix.monitor.tgtproc", &array, PMIX_DATA_ARRAY);
+        }
+      else if (strncmp (word, "host=", 5) == 0)
+        {
+          array = (pmix_data_array_t){ .type = PMIX_STRING, .size = 1, .array = &text };
+          PMIX_INFO_LOAD (&directives[n++], "pmix.monitor.tgtnode", &array, PMIX_DATA_ARRAY);
+        }
+      else if (strncmp (word, "node=", 5) == 0)
+        {
+          array = (pmix_data_array_t){ .type = PMIX_UINT32, .size = 1, .array = &number };
+          PMIX_INFO_LOAD (&directives[n++], "pmix.monitor.tgtndids", &array, PMIX_DATA_ARRAY);
+        }
+      else
+        PMIX_INFO_LOAD (&directives[n++], word, text, PMIX_STRING);
+    }
+  return n;
+}
+
+/* Asks for the use of processes or nodes, and says the status and how many there were. */
+static char **
+use (char **words)
+{
+  char *key = words[0];
+  char **rest = words + 1;
+  pmix_info_t directives[MAX_INFO];
+  pmix_status_t code = PMIX_SUCCESS;
+  size_t n = read_use (&rest, directives, &code);
+  pmix_info_t monitor;
+  pmix_info_t *results = NULL;
+  size_t n_results = 0;
+  pmix_status_t rc;
+
+  PMIX_INFO_LOAD (&monitor, key, NULL, PMIX_STRING);
+  rc = PMIx_Process_monitor (&monitor, code, directives, n, &results, &n_results);
+  printf ("%u: use %s rows=%zu\n", self.rank, pmix_status_word (rc), n_results);
+  fflush (stdout);
+  return rest;
+}
+
 static void
 await_file (const char *path)
 {
@@ -493,6 +563,8 @@ run_one (char **words)
     return abort_procs (words + 1);
   if (strcmp (words[0], "monitor") == 0)
     return monitor (words + 1);
+  if (strcmp (words[0], "use") == 0)
+    return use (words + 1);
   if (strcmp (words[0], "fence") == 0)
     fence ();
   else if (strcmp (words[0], "name") == 0)
