@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
  * Readers of the page of `web` are let in or refused: tokens, cookies, and the names that a server may be called by.
- * Knows no network.
+ * No function here needs the network.
  */
 
 #pragma once

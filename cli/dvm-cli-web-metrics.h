@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * The state of a DVM as Prometheus reads it: the text format 0.0.4. Knows no network.
+ * The state of a DVM as Prometheus reads it: the text format 0.0.4. No function here needs the network.
  */
 
 #pragma once

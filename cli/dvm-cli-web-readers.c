@@ -9,7 +9,7 @@
 
 #include "dvm-cli-web-readers.h"
 
-/* A comment to those that have heard nothing: a connection whose other end has gone is found by writing alone. */
+/* A comment to those that have heard nothing: a host that has gone without a word is found by writing alone. */
 #define BEAT_SECONDS 15
 /* After so many beats without a byte that a reader takes, its place is for another one: a browser that sleeps asks
  * again when it wakes up. */
@@ -20,6 +20,7 @@ typedef struct
   DvmCliWebReaders *readers;
   SoupServerMessage *message;
   gulong handlers[2];
+  GSource *watch;  /* of the other end */
   guint n_open;    /* chunks that the network has not taken */
   guint n_beats;   /* since it has taken something of them */
   gboolean behind; /* something was left out */
@@ -39,6 +40,8 @@ reader_free (gpointer data)
 {
   Reader *reader = data;
 
+  g_source_destroy (reader->watch);
+  g_source_unref (reader->watch);
   for (guint i = 0; i < G_N_ELEMENTS (reader->handlers); i++)
     g_signal_handler_disconnect (reader->message, reader->handlers[i]);
   g_object_unref (reader->message);
@@ -121,15 +124,45 @@ let_go (Reader *reader)
 }
 
 static void
+send_comment (Reader *reader)
+{
+  append_text (reader, ":\n\n");
+  soup_server_message_unpause (reader->message);
+}
+
+static gboolean on_other_end (GSocket *socket, GIOCondition condition, gpointer user_data);
+
+static void
+watch_other_end (Reader *reader, GIOCondition condition)
+{
+  g_clear_pointer (&reader->watch, g_source_unref);
+  reader->watch = g_socket_create_source (soup_server_message_get_socket (reader->message), condition, NULL);
+  g_source_set_callback (reader->watch, G_SOURCE_FUNC (on_other_end), reader, NULL);
+  g_source_attach (reader->watch, g_main_context_get_thread_default ());
+}
+
+/* One that has closed its connection gives its place back at once. A reader may also have closed its own direction
+ * alone: a connection that is closed answers the comment with a hang-up, and that one takes it. */
+static gboolean
+on_other_end (GSocket *socket, GIOCondition condition, gpointer user_data)
+{
+  Reader *reader = user_data;
+
+  if ((condition & (G_IO_HUP | G_IO_ERR)) != 0)
+    let_go (reader);
+  else
+    watch_other_end (reader, G_IO_HUP | G_IO_ERR);
+  send_comment (reader);
+  return G_SOURCE_REMOVE;
+}
+
+static void
 beat_reader (Reader *reader)
 {
   if (reader->n_open > 0 && ++reader->n_beats > PATIENCE)
     let_go (reader);
   else if (!reader->told && reader->n_open == 0)
-    {
-      append_text (reader, ":\n\n");
-      soup_server_message_unpause (reader->message);
-    }
+    send_comment (reader);
   reader->told = FALSE;
 }
 
@@ -187,6 +220,7 @@ dvm_cli_web_readers_add (DvmCliWebReaders *self, SoupServerMessage *message)
   soup_message_headers_set_encoding (soup_server_message_get_response_headers (message), SOUP_ENCODING_CHUNKED);
   /* Chunks that were written are not kept. */
   soup_message_body_set_accumulate (soup_server_message_get_response_body (message), FALSE);
+  watch_other_end (reader, G_IO_IN | G_IO_HUP | G_IO_ERR);
   send_whole (reader);
 }
 

@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Readers of the page get the whole state as JSON, and what has changed since they were told last. Knows no
- * network.
+ * Readers of the page get the whole state as JSON, and what has changed since they were told last. No
+ * function here needs the network.
  */
 
 #pragma once

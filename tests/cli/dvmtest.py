@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import re
+import resource
 import select
 import shutil
 import signal
@@ -64,6 +65,12 @@ def alive(pid):
             return stat.read().rsplit(")", 1)[1].split()[0] not in "ZX"
     except (FileNotFoundError, ProcessLookupError):  # also between the opening and the reading
         return False
+
+
+def resident(pid):
+    """Bytes of memory that a process has"""
+    with open(f"/proc/{pid}/statm") as file:
+        return int(file.read().split()[1]) * resource.getpagesize()
 
 
 def on_alarm(_signum, _frame):
@@ -175,6 +182,45 @@ def place():
 def dvm(*options):
     it = Dvm(*options)
     try:
+        yield it
+    finally:
+        it.close()
+
+
+class Crowd(Place):
+    """A DVM at `socket` that has 4,096 nodes, and jobs that run for ever: it starts no process for them."""
+
+    N_NODES = 4096
+
+    def __init__(self):
+        super().__init__()
+        self.socket = os.path.join(self.path, "fake")
+        self.process = subprocess.Popen([os.path.join(os.path.dirname(CLI), "..", "tests", "bench", "fake-dvm"), self.socket, str(self.N_NODES), "20000"],
+                                        stdin=subprocess.DEVNULL)
+        wait_until(lambda: os.path.exists(self.socket), "it listens")
+
+    def submit_many(self, n_jobs):
+        result = self.cli("--socket", self.socket, "submit", "--array", f"1-{n_jobs}", "-n", "1", "sleep", "600")
+        equal(result.returncode, 0, result.stderr)
+        # Asked all the time it would get to nothing else.
+        wait_until(lambda: time.sleep(1) or self.json("--socket", self.socket, "status")["jobs-running"] == n_jobs, "all jobs")
+
+    def close(self):
+        self.process.terminate()
+        try:
+            equal(self.process.wait(LIMIT), 0, "the DVM without processes")
+        finally:
+            if self.process.poll() is None:
+                self.process.kill()
+                self.process.wait()
+            self.remove()
+
+
+@contextlib.contextmanager
+def crowd(n_jobs=10000):
+    it = Crowd()
+    try:
+        it.submit_many(n_jobs)
         yield it
     finally:
         it.close()

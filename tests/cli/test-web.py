@@ -10,7 +10,6 @@ import http.cookiejar
 import json
 import os
 import re
-import resource
 import signal
 import socket
 import subprocess
@@ -20,7 +19,7 @@ import urllib.error
 import urllib.parse
 import urllib.request
 
-from dvmtest import CLI, LIMIT, check, contains, dvm, equal, functions, place, run_tests, wait_until
+from dvmtest import LIMIT, check, contains, crowd, dvm, equal, functions, place, resident, run_tests, wait_until
 
 SOURCE = os.environ["DVM_SOURCE_DIR"]
 BUILT = os.environ.get("DVM_WEB") == "1"
@@ -367,11 +366,23 @@ def test_tabs():
         for tab in tabs:
             tab.close()
         wait_until(lambda: one(server.metrics(), "dvm_web_readers") == 0, "all have gone")
-
-
-def resident(process):
-    with open(f"/proc/{process.pid}/statm") as file:
-        return int(file.read().split()[1]) * resource.getpagesize()
+        # A page that is loaded again and again takes one place: nothing has to happen for the old one to be free.
+        end = time.monotonic() + LIMIT
+        for unread in range(50):
+            again = Stream(server)
+            equal(again.answer.status, 200, f"tab {unread} of those that come and go")
+            if unread % 2:
+                again.next()
+            again.close()
+            wait_until(lambda: one(server.metrics(), "dvm_web_readers") == 0, "it has gone")
+            check(time.monotonic() < end, f"{unread} tabs have taken {LIMIT} s to leave")
+        # One that says that it asks for nothing more goes on reading.
+        half = Stream(server)
+        half.next()
+        half.socket.shutdown(socket.SHUT_WR)
+        submit(here, "-n", "1", "sleep", "601")
+        half.follow(lambda tab: len(tab.rows["jobs"]) == 2, "the second job")
+        half.close()
 
 
 def test_slow():
@@ -514,31 +525,20 @@ if LONG:
 
     def test_many():
         """10,000 jobs and 4,096 nodes: each answer costs less than 100 ms, and many of them leave the memory as it was"""
-        with place() as here:
-            path = os.path.join(here.path, "fake")
-            fake = subprocess.Popen([os.path.join(os.path.dirname(CLI), "..", "tests", "bench", "fake-dvm"), path, "4096", "20000"])
-            try:
-                wait_until(lambda: os.path.exists(path), "it listens")
-                equal(here.cli("--socket", path, "submit", "--array", "1-10000", "-n", "1", "sleep", "600").returncode, 0)
-                # Asked all the time it would get to nothing else.
-                wait_until(lambda: time.sleep(1) or here.json("--socket", path, "status")["jobs-running"] == 10000, "all jobs")
-                with web(here, "--socket", path) as server:
-                    tab = Stream(server)
-                    tab.follow(lambda tab: (len(tab.rows["jobs"]), len(tab.rows["nodes"])) == (10000, 4096), "all of it")
-                    for path in ("/", "/app.js", "/api/state", "/metrics"):
-                        check(cost_of(server, lambda: server.read(path)) < 0.1, path)
-                    check(cost_of(server, lambda: read_whole(server)) < 0.1, "events")
-                    before = resident(server.process)
-                    # Tabs that come and go, and readings of the DVM meanwhile
-                    for _ in range(300):
-                        read_whole(server)
-                        server.read("/metrics")
-                    grown = resident(server.process) - before
-                    check(grown < 20 << 20, f"{grown >> 20} MiB more")
-                    tab.close()
-            finally:
-                fake.terminate()
-                equal(fake.wait(LIMIT), 0)
+        with crowd() as here, web(here, "--socket", here.socket) as server:
+            tab = Stream(server)
+            tab.follow(lambda tab: (len(tab.rows["jobs"]), len(tab.rows["nodes"])) == (10000, here.N_NODES), "all of it")
+            for path in ("/", "/app.js", "/api/state", "/metrics"):
+                check(cost_of(server, lambda: server.read(path)) < 0.1, path)
+            check(cost_of(server, lambda: read_whole(server)) < 0.1, "events")
+            before = resident(server.process.pid)
+            # Tabs that come and go, and readings of the DVM meanwhile
+            for _ in range(300):
+                read_whole(server)
+                server.read("/metrics")
+            grown = resident(server.process.pid) - before
+            check(grown < 20 << 20, f"{grown >> 20} MiB more")
+            tab.close()
 
     def test_asleep():
         """a tab that takes nothing for a minute is let go, and its place is free"""
