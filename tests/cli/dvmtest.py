@@ -77,6 +77,11 @@ def on_alarm(_signum, _frame):
     raise Failed(f"it has not ended within {TEST_LIMIT} s")
 
 
+def keep_going():
+    """A test that gets on has its whole time again."""
+    signal.alarm(TEST_LIMIT)
+
+
 class Place:
     """A directory of our own, and an environment in which no other DVM and no bus can be found."""
 
@@ -220,7 +225,8 @@ class Crowd(Place):
 def crowd(n_jobs=10000):
     it = Crowd()
     try:
-        it.submit_many(n_jobs)
+        if n_jobs > 0:
+            it.submit_many(n_jobs)
         yield it
     finally:
         it.close()

@@ -123,7 +123,7 @@ def main(version: str, locale_dir: str, words: Optional[List[str]] = None) -> in
     _toolkit.set_up_texts(locale_dir)
     options = _parse(version, words)
     # Threads that read take turns with the one that draws.
-    sys.setswitchinterval(0.001)
+    sys.setswitchinterval(0.00005)
     if Gdk.Display.get_default() is None:
         print('dvm-monitor: ' + _('there is no display: it needs a desktop session, or DISPLAY or WAYLAND_DISPLAY'), file=sys.stderr)
         return 1

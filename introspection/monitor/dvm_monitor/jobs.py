@@ -44,8 +44,9 @@ class JobsPage(Gtk.Box):
             label.set_text(str(value) if value else '–')
 
         def fill_command(label: Any, row: Row) -> None:
-            label.set_text(row.facts.command)
-            label.set_tooltip_text(row.facts.command)
+            if label.get_text() != row.facts.command:
+                label.set_text(row.facts.command)
+                label.set_tooltip_text(row.facts.command)
 
         return [
             make_column(_('Job'), lambda: make_label(1, True), lambda label, row: label.set_text(str(row.facts.id)), 76, seen=seen),

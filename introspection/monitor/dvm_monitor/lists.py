@@ -204,8 +204,9 @@ def matches(text: str, *values: object) -> bool:
 
 def fill_state(label: Any, phase: str, text: str) -> None:
     """A word in the colour of its phase: colour is never all that tells."""
-    label.set_text(text)
-    label.set_css_classes(['state', f'state-{phase}'])
+    if label.get_text() != text or not label.has_css_class(f'state-{phase}'):
+        label.set_text(text)
+        label.set_css_classes(['state', f'state-{phase}'])
 
 
 def make_empty(icon: str, title: str, description: str) -> Any:

@@ -67,13 +67,20 @@ class Timeline(Gtk.Widget):
         super().__init__(accessible_role=Gtk.AccessibleRole.IMG, hexpand=True, valign=Gtk.Align.FILL)
         self.axis = axis
         self.job: Optional[facts.Job] = None
+        # Made when it is asked for: a job that runs has another one each second.
+        self.set_has_tooltip(True)
+        self.connect('query-tooltip', self._on_tooltip)
 
     def show_job(self, job: facts.Job) -> None:
         self.job = job
-        text = describe(job)
-        self.update_property([Gtk.AccessibleProperty.LABEL], [text])
-        self.set_tooltip_text(text)
+        self.update_property([Gtk.AccessibleProperty.LABEL], [describe(job)])
         self.queue_draw()
+
+    def _on_tooltip(self, _widget: Any, _x: int, _y: int, _by_key: bool, tooltip: Any) -> bool:
+        if self.job is None:
+            return False
+        tooltip.set_text(describe(self.job))
+        return True
 
     def do_measure(self, orientation: Any, _size: int) -> Tuple[int, int, int, int]:
         natural = 140 if orientation == Gtk.Orientation.HORIZONTAL else 14
