@@ -146,8 +146,9 @@ class Place:
 class Dvm(Place):
     """A DVM of our own; ended by its pid whatever happens."""
 
-    def __init__(self, *options):
+    def __init__(self, *options, env=None):
         super().__init__()
+        self.env.update(env or {})
         ready, ready_end = os.pipe()
         self.process = subprocess.Popen(
             [DVMD, "--bus=none", f"--ready-fd={ready_end}", *options],
@@ -207,8 +208,19 @@ class Crowd(Place):
     def submit_many(self, n_jobs):
         result = self.cli("--socket", self.socket, "submit", "--array", f"1-{n_jobs}", "-n", "1", "sleep", "600")
         equal(result.returncode, 0, result.stderr)
-        # Asked all the time it would get to nothing else.
-        wait_until(lambda: time.sleep(1) or self.json("--socket", self.socket, "status")["jobs-running"] == n_jobs, "all jobs")
+        self.wait_for_running(n_jobs)
+
+    def wait_for_running(self, n_jobs):
+        """As long as the number changes, it goes on. Asked all the time it would get to nothing else."""
+        running = None
+        while running != n_jobs:
+            before = running
+            wait_until(lambda: time.sleep(0.5) or self.count_running() != before, f"{n_jobs} jobs run, and not {before}")
+            running = self.count_running()
+            keep_going()
+
+    def count_running(self):
+        return self.json("--socket", self.socket, "status")["jobs-running"]
 
     def close(self):
         self.process.terminate()

@@ -311,9 +311,8 @@ def test_crowd():
             here.submit_many(step)
             # All of an array have the number of its first job.
             equal(here.cli("--socket", here.socket, "kill", f"array:{begin + 1}").returncode, 0)
-            wait_until(lambda: here.json("--socket", here.socket, "status")["jobs-running"] == 0, "they are cancelled")
+            here.wait_for_running(0)
             memory.append(resident(window.process.pid))
-            keep_going()
         window.page(1, "Jobs")
         window.shows("500 jobs", "cancelled")
         answers.stop()

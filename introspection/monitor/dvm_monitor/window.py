@@ -61,6 +61,7 @@ class Window(Adw.ApplicationWindow):
         self._stack.add_named(self._none, 'none')
         self._stack.add_named(body, 'dvm')
         self._toasts = Adw.ToastOverlay(child=self._stack, vexpand=True)
+        self._toast: Any = None
         self._narrow = Adw.ViewSwitcherBar(stack=self._views)
         content = Gtk.Box(orientation=Gtk.Orientation.VERTICAL)
         for child in (self._make_header(), self._make_search(), self._toasts, self._narrow):
@@ -153,10 +154,24 @@ class Window(Adw.ApplicationWindow):
         self.lookup_action('drain-node').set_enabled(node is not None and not node.is_drained)
         self.lookup_action('resume-node').set_enabled(node is not None and node.is_drained)
 
+    def _show_toast(self, sentence: str, seconds: int) -> None:
+        if self._toast is not None:
+            self._toast.dismiss()
+        self._toast = Adw.Toast(title=GLib.markup_escape_text(sentence), timeout=seconds)
+        self._toast.connect('dismissed', self._on_dismissed)
+        self._toasts.add_toast(self._toast)
+
+    def _on_dismissed(self, toast: Any) -> None:
+        if toast is self._toast:
+            self._toast = None
+
     def say(self, sentence: str) -> None:
-        """What has come of an action: also what the DVM has refused, in its words. Long ones stay longer."""
-        toast = Adw.Toast(title=GLib.markup_escape_text(sentence), timeout=5 if len(sentence) < 80 else 12)
-        self._toasts.add_toast(toast)
+        """What has come of an action; the next sentence takes its place. Long ones stay longer."""
+        self._show_toast(sentence, 10 if len(sentence) < 80 else 20)
+
+    def complain(self, sentence: str) -> None:
+        """What the DVM has refused, in its words: it stays until it is closed, or there is something else to say."""
+        self._show_toast(sentence, 0)
 
     # ---- actions ----
 
@@ -216,7 +231,7 @@ class Window(Adw.ApplicationWindow):
         job = self._job
         if job is not None:
             number = job.id
-            self.link.work(lambda vm: ask(vm, verb, ask(vm, 'find_job', str(number))), lambda _answer: self.say(sentence % number), self.say)
+            self.link.work(lambda vm: ask(vm, verb, ask(vm, 'find_job', str(number))), lambda _answer: self.say(sentence % number), self.complain)
 
     def _cancel_job(self) -> None:
         job = self._job
@@ -231,12 +246,12 @@ class Window(Adw.ApplicationWindow):
         node = self._node
         if node is not None:
             name = node.name
-            self.link.work(lambda vm: ask(vm, verb, ask(vm, 'find_node', name), *args), lambda _answer: self.say(sentence % name), self.say)
+            self.link.work(lambda vm: ask(vm, verb, ask(vm, 'find_node', name), *args), lambda _answer: self.say(sentence % name), self.complain)
 
     def _cancel_campaign(self, number: int) -> None:
         def cancel() -> None:
             self.link.work(lambda vm: ask(vm, 'cancel_campaign', ask(vm, 'find_campaign', str(number))),
-                           lambda _answer: self.say(_('Campaign %d is being taken back') % number), self.say)
+                           lambda _answer: self.say(_('Campaign %d is being taken back') % number), self.complain)
 
         self.show_question(_('Take Growth %d Back?') % number, _('What has come of it leaves again.'), _('_Take Back'), cancel)
 
