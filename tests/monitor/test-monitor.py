@@ -79,7 +79,7 @@ def test_pages():
             window.shows("Job 1", "Package 0", "Not bound to cores: ranks 0, 1")
             window.page(4, "Campaigns")
             window.shows("No Campaigns")
-            window.page(1, "Jobs")
+            answers.show_page("jobs")
             unnamed = [(role, name) for _, role, name, _ in window.walk() if role in ACTIVE and role != "image" and name.startswith(CLASSES)]
             equal(unnamed, [], "what has no name")
 
@@ -239,6 +239,11 @@ class Answers(threading.Thread):
         except self.glib.Error:
             return False
 
+    def show_page(self, name):
+        """As its key does; a screen reader's view of so many rows would take longer than what is measured."""
+        self.bus.call_sync(self.owner, "/org/dvm/Monitor/window/1", "org.gtk.Actions", "Activate",
+                           self.glib.Variant("(sava{sv})", ("show-page", [self.glib.Variant("s", name)], {})), None, 0, int(LIMIT * 1000), None)
+
     def get_cost(self):
         """Seconds of a processor that the thread of the window has had, whatever else this machine does"""
         with open(f"/proc/{self.pid}/task/{self.pid}/schedstat") as file:
@@ -259,7 +264,7 @@ class Answers(threading.Thread):
 
     def describe(self):
         return ", ".join(f"{what} {part * 100:g} % within {values[min(int(len(values) * part), len(values) - 1)] * 1000:.1f} ms"
-                         for what, values in (("cost", self.costs), ("time", sorted(self.times))) for part in (0.5, 0.99, 0.999, 1))
+                         for what, values in (("cost", sorted(self.costs)), ("time", sorted(self.times))) for part in (0.5, 0.99, 0.999, 1))
 
 
 def wait_for_end(here, n):
@@ -297,7 +302,7 @@ def test_many():
 
 def test_crowd():
     """with 4,096 nodes, and 100,000 jobs that come and go, each page answers within 100 ms, and the memory is bounded"""
-    pages = ("Jobs", "Nodes", "Map", "Campaigns")
+    pages = ("jobs", "nodes", "map", "campaigns")
     n, step = (100000, 5000) if LONG else (10000, 5000)
     with crowd(0) as here, Window(here) as window:
         window.page(2, "Nodes")
@@ -306,15 +311,14 @@ def test_crowd():
         answers.start()
         memory = []
         for begin in range(0, n, step):
-            key = begin // step % len(pages)
-            window.page(1 + key, pages[key])
+            answers.show_page(pages[begin // step % len(pages)])
             here.submit_many(step)
             # All of an array have the number of its first job.
             equal(here.cli("--socket", here.socket, "kill", f"array:{begin + 1}").returncode, 0)
             here.wait_for_running(0)
             memory.append(resident(window.process.pid))
-        window.page(1, "Jobs")
-        window.shows("500 jobs", "cancelled")
+        answers.show_page("jobs")
+        window.shows("500 jobs")
         answers.stop()
         print(f"# {n} jobs: {answers.describe()}; memory {', '.join(str(size >> 20) for size in memory)} MiB")
         costs = answers.costs
