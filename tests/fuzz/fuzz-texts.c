@@ -210,7 +210,7 @@ fuzz_resource_set (const guint8 *data, gsize size)
   g_autoptr (DvmdAllocation) allocation = NULL;
   g_autoptr (GError) error = NULL;
 
-  if (!dvmd_resource_set_read (text, "flux", table, ranks, size % 2 == 0, &error))
+  if (!dvmd_resource_set_read (text, "flux", table, ranks, size % 2 == 0, NULL, &error))
     {
       check_error (FALSE, error);
       return;

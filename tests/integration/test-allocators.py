@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A DVM that is started in the job of a scheduler has the nodes and slots of that job. Host names are those of logical nodes here."""
 
+import json
 import os
+import time
 
 import dvmtest
 from dvmtest import NOTIFIED
@@ -23,20 +25,20 @@ JOBS = {
 
 
 # Is called as flux in an instance, and prints what is recorded.
-FLUX = f"""#!/bin/sh
-[ "$*" = 'resource R -s up' ] && exec cat '{recorded('flux', 'mixed.json')}'
+FLUX = """#!/bin/sh
+[ "$*" = 'resource R -s up' ] && exec cat '{path}'
 echo "ERROR: asked for $*" >&2
 exit 1
 """
 
 
 class Allocators(dvmtest.Case):
-    def flux(self):
+    def flux(self, answer=recorded('flux', 'mixed.json')):
         """The environment of an instance."""
         folder = self.place()
         path = os.path.join(folder, 'flux')
         with open(path, 'w', encoding='ascii') as file:
-            file.write(FLUX)
+            file.write(FLUX.format(path=answer))
         os.chmod(path, 0o755)
         return {'FLUX_URI': 'local:///run/flux/local', 'PATH': f'{folder}:{os.environ["PATH"]}'}
 
@@ -54,6 +56,20 @@ class Allocators(dvmtest.Case):
                            personality='plain')
             self.assertEqual(done.state, NOTIFIED)
             self.assertEqual({(node, done.lines.count(node)) for node in done.lines}, set(nodes))
+            self.finish(dvm)
+
+    def test_time(self):
+        """The end of an instance of Flux is that of the default session, and a set without one leaves it without."""
+        with open(recorded('flux', 'mixed.json'), encoding='utf-8') as file:
+            resources = json.load(file)
+        resources['execution']['expiration'] = end = int(time.time()) + 5000
+        answer = os.path.join(self.place(), 'limited.json')
+        with open(answer, 'w', encoding='utf-8') as file:
+            json.dump(resources, file)
+        for env, wanted in [(self.flux(answer), end), (self.flux(), 0)]:
+            dvm = self.dvm(settings=[LOCAL], env=env)
+            expires = dvm.connection.call('/org/dvm/sessions/0', dvmtest.PROPERTIES, 'Get', '(ss)', 'org.dvm.Session', 'ExpiresAt')[0] / 1e6
+            self.assertAlmostEqual(expires, wanted, delta=3 if wanted else 0)
             self.finish(dvm)
 
     def test_named_nodes(self):

@@ -499,10 +499,85 @@ check_flux (void)
 }
 
 static void
+on_push (DvmdAllocator *allocator, const char *directive, GVariant *request, gpointer user_data)
+{
+  guint32 seconds;
+
+  g_assert_cmpstr (directive, ==, "time-left");
+  g_assert_true (g_variant_lookup (request, "seconds", "u", &seconds));
+  g_array_append_val ((GArray *)user_data, seconds);
+}
+
+/* left: (out): seconds; FALSE: nothing is said of an end */
+static gboolean
+ask_time (const World *world, const char *folder, const char *expiration, guint32 *left)
+{
+  static const char *const variables[] = { AT_FLUX, "INSTANCE=%nodes", NULL };
+  const DvmdAllocationRequest request = { .host = "x" };
+  DvmdAllocator *allocator = find (world, "flux");
+  g_autoptr (GArray) told = g_array_new (FALSE, FALSE, sizeof (guint32));
+  gulong handler = g_signal_connect (allocator, "push", G_CALLBACK (on_push), told);
+  g_autoptr (DvmdAllocation) allocation = NULL;
+  g_autoptr (GError) error = NULL;
+  g_autofree char *path = g_build_filename (folder, "nodes", NULL);
+  g_autofree char *text = g_strdup_printf ("{\"version\": 1, \"execution\": {\"R_lite\": [{\"rank\": \"0\", "
+                                           "\"children\": {\"core\": \"0\"}}], \"nodelist\": [\"n1\"]%s%s}}",
+                                           expiration != NULL ? ", \"expiration\": " : "",
+                                           expiration != NULL ? expiration : "");
+
+  g_assert_true (g_file_set_contents (path, text, -1, NULL));
+  set_variables (variables, folder);
+  g_assert_cmpint (ask (world, "flux", &request, &allocation, &error), ==, DVMD_PLUGIN_DONE);
+  set_variables (variables, NULL);
+  g_remove (path);
+  g_signal_handler_disconnect (allocator, handler);
+  g_assert_cmpuint (told->len, <=, 1);
+  if (told->len == 1)
+    *left = g_array_index (told, guint32, 0);
+  return told->len == 1;
+}
+
+static void
+check_flux_time (void)
+{
+  g_auto (World) world = load (NULL);
+  g_autofree char *folder = g_dir_make_tmp ("dvm-test-XXXXXX", NULL);
+  gint64 before = g_get_real_time () / G_USEC_PER_SEC;
+  g_autofree char *whole = g_strdup_printf ("%" G_GINT64_FORMAT, before + 5000);
+  g_autofree char *fraction = g_strdup_printf ("%" G_GINT64_FORMAT ".25", before + 5000);
+  const char *const ends[] = { whole, fraction };
+  guint32 left = 0;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (ends); i++)
+    {
+      g_assert_true (ask_time (&world, folder, ends[i], &left));
+      g_assert_cmpuint (left, <=, 5000);
+      g_assert_cmpint (left + g_get_real_time () / G_USEC_PER_SEC, >=, before + 5000);
+    }
+  g_assert_true (ask_time (&world, folder, "1000000000", &left));
+  g_assert_cmpuint (left, ==, 0);
+  g_assert_true (ask_time (&world, folder, "250000000000", &left));
+  g_assert_cmpuint (left, ==, G_MAXUINT32);
+  g_assert_false (ask_time (&world, folder, "0", &left));
+  g_assert_false (ask_time (&world, folder, "0.0", &left));
+  g_assert_false (ask_time (&world, folder, NULL, &left));
+  g_rmdir (folder);
+}
+
+static void
+test_flux_time (void)
+{
+  with_flux (check_flux_time);
+}
+
+static void
 test_flux (void)
 {
   with_flux (check_flux);
 }
+
+#define ENDS(expiration)                                                                                               \
+  "{\"version\": 1, \"execution\": {\"R_lite\": [], \"nodelist\": [], \"expiration\": " expiration "}}"
 
 #define SET(rank, core, list)                                                                                          \
   "{\"version\": 1, \"execution\": {\"R_lite\": [{\"rank\": " rank ", \"children\": {\"core\": " core                  \
@@ -557,6 +632,9 @@ check_flux_mistakes (void)
     { "flux", { AT_FLUX, "INSTANCE=%nodes" }, SET ("\"7,0-999999\"", "\"0\"", "[\"n\"]"), { "than 1000000 ranks" } },
     { "flux", { AT_FLUX, "INSTANCE=%nodes" }, SET ("\"0\"", "\"0\"", "[1]"), { "an entry of nodelist is no text" } },
     { "flux", { AT_FLUX, "INSTANCE=%nodes" }, SET ("\"0\"", "\"0\"", "[\"-n\"]"), { "“-n” is no name of a host" } },
+    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, ENDS ("\"soon\""), { "RFC 20", "expiration is no number" } },
+    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, ENDS ("-1"), { "expiration is no time in seconds since 1970" } },
+    { "flux", { AT_FLUX, "INSTANCE=%nodes" }, ENDS ("1e300"), { "expiration is no time in seconds since 1970" } },
   };
   static const Mistake slow[] = {
     { "flux", { AT_FLUX, "INSTANCE=hangs" }, NULL, { "flux resource R -s up", "in 1 s", "FLUX_URI" } },
@@ -629,6 +707,7 @@ main (int argc, char **argv)
   g_test_add_func ("/allocator-environments/lsf/launch-node", test_lsf_launch_node);
   g_test_add_func ("/allocator-environments/lsf/mistakes", test_lsf_mistakes);
   g_test_add_func ("/allocator-environments/flux", test_flux);
+  g_test_add_func ("/allocator-environments/flux/time", test_flux_time);
   g_test_add_func ("/allocator-environments/flux/mistakes", test_flux_mistakes);
   g_test_add_func ("/allocator-environments/other-requests", test_other_requests);
   return g_test_run ();

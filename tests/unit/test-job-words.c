@@ -113,7 +113,7 @@ test_ranks (void)
       g_autoptr (GHashTable) ranks = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
       g_autoptr (GError) error = NULL;
 
-      dvmd_resource_set_read (text, "flux", table, ranks, relative == 1, &error);
+      dvmd_resource_set_read (text, "flux", table, ranks, relative == 1, NULL, &error);
       g_assert_no_error (error);
       g_assert_cmpuint (g_hash_table_size (ranks), ==, 3);
       for (gsize i = 0; i < G_N_ELEMENTS (names); i++)

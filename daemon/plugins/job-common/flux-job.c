@@ -116,7 +116,7 @@ read_outcome (Asking *self, const DvmdPluginOutcome *outcome, GError **error)
   else
     {
       job->ranks = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
-      if (dvmd_resource_set_read (text, self->place, table, job->ranks, self->in_job, error))
+      if (dvmd_resource_set_read (text, self->place, table, job->ranks, self->in_job, &job->expiration, error))
         job->allocation = dvmd_node_table_to_allocation (table, self->id, self->place, error);
     }
   return job->allocation != NULL ? g_steal_pointer (&job) : NULL;

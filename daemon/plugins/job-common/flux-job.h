@@ -12,11 +12,13 @@ G_BEGIN_DECLS
  * @allocation: the nodes of the job, or of the instance, that the DVM is in
  * @ranks: name of a node in lower case -> its rank, as "flux exec" takes it: that of a broker in an instance, of a node
  *   in a job
+ * @expiration: when that ends, in seconds since the epoch; 0: without a limit
  */
 typedef struct
 {
   DvmdAllocation *allocation;
   GHashTable *ranks;
+  gint64 expiration;
 } FluxJob;
 
 void flux_job_free (FluxJob *self);

@@ -17,6 +17,8 @@
 
 /* Lists and objects in each other; json-glib reads deeper ones until the stack is full. */
 #define DEEPEST 64
+/* A later end, in seconds since the epoch, is a mistake: the year 9999 is over. */
+#define LATEST 253402300799.0
 
 typedef struct
 {
@@ -227,9 +229,29 @@ add_ranks (GArray *targets, char **hosts, GHashTable *ranks, gboolean relative)
     }
 }
 
+/* Whole or with a fraction; 0 is what Flux writes where there is no end. */
+static gboolean
+read_expiration (GVariant *execution, const char *place, gint64 *expiration, GError **error)
+{
+  g_autoptr (GVariant) value = g_variant_lookup_value (execution, "expiration", NULL);
+  double seconds = 0;
+
+  if (value != NULL && g_variant_is_of_type (value, G_VARIANT_TYPE_INT64))
+    seconds = (double)g_variant_get_int64 (value);
+  else if (value != NULL && g_variant_is_of_type (value, G_VARIANT_TYPE_DOUBLE))
+    seconds = g_variant_get_double (value);
+  else if (value != NULL)
+    return refuse_set (place, "expiration is no number", error);
+  if (!(seconds >= 0 && seconds <= LATEST))
+    return refuse_set (place, "expiration is no time in seconds since 1970", error);
+  if (expiration != NULL)
+    *expiration = (gint64)seconds;
+  return TRUE;
+}
+
 gboolean
 dvmd_resource_set_read (const char *text, const char *place, DvmdNodeTable *table, GHashTable *ranks, gboolean relative,
-                        GError **error)
+                        gint64 *expiration, GError **error)
 {
   g_autoptr (GError) wrong = NULL;
   g_autoptr (GVariant) set = NULL;
@@ -251,6 +273,8 @@ dvmd_resource_set_read (const char *text, const char *place, DvmdNodeTable *tabl
       || !g_variant_lookup (execution, "R_lite", "@av", &lite)
       || !g_variant_lookup (execution, "nodelist", "@av", &list))
     return refuse_set (place, "execution, R_lite or nodelist is missing", error);
+  if (!read_expiration (execution, place, expiration, error))
+    return FALSE;
   if (g_variant_n_children (lite) == 0)
     return TRUE;
   for (gsize i = 0; i < g_variant_n_children (lite); i++)
