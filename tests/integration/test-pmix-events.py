@@ -223,7 +223,9 @@ class Jobs(Case):
 
     def heard_of(self, *ends):
         """ends: (namespace, exit status)"""
-        return [line for nspace, status in ends for line in (self.started(nspace), f'0: {JOB_END} from UNDEF.-1 affected={nspace}.-2 exit={status} timed')]
+        return [line for nspace, status in ends
+                for line in (self.started(nspace), f'0: {JOB_END} from UNDEF.-1 affected={nspace}.-2 '
+                                                   f'status={status} exit={status} timed')]
 
     def until_last(self, dvm, *tools):
         """The job that has told the last event, and what each has heard by then of others: it may tell before it is known to run."""

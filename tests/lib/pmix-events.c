@@ -19,10 +19,11 @@
  *   watch PATH | beats            an alert when that file's size stays the same for 1 s, or no heartbeat comes for 1 s
  *   monitor KEY TEXT              a monitor of another kind, of a text or "none"; says the status
  *   use KEY [WORD]...             of resource usage; WORD: code=N, every=N, id=TEXT, to=NSPACE[:RANK], host=NAME,
- * node=N, KEY=TEXT file PATH, touch PATH         until that file is there; makes it, with its namespace rank N | all
- * what follows is for that rank alone, for all again die, leave N                  kills itself, ends without
- * PMIx_Finalize abort N [to=NSPACE[:RANK]]... calls PMIx_Abort for these, says the status and goes on; for nobody: and
- * ends
+ *                                 node=N, KEY=TEXT
+ *   file PATH, touch PATH         until that file is there; makes it, with its namespace
+ *   rank N | all                  what follows is for that rank alone, for all again
+ *   die, leave N                  kills itself, ends without PMIx_Finalize
+ *   abort N [to=NSPACE[:RANK]]... calls PMIx_Abort for these, says the status and goes on; for nobody: and ends
  *
  * "@" is the namespace in the file that the environment names as PEER_FILE, "." its own. Each event is a line on its
  * output, of one that comes from its own job without the namespace: "RANK: CODE from [NSPACE.]RANK KEY=VALUE ..."
@@ -110,7 +111,7 @@ show_info (const pmix_info_t *info)
   else if (PMIX_CHECK_KEY (info, PMIX_MONITOR_ID) && value->type == PMIX_STRING)
     printf (" id=%s", value->data.string);
   else if (PMIX_CHECK_KEY (info, PMIX_JOB_TERM_STATUS) && value->type == PMIX_STATUS)
-    printf (" status=%s", pmix_status_word (value->data.status));
+    printf (" status=%d", value->data.status);
   else if (strncmp (info->key, "test.", 5) != 0)
     return;
   else if (value->type == PMIX_STRING)
