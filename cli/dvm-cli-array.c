@@ -48,7 +48,8 @@ dvm_cli_array_read (const char *word, DvmCliArray *array)
       array->list = g_strndup (bracket + 1, strlen (bracket) - 2);
       return TRUE;
     }
-  return FALSE;
+  /* "12[3" is none, nor the name of anything else. */
+  return bracket != NULL && g_ascii_isdigit (number[0]);
 }
 
 /* part: "3" or "3-9" */

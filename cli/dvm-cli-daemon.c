@@ -21,6 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "dvm-cli-ready.h"
 #include "dvm-cli-state.h"
 
 /* How long a private dvmd may take to leave when its connection is closed: it kills and reaps what is left of the job.
@@ -33,6 +34,9 @@
 /* The descriptor that --fd names */
 #define DVMD_FD 3
 
+/* The one that --ready-fd names */
+#define READY_FD 4
+
 #define NAME_OPTION "--name="
 
 struct _DvmCliEmbedded
@@ -40,6 +44,7 @@ struct _DvmCliEmbedded
   pid_t pid;
   char *name;     /* (nullable): by which others find it */
   int connection; /* a duplicate, to shut the connection down whoever still holds it */
+  int ready;      /* by which it tells why it does not start */
 };
 
 char *
@@ -113,25 +118,16 @@ dvm_cli_wait_gone (int pidfd, int timeout_ms)
   return n > 0;
 }
 
-/* stderr stays ours: what goes wrong in the private dvmd concerns the user who waits for it. */
+/* fds: those that become DVMD_FD and READY_FD. stderr stays ours unless the caller tells itself what goes wrong. */
 static int
-spawn_on (const char *path, const char *const *options, const char *name, int fd, pid_t *pid)
+spawn_on (GPtrArray *argv, const int fds[2], gboolean quiet, pid_t *pid)
 {
-  g_autoptr (GPtrArray) argv = g_ptr_array_new ();
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   sigset_t none;
   sigset_t all;
   int result;
 
-  g_ptr_array_add (argv, (gpointer)path);
-  g_ptr_array_add (argv, (gpointer) "--one-shot");
-  g_ptr_array_add (argv, (gpointer) "--fd=3");
-  if (name != NULL)
-    g_ptr_array_add (argv, (gpointer)name);
-  for (gsize i = 0; options[i] != NULL; i++)
-    g_ptr_array_add (argv, (gpointer)options[i]);
-  g_ptr_array_add (argv, NULL);
   sigemptyset (&none);
   sigfillset (&all);
   posix_spawnattr_init (&attributes);
@@ -140,40 +136,81 @@ spawn_on (const char *path, const char *const *options, const char *name, int fd
   /* A session of its own: keys pressed on the terminal are for us, who then tell it. */
   posix_spawnattr_setflags (&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
   posix_spawn_file_actions_init (&actions);
-  posix_spawn_file_actions_adddup2 (&actions, fd, DVMD_FD);
-  posix_spawn_file_actions_addclosefrom_np (&actions, DVMD_FD + 1);
+  posix_spawn_file_actions_adddup2 (&actions, fds[0], DVMD_FD);
+  posix_spawn_file_actions_adddup2 (&actions, fds[1], READY_FD);
+  posix_spawn_file_actions_addclosefrom_np (&actions, READY_FD + 1);
   posix_spawn_file_actions_addopen (&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen (&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
-  result = posix_spawn (pid, path, &actions, &attributes, (char *const *)argv->pdata, environ);
+  if (quiet)
+    posix_spawn_file_actions_addopen (&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  result = posix_spawn (pid, argv->pdata[0], &actions, &attributes, (char *const *)argv->pdata, environ);
   posix_spawn_file_actions_destroy (&actions);
   posix_spawnattr_destroy (&attributes);
   return result;
 }
 
-DvmCliEmbedded *
-dvm_cli_embedded_new (const char *const *options, gboolean listens, int *fd, GError **error)
+/* (element-type utf8): the words of a private dvmd; name: (nullable) */
+static GPtrArray *
+list_words (const char *path, const char *const *options, const char *name)
 {
-  g_autofree char *path = dvm_cli_find_dvmd (error);
-  g_autofree char *name = listens ? g_strdup_printf (NAME_OPTION "run-of-%d", getpid ()) : NULL;
-  int ends[2];
-  pid_t pid;
-  int saved_errno;
-  DvmCliEmbedded *self;
+  GPtrArray *argv = g_ptr_array_new ();
 
-  if (path == NULL)
-    return NULL;
-  if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+  g_ptr_array_add (argv, (gpointer)path);
+  g_ptr_array_add (argv, (gpointer) "--one-shot");
+  g_ptr_array_add (argv, (gpointer) "--fd=3");
+  g_ptr_array_add (argv, (gpointer) "--ready-fd=4");
+  if (name != NULL)
+    g_ptr_array_add (argv, (gpointer)name);
+  for (gsize i = 0; options[i] != NULL; i++)
+    g_ptr_array_add (argv, (gpointer)options[i]);
+  g_ptr_array_add (argv, NULL);
+  return argv;
+}
+
+static gboolean
+open_ends (int connection[2], int ready[2], GError **error)
+{
+  int saved_errno;
+
+  if (socketpair (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, connection) != 0)
     {
       saved_errno = errno;
       g_set_error (error, G_IO_ERROR, g_io_error_from_errno (saved_errno), _ ("cannot make a socket pair: %s"),
                    g_strerror (saved_errno));
-      return NULL;
+      return FALSE;
     }
-  saved_errno = spawn_on (path, options, name, ends[1], &pid);
+  if (pipe2 (ready, O_CLOEXEC) == 0)
+    return TRUE;
+  saved_errno = errno;
+  close (connection[0]);
+  close (connection[1]);
+  g_set_error (error, G_IO_ERROR, g_io_error_from_errno (saved_errno), _ ("cannot make a pipe: %s"),
+               g_strerror (saved_errno));
+  return FALSE;
+}
+
+DvmCliEmbedded *
+dvm_cli_embedded_new (const char *const *options, DvmCliEmbeddedFlags flags, int *fd, GError **error)
+{
+  g_autofree char *path = dvm_cli_find_dvmd (error);
+  g_autofree char *name = flags & DVM_CLI_EMBEDDED_LISTENS ? g_strdup_printf (NAME_OPTION "run-of-%d", getpid ())
+                                                           : NULL;
+  g_autoptr (GPtrArray) argv = path != NULL ? list_words (path, options, name) : NULL;
+  int ends[2];
+  int ready[2];
+  pid_t pid;
+  int saved_errno;
+  DvmCliEmbedded *self;
+
+  if (argv == NULL || !open_ends (ends, ready, error))
+    return NULL;
+  saved_errno = spawn_on (argv, (const int[2]){ ends[1], ready[1] }, flags & DVM_CLI_EMBEDDED_QUIET, &pid);
   close (ends[1]);
+  close (ready[1]);
   if (saved_errno != 0)
     {
       close (ends[0]);
+      close (ready[0]);
       g_set_error (error, G_IO_ERROR, g_io_error_from_errno (saved_errno), _ ("cannot start %s: %s"), path,
                    g_strerror (saved_errno));
       return NULL;
@@ -182,8 +219,36 @@ dvm_cli_embedded_new (const char *const *options, gboolean listens, int *fd, GEr
   self->pid = pid;
   self->name = g_strdup (name != NULL ? name + strlen (NAME_OPTION) : NULL);
   self->connection = fcntl (ends[0], F_DUPFD_CLOEXEC, 0);
+  self->ready = ready[0];
   *fd = ends[0];
   return self;
+}
+
+gboolean
+dvm_cli_embedded_explain (DvmCliEmbedded *self, GError **error)
+{
+  const DvmCliReady ready = { .fd = self->ready, .signal_fd = -1, .seconds = LOSS_TIMEOUT_MS / 1000 };
+  g_autofree char *answer = NULL;
+  int pidfd;
+  int signum;
+  siginfo_t info = { 0 };
+
+  if (dvm_cli_ready_wait (&ready, &answer, &signum) != DVM_CLI_READY_ANSWERED
+      || !g_str_has_prefix (answer, DVM_CLI_READY_ERROR))
+    return FALSE;
+  pidfd = pidfd_open (self->pid, 0);
+  /* A setting that is wrong ends dvmd so. */
+  if (pidfd < 0 || !dvm_cli_wait_gone (pidfd, LOSS_TIMEOUT_MS)
+      || waitid (P_PID, (id_t)self->pid, &info, WEXITED | WNOWAIT) != 0 || info.si_code != CLD_EXITED)
+    info.si_status = 0;
+  if (pidfd >= 0)
+    close (pidfd);
+  g_clear_error (error);
+  if (info.si_status == DVM_CLI_EXIT_USAGE)
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, "%s", answer + strlen (DVM_CLI_READY_ERROR));
+  else
+    g_set_error (error, G_IO_ERROR, G_IO_ERROR_FAILED, "%s", answer + strlen (DVM_CLI_READY_ERROR));
+  return TRUE;
 }
 
 const char *
@@ -215,6 +280,7 @@ dvm_cli_embedded_free (DvmCliEmbedded *self)
 
   shutdown (self->connection, SHUT_RDWR);
   close (self->connection);
+  close (self->ready);
   /* It would wait for others that are connected, too. */
   if (pidfd >= 0 && self->name != NULL)
     pidfd_send_signal (pidfd, SIGTERM, NULL, 0);

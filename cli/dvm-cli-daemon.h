@@ -24,9 +24,16 @@ gboolean dvm_cli_wait_gone (int pidfd, int timeout_ms);
 /* A private dvmd that lives for one job. */
 typedef struct _DvmCliEmbedded DvmCliEmbedded;
 
-/* options: of dvmd, besides those that make it private; listens: others find it by a name, too; fd: (out): our end of
- * the connection to it, the caller's */
-DvmCliEmbedded *dvm_cli_embedded_new (const char *const *options, gboolean listens, int *fd, GError **error);
+typedef enum
+{
+  DVM_CLI_EMBEDDED_LISTENS = 1 << 0, /* others find it by a name, too */
+  DVM_CLI_EMBEDDED_QUIET = 1 << 1,   /* its messages are dropped */
+} DvmCliEmbeddedFlags;
+
+/* options: of dvmd, besides those that make it private; fd: (out): our end of the connection to it, the caller's */
+DvmCliEmbedded *dvm_cli_embedded_new (const char *const *options, DvmCliEmbeddedFlags flags, int *fd, GError **error);
+/* error: of a connection that failed; TRUE: what dvmd has refused to start for is in its place */
+gboolean dvm_cli_embedded_explain (DvmCliEmbedded *self, GError **error);
 /* (nullable): of one that listens */
 const char *dvm_cli_embedded_get_name (DvmCliEmbedded *self);
 /* (transfer full) (nullable): how it has ended by itself: "signal SIGKILL"; NULL: it has not */

@@ -124,11 +124,14 @@ start_private (Doctor *self, GError **error)
     g_ptr_array_add (words, g_strconcat ("--set=max-nodes=", dvm_cli_args_get (args, "max-vm-size"), NULL));
   g_ptr_array_add (words, g_strdup ("--set=pmix-tools=none"));
   g_ptr_array_add (words, NULL);
-  self->embedded = dvm_cli_embedded_new ((const char *const *)words->pdata, FALSE, &fd, error);
+  self->embedded = dvm_cli_embedded_new ((const char *const *)words->pdata, DVM_CLI_EMBEDDED_QUIET, &fd, error);
   if (self->embedded == NULL)
     return FALSE;
   self->client = dvm_client_new_for_fd (fd);
-  return dvm_client_connect (self->client, NULL, error);
+  if (dvm_client_connect (self->client, NULL, error))
+    return TRUE;
+  dvm_cli_embedded_explain (self->embedded, error);
+  return FALSE;
 }
 
 static gboolean
@@ -191,8 +194,13 @@ reach_dvm (Doctor *self, GError **error)
       check_version (self);
       return TRUE;
     }
-  dvm_cli_findings_add (self->findings, NULL, "dvm", DVM_CLI_VERDICT_BAD, local_error->message, NULL);
   g_clear_object (&self->client);
+  if (local_error->domain == DVM_CLI_USAGE_ERROR)
+    {
+      g_propagate_error (error, g_steal_pointer (&local_error));
+      return FALSE;
+    }
+  dvm_cli_findings_add (self->findings, NULL, "dvm", DVM_CLI_VERDICT_BAD, local_error->message, NULL);
   return TRUE;
 }
 

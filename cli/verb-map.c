@@ -143,12 +143,17 @@ show_embedded (DvmCli *cli, guint what, GError **error)
   int fd;
   /* Machines that are described need no others, not even those of a scheduler's job. */
   const char *const nodes[] = { is_described (cli) ? "--host=localhost" : NULL, NULL };
-  g_autoptr (DvmCliEmbedded) embedded = dvm_cli_embedded_new (nodes, FALSE, &fd, error);
+  g_autoptr (DvmCliEmbedded) embedded = dvm_cli_embedded_new (nodes, 0, &fd, error);
   g_autoptr (DvmClient) client = embedded != NULL ? dvm_client_new_for_fd (fd) : NULL;
 
   if (!is_described (cli))
     dvm_cli_tell (cli, _ ("no DVM is running: a private one is asked"));
-  return client != NULL && dvm_client_connect (client, NULL, error) && show (cli, client, what, error);
+  if (client == NULL)
+    return FALSE;
+  if (dvm_client_connect (client, NULL, error))
+    return show (cli, client, what, error);
+  dvm_cli_embedded_explain (embedded, error);
+  return FALSE;
 }
 
 static gboolean

@@ -239,6 +239,15 @@ on_signal (int signum, gpointer user_data)
 
 /* ---- the DVM ---- */
 
+static gboolean
+write_to (const char *where, const char *text, const char *option, GError **error)
+{
+  if (dvm_cli_write_to (where, text, error))
+    return TRUE;
+  g_prefix_error (error, "--%s: ", option);
+  return FALSE;
+}
+
 /* The address of the DVM is told, for others who are to find it. name (nullable): of a private one */
 static gboolean
 tell_uri (Run *run, const char *name, GError **error)
@@ -261,7 +270,7 @@ tell_uri (Run *run, const char *name, GError **error)
       return FALSE;
     }
   line = g_strconcat (uri, "\n", NULL);
-  return dvm_cli_write_to (where, line, error);
+  return write_to (where, line, "report-uri", error);
 }
 
 /* The private dvmd may take its time to start. */
@@ -286,7 +295,8 @@ connect_embedded (Run *run, DvmJobSpec *spec, GError **error)
   dvm_cli_tell (run->cli, _ ("no DVM is running: a private one is started for this job"));
   if (how != NULL)
     dvm_cli_note (run->cli, _ ("no DVM is running, and this job has a private one: %s"), how);
-  run->embedded = dvm_cli_embedded_new ((const char *const *)options, dvm_cli_args_has (run->cli->args, "report-uri"),
+  run->embedded = dvm_cli_embedded_new ((const char *const *)options,
+                                        dvm_cli_args_has (run->cli->args, "report-uri") ? DVM_CLI_EMBEDDED_LISTENS : 0,
                                         &fd, error);
   if (run->embedded == NULL)
     return FALSE;
@@ -294,7 +304,8 @@ connect_embedded (Run *run, DvmJobSpec *spec, GError **error)
   run->client = dvm_client_new_for_fd (fd);
   if (await_embedded (run, error))
     return tell_uri (run, dvm_cli_embedded_get_name (run->embedded), error);
-  g_prefix_error (error, _ ("the private DVM does not answer: "));
+  if (!dvm_cli_embedded_explain (run->embedded, error))
+    g_prefix_error (error, _ ("the private DVM does not answer: "));
   return FALSE;
 }
 
@@ -754,7 +765,8 @@ report_pid (Run *run, GError **error)
   const char *where = dvm_cli_args_get (run->cli->args, "report-pid");
   g_autofree char *text = g_strdup_printf ("%d\n", getpid ());
 
-  return where == NULL || (dvm_cli_check_place ("report-pid", where, error) && dvm_cli_write_to (where, text, error));
+  return where == NULL
+         || (dvm_cli_check_place ("report-pid", where, error) && write_to (where, text, "report-pid", error));
 }
 
 static int *

@@ -134,7 +134,9 @@ fail_start (Daemon *self, const char *message)
   g_autofree char *text = g_strdelimit (g_strdup (message), "\n", ' ');
   g_autofree char *line = g_strdup_printf ("ERROR: %s\n", text);
 
-  g_message ("%s", message);
+  /* One that starts a private DVM tells the user of wrong settings itself. */
+  if (!self->wrong_usage || self->peer_fd < 0 || self->ready_fd < 0)
+    g_message ("%s", message);
   tell_starter (self, line);
   self->exit_status = EXIT_FAILURE;
 }
@@ -787,6 +789,7 @@ main (int argc, char **argv)
   log = dvmd_log_install ("dvmd");
   if (!parse_arguments (&self, &argc, &argv, &error) || (!self.version && !read_settings (&self, log, &error)))
     {
+      self.wrong_usage = TRUE;
       fail_start (&self, error->message);
       finish_daemon (&self);
       return 2;

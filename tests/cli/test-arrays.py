@@ -118,7 +118,7 @@ def test_usage():
         refused(here, 2, "for the jobs of an array", "submit", "--output", "file=/tmp/x%a:pattern", "true")
         refused(here, 2, "unknown option '--array'", "run", "--array", "0-1", "true")
     with dvm("--slots=2") as here:
-        for word in ("array:", "array:x", "[3]", "x[3]"):
+        for word in ("array:", "array:x", "[3]", "x[3]", "1[0", "12[3-4"):
             refused(here, 1, "names no jobs of an array", "kill", word)
         submit(here, "--hold", "--array", "0-1", "true")
         for word in ("1[]", "1[x]", "1[1-0]", "1[0,]"):

@@ -102,6 +102,16 @@ def test_hosts():
         equal(checks_of(found, "two"), NODE_CHECKS)
 
 
+def test_wrong_setting():
+    """a setting that is wrong is wrong usage, and messages of the private DVM are no part of what is found"""
+    with place() as here:
+        result = here.cli("doctor", "--set", "nix=1")
+        equal((result.returncode, result.stdout), (2, ""))
+        contains(result.stderr, 'there is no setting "nix"')
+        result = here.cli("doctor", "--host", "one,far", "--set", fake_ssh(here))
+        equal((result.returncode, result.stderr), (1, ""))
+
+
 def test_wrong_words():
     """hosts that cannot be read, and a launcher that is not there, are findings: nothing else is looked at in their place"""
     with place() as here:

@@ -169,6 +169,13 @@ def test_settings():
             result = here.cli("run", *words, "-n", "1", "true")
             equal(result.returncode, 125, f"{words}: {result.stdout}{result.stderr}")
             contains(result.stderr, told)
+        for words, status, told in ((("--set", "nix=1"), 2, 'there is no setting "nix"'),
+                                    (("--set", "plugin-settings=x"), 125, '"x" is not of the form')):
+            result = here.cli("run", *words, "-n", "1", "true")
+            equal(result.returncode, status, f"{words}: {result.stdout}{result.stderr}")
+            contains(result.stderr, f"dvm-cli: {'command line' if status == 2 else 'plugin-settings'}: {told}")
+            check("does not answer" not in result.stderr, result.stderr)
+        equal(here.cli("run", "--set", "nix=1", "true").stderr.count("there is no setting"), 1, "once")
         result = here.cli("run", "--set", "nodes=2", "--set", "slots=1", "--personality", "plain", "-n", "2", "sh", "-c", "echo $DVM_NODE")
         equal((result.returncode, sorted(result.stdout.split())), (0, ["node1", "node2"]), result.stderr)
         is_clean(here)
