@@ -17,6 +17,27 @@
 #include "dvm-cli-web-run.h"
 #include "dvm-cli-web-server.h"
 
+/* Browsers send names in ASCII and ports apart. */
+static gboolean
+check_names (DvmCli *cli, GError **error)
+{
+  g_autofree const char **names = dvm_cli_args_get_all (cli->args, "server-name");
+
+  for (guint i = 0; names[i] != NULL; i++)
+    {
+      gsize length = strspn (names[i], G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "-._");
+
+      if (length > 0 && names[i][length] == '\0')
+        continue;
+      g_set_error (
+          error, DVM_CLI_USAGE_ERROR, 0,
+          _ ("--server-name: '%s' is no name of a host: it has letters, digits, '-' and '.' alone, and no port"),
+          names[i]);
+      return FALSE;
+    }
+  return TRUE;
+}
+
 static gboolean
 check_options (DvmCli *cli, GSocketAddress *address, GError **error)
 {
@@ -28,7 +49,7 @@ check_options (DvmCli *cli, GSocketAddress *address, GError **error)
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
                  _ ("--no-token is for loopback addresses alone, such as 127.0.0.1: others are open to the network"));
   else
-    return TRUE;
+    return check_names (cli, error);
   return FALSE;
 }
 

@@ -53,6 +53,7 @@ static const struct
 typedef struct
 {
   const char *at; /* what is still to be read */
+  gboolean allows_more;
   gboolean has[N_KEYS];
   guint port;
   char *user; /* (nullable) */
@@ -156,6 +157,8 @@ set_key (Line *line, Key key, const char *word, const char *value, GError **erro
   switch (key)
     {
     case KEY_SLOTS:
+      line->host->more = value[0] == '+' && line->allows_more;
+      value += line->host->more;
       return set_number (line, word, value, G_MAXINT, &line->host->slots, error);
     case KEY_SLOTS_MAX:
       return set_number (line, word, value, G_MAXINT, &line->host->slots_max, error);
@@ -287,7 +290,7 @@ make_place (const char *path, gsize length, guint number)
 static gboolean
 read_line (DvmHosts *hosts, char *place, const char *text, GError **error)
 {
-  g_auto (Line) line = { .at = text, .host = _dvm_host_new (place) };
+  g_auto (Line) line = { .at = text, .host = _dvm_host_new (place), .allows_more = _dvm_hosts_allows_more (hosts) };
 
   skip_blanks (&line);
   if (!read_host (&line, error))

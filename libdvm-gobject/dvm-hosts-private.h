@@ -26,6 +26,7 @@ typedef struct
   guint slots;        /* 0: not given */
   guint slots_max;    /* 0: not given */
   gboolean all_slots; /* "node7:*": as many as the node has; slots is 0 */
+  gboolean more;      /* "node7:+2": slots beside those that it has; only where _dvm_hosts_allow_more() was called */
   gboolean excluded;  /* "^node7": not this one */
   gboolean was_named; /* it is excluded, and named elsewhere in the same list */
   guint n_mentions;   /* how often it is named, as long as nobody gives a number of slots; then 0 */
@@ -41,6 +42,10 @@ typedef struct _DvmHosts DvmHosts;
 DvmHosts *_dvm_hosts_new (void);
 void _dvm_hosts_free (DvmHosts *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmHosts, _dvm_hosts_free)
+
+/* Slots may be added to those of a host, as in "node7:+2" and "node7 slots=+2". */
+void _dvm_hosts_allow_more (DvmHosts *self);
+gboolean _dvm_hosts_allows_more (DvmHosts *self);
 
 #define DVM_HOSTS_MOST_BYTES (16 << 20)
 

@@ -26,6 +26,7 @@ struct _DvmHosts
   GHashTable *by_name; /* of a DvmHost -> it, of all */
   GHashTable *indices; /* numbers of those that are INDEX */
   DvmHost *empty[2];   /* (nullable) of all: EMPTY without a number, and with one */
+  gboolean allows_more;
 };
 
 DvmHost *
@@ -76,6 +77,18 @@ const DvmHost *
 _dvm_hosts_get (DvmHosts *self, guint i)
 {
   return g_ptr_array_index (self->all, i);
+}
+
+void
+_dvm_hosts_allow_more (DvmHosts *self)
+{
+  self->allows_more = TRUE;
+}
+
+gboolean
+_dvm_hosts_allows_more (DvmHosts *self)
+{
+  return self->allows_more;
 }
 
 static DvmHost *
@@ -211,6 +224,8 @@ merge (DvmHost *known, const DvmHost *again, gboolean in_file, GError **error)
     return TRUE;
   if (g_ascii_strcasecmp (known->address, again->address) != 0)
     return refuse_again (known, again, _ ("with another user or port"), error);
+  if (known->more != again->more)
+    return refuse_again (known, again, _ ("with a number of slots and with slots to be added"), error);
   if (in_file && !counted)
     return refuse_again (known, again, _ ("and its slots are given in one line"), error);
   add_slots (known, again);
@@ -283,7 +298,7 @@ _dvm_hosts_count_one (DvmHostsRead *read, const char *place, GError **error)
 
 /* (nullable) (static): why the word is no host */
 static const char *
-read_word (DvmHost *host, const char *word)
+read_word (DvmHost *host, const char *word, gboolean allows_more)
 {
   g_autofree char *name = g_strdup (word);
   char *colon = strrchr (name, ':');
@@ -297,11 +312,12 @@ read_word (DvmHost *host, const char *word)
     {
       *colon = '\0';
       host->all_slots = strcmp (colon + 1, "*") == 0;
-      /* prte adds to the slots of a node, or takes some away. */
-      if (colon[1] == '+' || colon[1] == '-')
-        return _ ("the slots of a node do not change while it is in the DVM: behind the colon stands their number, "
-                  "without + or -");
-      if (!host->all_slots && !g_ascii_string_to_unsigned (colon + 1, 10, 1, G_MAXINT, &slots, NULL))
+      /* prte takes some away, too. */
+      host->more = colon[1] == '+' && allows_more;
+      if (colon[1] == '-' || (colon[1] == '+' && !host->more))
+        return _ ("the slots of a node do not change by this: behind the colon stands their number, without + or -; "
+                  "to nodes that are in the DVM grow and --add-host add some, as in node7:+2");
+      if (!host->all_slots && !g_ascii_string_to_unsigned (colon + 1 + host->more, 10, 1, G_MAXINT, &slots, NULL))
         return _ ("behind the colon stands the number of slots, at least 1, or “*”");
     }
   host->slots = slots;
@@ -312,7 +328,7 @@ static gboolean
 add_word (DvmHosts *self, const char *word, const char *what, GError **error)
 {
   g_autoptr (DvmHost) host = _dvm_host_new (g_strdup (what));
-  const char *why = word[0] != '\0' ? read_word (host, word) : _ ("a name is missing");
+  const char *why = word[0] != '\0' ? read_word (host, word, self->allows_more) : _ ("a name is missing");
   g_autofree char *shown = NULL;
 
   if (why == NULL)
@@ -406,7 +422,10 @@ _dvm_hosts_filter (DvmHosts *self, DvmHosts *chosen, GError **error)
         continue;
       copy = copy_host (host);
       if (wanted != NULL && wanted->slots > 0)
-        copy->slots = wanted->slots;
+        {
+          copy->slots = wanted->slots;
+          copy->more = wanted->more;
+        }
       if (!_dvm_hosts_take (result, copy, FALSE, error))
         return NULL;
     }
@@ -448,6 +467,8 @@ _dvm_hosts_read_new (const char *const *lists, const char *hostfile, const char 
 
   if (read == NULL)
     read = &own;
+  _dvm_hosts_allow_more (file);
+  _dvm_hosts_allow_more (list);
   for (gsize i = 0; lists != NULL && lists[i] != NULL; i++)
     if (!_dvm_hosts_add_list (list, lists[i], what, read, error))
       return NULL;

@@ -111,6 +111,7 @@ grow (DvmdSizeChange *self, const DvmdPluginNode *nodes, guint n_nodes, DvmdAllo
       hosts[i].slots = nodes[i].slots;
       hosts[i].slots_max = nodes[i].slots_max;
       hosts[i].allocator = name;
+      hosts[i].more = host != NULL && host->more;
       if (host != NULL && g_strcmp0 (host->address, host->name) != 0)
         hosts[i].address = host->address;
     }

@@ -25,6 +25,7 @@ typedef struct
   const char *name;
   guint slots; /* 0: not given */
   guint slots_max;
+  gboolean more;         /* slots are added to those of a node that is there already */
   const char *address;   /* (nullable): for the launcher, if it is another one than the name */
   const char *allocator; /* (nullable): that brought it */
 } DvmdGrowHost;

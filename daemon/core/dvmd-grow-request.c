@@ -310,6 +310,34 @@ check_elastic (DvmdCore *self, const Plan *plan, GError **error)
   return FALSE;
 }
 
+/* The most slots that a node may have, or that all can count */
+static guint
+find_most_slots (const DvmdGrowHost *host, const DvmdNode *node)
+{
+  guint most = host->slots_max > 0 ? host->slots_max : node->slots_max;
+
+  return most > 0 ? most : G_MAXINT;
+}
+
+static gboolean
+check_more_slots (DvmdCore *self, const Plan *plan, GError **error)
+{
+  for (guint i = 0; i < plan->in->len; i++)
+    {
+      const DvmdGrowHost *host = &plan->request->hosts[g_array_index (plan->in, guint, i)];
+      const DvmdNode *node = dvmd_core_find_agent (self, host->name);
+      guint most = find_most_slots (host, node);
+
+      if (!host->more || (node->slots <= most && host->slots <= most - node->slots))
+        continue;
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                   "hosts: %s has %u slots of at most %u: there is no room for %u more", host->name, node->slots, most,
+                   host->slots);
+      return FALSE;
+    }
+  return TRUE;
+}
+
 static gboolean
 make_plan (DvmdCore *self, Plan *plan, GError **error)
 {
@@ -319,7 +347,7 @@ make_plan (DvmdCore *self, Plan *plan, GError **error)
   for (guint i = 0; i < plan->request->n_hosts; i++)
     if (!plan_host (self, plan, i, error))
       return FALSE;
-  return check_elastic (self, plan, error);
+  return check_more_slots (self, plan, error) && check_elastic (self, plan, error);
 }
 
 static void
@@ -347,13 +375,18 @@ join_session (DvmdCore *self, const Plan *plan, DvmdSession *session, DvmdCampai
 {
   for (guint i = 0; i < plan->in->len; i++)
     {
-      DvmdNode *node = dvmd_core_find_agent (self, plan->request->hosts[g_array_index (plan->in, guint, i)].name);
+      const DvmdGrowHost *host = &plan->request->hosts[g_array_index (plan->in, guint, i)];
+      DvmdNode *node = dvmd_core_find_agent (self, host->name);
 
-      if (dvmd_node_is_in (node, dvmd_session_get_id (session)))
-        continue;
-      dvmd_session_join (session, node);
-      if (campaign != NULL)
-        dvmd_campaign_note_moved (campaign, node->rank);
+      if (!dvmd_node_is_in (node, dvmd_session_get_id (session)))
+        {
+          dvmd_session_forget_slots (session, node);
+          dvmd_session_join (session, node);
+          if (campaign != NULL)
+            dvmd_campaign_note_moved (campaign, node->rank);
+        }
+      if (host->more)
+        dvmd_session_add_slots (session, node, host->slots, host->slots_max);
     }
 }
 

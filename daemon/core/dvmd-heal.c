@@ -100,8 +100,10 @@ bring_again (DvmdHeal *self)
     {
       DvmdSession *session = dvmd_core_get_session (core, g_array_index (old->sessions, guint, i));
 
-      if (session != NULL)
-        dvmd_session_join (session, node);
+      if (session == NULL)
+        continue;
+      dvmd_session_join (session, node);
+      dvmd_session_move_slots (session, old, node);
     }
   node->heal = g_steal_pointer (&old->heal);
   node->healing = old->healing;

@@ -24,6 +24,7 @@ read_hosts (DvmHosts *hosts, GArray *into)
                  : host->n_mentions > 1 && !host->all_slots ? host->n_mentions
                                                             : 0,
         .slots_max = host->slots_max,
+        .more = host->more,
         .address = g_strcmp0 (host->address, host->name) != 0 ? host->address : NULL,
       };
 

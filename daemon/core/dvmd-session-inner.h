@@ -32,6 +32,13 @@ GPtrArray *dvmd_session_list_nodes (DvmdSession *self);
 /* The node is in the session from now on, or is not any more. */
 void dvmd_session_join (DvmdSession *self, DvmdNode *node);
 void dvmd_session_part (DvmdSession *self, DvmdNode *node);
+/*
+ * A node of the session has more slots as long as it is in the session, and again when it comes back; slots_max: 0: as
+ * it was. Another node is in the place of this one, with its slots. No slots come again.
+ */
+void dvmd_session_add_slots (DvmdSession *self, DvmdNode *node, guint slots, guint slots_max);
+void dvmd_session_move_slots (DvmdSession *self, const DvmdNode *from, const DvmdNode *to);
+void dvmd_session_forget_slots (DvmdSession *self, const DvmdNode *node);
 /* The session's nodes stay in it, and are everybody's; grows may bring more of them: dvmd_grow_unreserve(). */
 void dvmd_session_unreserve (DvmdSession *self);
 /* A host has been released from the session on its own, or is there again. */

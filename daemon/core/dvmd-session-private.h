@@ -48,6 +48,7 @@ struct _DvmdSession
   gboolean disposed;     /* that end has been dealt with, as the inheritance says */
   GArray *jobs;          /* guint: live, and it is their primary one; of the default session they are not kept here */
   GHashTable *lent;      /* (element-type utf8) (nullable): hosts that were released from it alone */
+  GHashTable *slots;     /* rank: slots that the session has added to those of the node */
   gboolean releasing;    /* by a shrink, or it has been released already and is there for its jobs */
   gboolean over;         /* the latter */
   char *cause;           /* (nullable): why it is released, if nobody asked for it */

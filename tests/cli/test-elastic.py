@@ -27,6 +27,13 @@ def change(here, *args):
     return result.stdout.split()
 
 
+def change_quietly(here, *args):
+    """The same, where dvm-cli may have a note"""
+    result = here.cli(*args)
+    equal(result.returncode, 0, f"{args}: {result.stderr}")
+    return result.stdout.split()
+
+
 def refused(here, status, mention, *args):
     result = here.cli(*args)
     equal((result.returncode, result.stdout), (status, ""), f"{args}: {result.stderr}")
@@ -369,6 +376,35 @@ def test_not_elastic():
         for args in (["grow", "--hosts", "n9"], ["shrink", "--hosts", "node1"]):
             refused(here, 1, "elastic", *args)
         equal(names(here), ["node1"])
+
+
+def test_more_slots():
+    """h:+N and slots=+N: slots that a node has beside its own, until its allocation is given back"""
+    def slots():
+        return {node["name"]: node["slots"] for node in here.json("nodes") if node["rank"] > 0}
+
+    with elastic() as here:
+        allocation, campaign = change_quietly(here, "grow", "--hosts", "node2:+3,n9:+1", "--wait")
+        equal(slots(), {"node1": 2, "node2": 5, "n9": 1}, "one that is new has so many")
+        result = here.cli("run", "--personality", "plain", "--host", "node2", "-n", "5", "sh", "-c", "echo $DVM_NODE")
+        equal((result.returncode, result.stdout), (0, "node2\n" * 5), result.stderr)
+        job = here.cli("submit", "--personality", "plain", "--wait-for-slots", "--host", "node1", "-n", "3", "true").stdout.strip()
+        with open(here.path + "/more", "w") as file:
+            file.write("node1 slots=+1 max_slots=3\n")
+        change_quietly(here, "grow", "--hostfile", here.path + "/more")
+        equal(here.cli("wait", job).returncode, 0)
+        refused(here, 1, "no room for 1 more", "grow", "--hosts", "node1:+1")
+        refused(here, 1, "no room for 2147483647 more", "grow", "--hosts", "node2:+2147483647")
+        refused(here, 1, "to be added", "grow", "--hosts", "node2:+1,node2:2")
+        refused(here, 1, "do not change", "grow", "--hosts", "node2:-1")
+        equal(slots(), {"node1": 3, "node2": 5, "n9": 1}, "what is refused changes nothing")
+        result = here.cli("run", "--personality", "plain", "--add-host", "node2:+1", "--host", "node2", "-n", "6", "true")
+        equal(result.returncode, 0, result.stderr)
+        change_quietly(here, "grow", "--alloc-id", allocation, "--hosts", "node2:+2")
+        equal(slots()["node2"], 8)
+        change_quietly(here, "shrink", "--alloc-id", allocation, "--wait")
+        equal(slots(), {"node1": 3, "node2": 3}, "what another allocation has added stays")
+        check(campaign, "n9 came by a campaign")
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -130,6 +131,7 @@ def test_which():
             (["--pid", "1", "--namespace", "x"], 2, "options --pid and --namespace exclude each other"),
             (["--dvm-uri", address.strip(), "--name", "x"], 2, "options --dvm-uri and --name exclude each other"),
             (["--report-uri", "/no/folder/uri"], 125, "no job was started"),
+            (["--report-uri", "/dev/full"], 125, "--report-uri: "),
         ):
             expect(plain(here, "prun", *words, "-n", "1", "true"), status, "", mention)
         expect(call(here, "pterm", "--dvm-uri", f"file:{uri}", env=elsewhere), 0, "")
@@ -236,7 +238,11 @@ def test_xterm():
             file.write("#!/bin/sh\necho own $1\n")
         equal(windows("--wdir", here.path, "--xterm", "0", "-n", "2", "own", "x")[1], "own x\nown x\n")
         # Without an xterm the shell says so.
-        result = plain(here, "mpirun", "--xterm", "0", "-n", "1", "true", env={**env, "PATH": here.env["PATH"]})
+        bare = os.path.join(here.path, "bare")
+        os.mkdir(bare)
+        for name in ("sh", "true"):
+            os.symlink(shutil.which(name), os.path.join(bare, name))
+        result = plain(here, "mpirun", "--xterm", "0", "-n", "1", "true", env={**env, "PATH": bare})
         expect(result, 127, "", "xterm")
         for words, mention in (
             (["--xterm", "2", "-n", "2", "true"], "rank 2 is none of the job, whose last one is 1"),

@@ -266,6 +266,9 @@ def test_token():
         with web(here, "--no-token") as server:
             equal((server.token, server.ask("/metrics", headers={})[0]), ("", 200))
         for wrong, words in ((["--no-token", "--address", "0.0.0.0"], "for loopback addresses alone"),
+                             (["--server-name", "a b"], "'a b' is no name of a host"),
+                             (["--server-name", "a:80"], "'a:80' is no name of a host"),
+                             (["--server-name", ""], "option --server-name has an empty value"),
                              (["--no-token", "--token-file", path], "exclude each other")):
             result = here.cli("web", *wrong)
             equal(result.returncode, 2, f"{wrong}")

@@ -491,7 +491,7 @@ class Monitors(Case):
         dvm = self.nodes(1)
         kinds = ('pmix.monitor.dkresuse', 'pmix.monitor.netresuse', 'pmix.odd')
         job = self.start(dvm, *(word for kind in kinds for word in ('monitor', kind, 'none')))
-        self.assertEqual(self.end(job), ['0: monitor NOT-SUPPORTED'] * 3)
+        self.assertEqual(self.end(job), ['0: monitor none NOT-SUPPORTED'] * 3)
 
 
 class Usage(Case):
@@ -531,8 +531,8 @@ class Usage(Case):
         other.cancel()
         lines = self.end(job)
         answers = [line for line in lines if ' from ' not in line]
-        self.assertEqual(answers, sorted(['0: use SUCCESS rows=2', '0: monitor NOT-FOUND', '0: monitor SUCCESS', '0: monitor NOT-FOUND',
-                                          '0: use SUCCESS rows=1', '0: monitor SUCCESS', '0: use SUCCESS rows=1']))
+        self.assertEqual(answers, sorted(['0: use SUCCESS rows=2', '0: monitor other NOT-FOUND', '0: monitor both SUCCESS', '0: monitor both NOT-FOUND',
+                                          '0: use SUCCESS rows=1', '0: monitor none SUCCESS', '0: use SUCCESS rows=1']))
         self.assertEqual({line for line in lines if f' {UPDATE} ' in line}, {f'0: {UPDATE} from UNDEF.-1 rows=2 id=both timed'})
         self.assertEqual({line for line in lines if f' {EVENT} ' in line}, {f'0: {EVENT} from UNDEF.-1 rows=1 timed'})
 

@@ -17,7 +17,7 @@
  *   fence, name                   of its job; says its namespace
  *   spawn PROGRAM [WORD]...       starts a job of one process; WORD: no-events, no-end
  *   watch PATH | beats            an alert when that file's size stays the same for 1 s, or no heartbeat comes for 1 s
- *   monitor KEY TEXT              a monitor of another kind, of a text or "none"; says the status
+ *   monitor KEY TEXT              a monitor of another kind, of a text or "none"; says both and the status
  *   use KEY [WORD]...             of resource usage; WORD: code=N, every=N, id=TEXT, to=NSPACE[:RANK], host=NAME,
  *                                 node=N, KEY=TEXT
  *   file PATH, touch PATH         until that file is there; makes it, with its namespace
@@ -414,7 +414,7 @@ monitor (char **words)
   size_t n_results = 0;
 
   PMIX_INFO_LOAD (&monitor, words[0], strcmp (words[1], "none") == 0 ? NULL : words[1], PMIX_STRING);
-  printf ("%u: monitor %s\n", self.rank,
+  printf ("%u: monitor %s %s\n", self.rank, words[1],
           pmix_status_word (PMIx_Process_monitor (&monitor, PMIX_MONITOR_FILE_ALERT, NULL, 0, &results, &n_results)));
   fflush (stdout);
   return words + 2;

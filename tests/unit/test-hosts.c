@@ -30,7 +30,7 @@ describe (DvmHosts *hosts)
       else
         g_string_append_printf (text, "+%c%u", host->kind == DVM_HOST_INDEX ? 'n' : 'e', host->number);
       if (host->all_slots || host->slots > 0)
-        g_string_append_printf (text, host->all_slots ? ":*" : ":%u", host->slots);
+        g_string_append_printf (text, host->all_slots ? ":*" : host->more ? ":+%u" : ":%u", host->slots);
       if (host->slots_max > 0)
         g_string_append_printf (text, "/%u", host->slots_max);
       if (g_strcmp0 (host->name, host->address) != 0)
@@ -353,6 +353,16 @@ static const struct
   { { NULL }, "n9 slots=2 max_slots=4\nbob@n10 port=22\n^n9\n", "n10(bob@n10:22)" },
   { { "n10:3" }, "n9 slots=2\nn10 slots=8\n", "n10:3" },
   { { "n9:*" }, NULL, "n9:*" },
+  { { "n9:+2", "n10:4,n9:+1" }, NULL, "n9:+3 n10:4" },
+  { { NULL }, "n9 slots=+2\nn10 slots=2\n", "n9:+2 n10:2" },
+  { { "n10:+3" }, "n9 slots=2\nn10 slots=8\n", "n10:+3" },
+  { { "n9:+2,n9:1" }, NULL, NULL, DVM_ERROR_PARSE_FAILED, { "n9", "to be added" } },
+  { { "n9,n9:+1" }, NULL, NULL, DVM_ERROR_PARSE_FAILED, { "n9", "to be added" } },
+  { { "n9:+" }, NULL, NULL, DVM_ERROR_BAD_PARAM, { "n9:+", "number of slots" } },
+  { { "n9:++1" }, NULL, NULL, DVM_ERROR_BAD_PARAM, { "n9:++1", "number of slots" } },
+  { { "n9:+0" }, NULL, NULL, DVM_ERROR_BAD_PARAM, { "n9:+0", "number of slots" } },
+  { { "n9:-1" }, NULL, NULL, DVM_ERROR_BAD_PARAM, { "n9:-1", "do not change" } },
+  { { NULL }, "n9 slots=+x\n", NULL, DVM_ERROR_PARSE_FAILED, { "more-nodes:1:", "slots" } },
   { { "+n1" }, NULL, NULL, DVM_ERROR_BAD_PARAM, { "hosts", "relative" } },
   { { "n9", "n9:x" }, NULL, NULL, DVM_ERROR_BAD_PARAM, { "hosts", "n9:x" } },
   { { "^n9" }, NULL, NULL, DVM_ERROR_BAD_PARAM, { "hosts", "no host" } },
