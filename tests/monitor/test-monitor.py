@@ -79,7 +79,7 @@ def test_pages():
             window.shows("Job 1", "Package 0", "Not bound to cores: ranks 0, 1")
             window.page(4, "Campaigns")
             window.shows("No Campaigns")
-            answers.show_page("jobs")
+            window.page(1, "Jobs")
             unnamed = [(role, name) for _, role, name, _ in window.walk() if role in ACTIVE and role != "image" and name.startswith(CLASSES)]
             equal(unnamed, [], "what has no name")
 
