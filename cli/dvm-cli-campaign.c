@@ -93,7 +93,7 @@ say_unchanged (DvmCliArgs *args, DvmCliChange change)
   gboolean names = dvm_cli_args_has (args, "hosts") || dvm_cli_args_has (args, "hostfile");
 
   if (change == dvm_client_grow && (names || dvm_cli_args_has (args, "count")))
-    return _ ("the DVM stays as it is: it has these nodes already, and they are in the allocation now");
+    return _ ("no node comes: the DVM has these nodes already, and they are in the allocation now");
   if (change == dvm_client_grow)
     return NULL;
   if (names)

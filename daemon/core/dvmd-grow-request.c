@@ -87,6 +87,18 @@ plan_restarted (DvmdCore *self, Plan *plan, guint i, DvmdNode *node, GError **er
 }
 
 static gboolean
+check_restarted_slots (const Plan *plan, guint i, GError **error)
+{
+  const DvmdGrowHost *host = &plan->request->hosts[i];
+
+  if (!host->more)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS,
+               "hosts: the agent of %s is being started again: slots are added to nodes that are up", host->name);
+  return FALSE;
+}
+
+static gboolean
 plan_host (DvmdCore *self, Plan *plan, guint i, GError **error)
 {
   const char *name = plan->request->hosts[i].name;
@@ -96,7 +108,7 @@ plan_host (DvmdCore *self, Plan *plan, guint i, GError **error)
   if (other == NULL && node != NULL && node->grow != NULL)
     other = node->grow;
   if (other != NULL && !dvmd_campaign_has_failed (other) && dvmd_campaign_is_restart (other))
-    return plan_restarted (self, plan, i, node, error);
+    return check_restarted_slots (plan, i, error) && plan_restarted (self, plan, i, node, error);
   if (other != NULL && !dvmd_campaign_has_failed (other))
     {
       if (plan->request->job != NULL)
@@ -112,6 +124,11 @@ plan_host (DvmdCore *self, Plan *plan, guint i, GError **error)
   /* A node that leaves is in no session when it comes again. */
   if (node != NULL && !dvmd_node_is_leaving (node) && !check_node (self, plan, node, error))
     return FALSE;
+  if (plan->request->hosts[i].more && node != NULL && dvmd_node_is_down (node) && !dvmd_node_is_leaving (node))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS, "hosts: %s is down: slots are added to nodes that are up", name);
+      return FALSE;
+    }
   g_array_append_val (
       node != NULL && !dvmd_node_is_down (node) && !dvmd_node_is_leaving (node) ? plan->in : plan->to_add, i);
   return TRUE;
@@ -310,15 +327,6 @@ check_elastic (DvmdCore *self, const Plan *plan, GError **error)
   return FALSE;
 }
 
-/* The most slots that a node may have, or that all can count */
-static guint
-find_most_slots (const DvmdGrowHost *host, const DvmdNode *node)
-{
-  guint most = host->slots_max > 0 ? host->slots_max : node->slots_max;
-
-  return most > 0 ? most : G_MAXINT;
-}
-
 static gboolean
 check_more_slots (DvmdCore *self, const Plan *plan, GError **error)
 {
@@ -326,9 +334,19 @@ check_more_slots (DvmdCore *self, const Plan *plan, GError **error)
     {
       const DvmdGrowHost *host = &plan->request->hosts[g_array_index (plan->in, guint, i)];
       const DvmdNode *node = dvmd_core_find_agent (self, host->name);
-      guint most = find_most_slots (host, node);
+      guint most = node->slots_max > 0 ? node->slots_max : G_MAXINT;
 
-      if (!host->more || (node->slots <= most && host->slots <= most - node->slots))
+      if (!host->more)
+        continue;
+      if (host->slots_max > 0)
+        {
+          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                       "hosts: %s is in the DVM, and the most slots that it may have stay as they are: say slots=+%u "
+                       "alone",
+                       host->name, host->slots);
+          return FALSE;
+        }
+      if (node->slots <= most && host->slots <= most - node->slots)
         continue;
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
                    "hosts: %s has %u slots of at most %u: there is no room for %u more", host->name, node->slots, most,
@@ -386,7 +404,7 @@ join_session (DvmdCore *self, const Plan *plan, DvmdSession *session, DvmdCampai
             dvmd_campaign_note_moved (campaign, node->rank);
         }
       if (host->more)
-        dvmd_session_add_slots (session, node, host->slots, host->slots_max);
+        dvmd_session_add_slots (session, node, host->slots);
     }
 }
 

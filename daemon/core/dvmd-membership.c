@@ -101,7 +101,8 @@ dvmd_core_wire (DvmdCore *self, DvmdCampaign *campaign, GPtrArray *nodes)
       DvmdNode *node = g_ptr_array_index (nodes, i);
 
       if (!node->slots_given)
-        dvmd_node_pool_set_slots (dvmd_core_get_nodes (self), node, MAX (node->hwthreads, 1), node->slots_max);
+        dvmd_node_pool_set_slots (dvmd_core_get_nodes (self), node, MAX (node->hwthreads, 1) + node->slots_added,
+                                  node->slots_max);
     }
   dvmd_membership_renew (dvmd_core_get_membership (self));
   dvmd_core_get_effects (self)->wire_agents (dvmd_core_get_user_data (self), campaign, (DvmdNode *const *)nodes->pdata,

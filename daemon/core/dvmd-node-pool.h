@@ -44,6 +44,7 @@ typedef struct
   guint slots_in_use; /* claimed by jobs, may exceed slots when oversubscribed */
   guint hwthreads;    /* as its agent reported */
   gboolean slots_given;
+  guint slots_added; /* of slots, by the allocations that it is in */
   DvmdNodeJobs jobs;
   GList link;             /* in the pool's queue of nodes */
   gboolean brought;       /* by a grow, after the start */

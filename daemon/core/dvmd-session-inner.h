@@ -33,11 +33,10 @@ GPtrArray *dvmd_session_list_nodes (DvmdSession *self);
 void dvmd_session_join (DvmdSession *self, DvmdNode *node);
 void dvmd_session_part (DvmdSession *self, DvmdNode *node);
 /*
- * A node of the session has more slots as long as it is in the session, and again when it comes back; slots_max: 0: as
- * it was. Another node is in the place of this one, with its slots. No slots come again.
+ * A node of the session has more slots as long as it is in the session, and again when it comes back. Another node is in the place of this one, with its slots. No slots come again.
  */
-void dvmd_session_add_slots (DvmdSession *self, DvmdNode *node, guint slots, guint slots_max);
-void dvmd_session_move_slots (DvmdSession *self, const DvmdNode *from, const DvmdNode *to);
+void dvmd_session_add_slots (DvmdSession *self, DvmdNode *node, guint slots);
+void dvmd_session_move_slots (DvmdSession *self, const DvmdNode *from, DvmdNode *to);
 void dvmd_session_forget_slots (DvmdSession *self, const DvmdNode *node);
 /* The session's nodes stay in it, and are everybody's; grows may bring more of them: dvmd_grow_unreserve(). */
 void dvmd_session_unreserve (DvmdSession *self);

@@ -197,24 +197,34 @@ count_added_slots (DvmdSession *self, const DvmdNode *node)
   return GPOINTER_TO_UINT (g_hash_table_lookup (self->slots, GUINT_TO_POINTER (node->rank)));
 }
 
-void
-dvmd_session_add_slots (DvmdSession *self, DvmdNode *node, guint slots, guint slots_max)
+/* more: as many, else as few */
+static void
+change_slots (DvmdSession *self, DvmdNode *node, guint slots, gboolean more)
 {
-  dvmd_node_pool_set_slots (dvmd_core_get_nodes (self->core), node, node->slots + slots,
-                            slots_max > 0 ? slots_max : node->slots_max);
-  /* Those that a node has told of itself are counted from now on. */
-  node->slots_given = TRUE;
+  if (slots == 0)
+    return;
+  slots = more ? slots : MIN (slots, node->slots_added);
+  node->slots_added += more ? slots : -slots;
+  dvmd_node_pool_set_slots (dvmd_core_get_nodes (self->core), node, node->slots + (more ? slots : -slots),
+                            node->slots_max);
+}
+
+void
+dvmd_session_add_slots (DvmdSession *self, DvmdNode *node, guint slots)
+{
+  change_slots (self, node, slots, TRUE);
   g_hash_table_insert (self->slots, GUINT_TO_POINTER (node->rank),
                        GUINT_TO_POINTER (count_added_slots (self, node) + slots));
   node_changed (self, node, dvmd_node_is_reserved (node));
 }
 
 void
-dvmd_session_move_slots (DvmdSession *self, const DvmdNode *from, const DvmdNode *to)
+dvmd_session_move_slots (DvmdSession *self, const DvmdNode *from, DvmdNode *to)
 {
   guint slots = count_added_slots (self, from);
 
   dvmd_session_forget_slots (self, from);
+  to->slots_added += slots;
   if (slots > 0)
     g_hash_table_insert (self->slots, GUINT_TO_POINTER (to->rank), GUINT_TO_POINTER (slots));
 }
@@ -225,17 +235,6 @@ dvmd_session_forget_slots (DvmdSession *self, const DvmdNode *node)
   g_hash_table_remove (self->slots, GUINT_TO_POINTER (node->rank));
 }
 
-/* comes: the node is in the session again; else it is not any more. */
-static void
-change_slots (DvmdSession *self, DvmdNode *node, gboolean comes)
-{
-  guint slots = count_added_slots (self, node);
-
-  if (slots > 0)
-    dvmd_node_pool_set_slots (dvmd_core_get_nodes (self->core), node,
-                              comes ? node->slots + slots : node->slots - MIN (node->slots, slots), node->slots_max);
-}
-
 void
 dvmd_session_join (DvmdSession *self, DvmdNode *node)
 {
@@ -244,7 +243,7 @@ dvmd_session_join (DvmdSession *self, DvmdNode *node)
   if (dvmd_node_is_in (node, dvmd_session_get_id (self)))
     return;
   dvmd_node_pool_join (node, dvmd_session_get_id (self), !self->shared);
-  change_slots (self, node, TRUE);
+  change_slots (self, node, count_added_slots (self, node), TRUE);
   dvmd_session_unlend (self, dvm_node_get_name (node->record));
   /* Jobs that were let through and not placed yet may have no right to it any more. */
   if (!was_reserved && !self->shared)
@@ -260,7 +259,7 @@ dvmd_session_part (DvmdSession *self, DvmdNode *node)
   if (!dvmd_node_is_in (node, dvmd_session_get_id (self)))
     return;
   dvmd_node_pool_part (node, dvmd_session_get_id (self), !self->shared);
-  change_slots (self, node, FALSE);
+  change_slots (self, node, count_added_slots (self, node), FALSE);
   node_changed (self, node, was_reserved);
 }
 

@@ -174,7 +174,7 @@ def test_nothing_changes():
     with elastic() as here:
         result = here.cli("grow", "--hosts", "node1", "--wait")
         equal((result.returncode, result.stdout.split()[1]), (0, "-"), result.stderr)
-        contains(result.stderr, "stays as it is")
+        contains(result.stderr, "no node comes: the DVM has these nodes already")
         equal(here.json("grow", "--hosts", "node1")["campaign"], "/")
         equal(here.cli("grow", "--hosts", "node1", "--quiet").stderr, "")
         equal(here.json("campaigns", "--all"), [])
@@ -390,10 +390,12 @@ def test_more_slots():
         equal((result.returncode, result.stdout), (0, "node2\n" * 5), result.stderr)
         job = here.cli("submit", "--personality", "plain", "--wait-for-slots", "--host", "node1", "-n", "3", "true").stdout.strip()
         with open(here.path + "/more", "w") as file:
-            file.write("node1 slots=+1 max_slots=3\n")
+            file.write("node1 slots=+1\n")
         change_quietly(here, "grow", "--hostfile", here.path + "/more")
         equal(here.cli("wait", job).returncode, 0)
-        refused(here, 1, "no room for 1 more", "grow", "--hosts", "node1:+1")
+        with open(here.path + "/most", "w") as file:
+            file.write("node1 slots=+1 max_slots=9\n")
+        refused(here, 1, "node1 is in the DVM, and the most slots that it may have stay", "grow", "--hostfile", here.path + "/most")
         refused(here, 1, "no room for 2147483647 more", "grow", "--hosts", "node2:+2147483647")
         refused(here, 1, "to be added", "grow", "--hosts", "node2:+1,node2:2")
         refused(here, 1, "do not change", "grow", "--hosts", "node2:-1")
@@ -405,6 +407,17 @@ def test_more_slots():
         change_quietly(here, "shrink", "--alloc-id", allocation, "--wait")
         equal(slots(), {"node1": 3, "node2": 3}, "what another allocation has added stays")
         check(campaign, "n9 came by a campaign")
+    with dvm("--nodes=2", "--elastic", "--set=heal=false") as here:
+        own = slots()["node1"]
+        allocation, _ = change_quietly(here, "grow", "--hosts", "node1:+1")
+        equal(slots()["node1"], own + 1)
+        change_quietly(here, "shrink", "--alloc-id", allocation, "--wait")
+        equal(slots()["node1"], own)
+        result = here.cli("run", "--personality", "plain", "--host", f"node1:{own + 2}", "-n", str(own + 2), "true")
+        equal(result.returncode, 0, f"slots that nobody gave are no limit, also afterwards: {result.stderr}")
+        os.kill(next(node["pid"] for node in here.json("nodes") if node["name"] == "node2"), signal.SIGKILL)
+        wait_until(lambda: next(node["state"] for node in here.json("nodes") if node["name"] == "node2") == "DOWN", "node2 to be lost")
+        refused(here, 1, "node2 is down: slots are added to nodes that are up", "grow", "--hosts", "node2:+1")
 
 
 if __name__ == "__main__":
