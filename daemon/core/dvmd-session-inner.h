@@ -33,7 +33,8 @@ GPtrArray *dvmd_session_list_nodes (DvmdSession *self);
 void dvmd_session_join (DvmdSession *self, DvmdNode *node);
 void dvmd_session_part (DvmdSession *self, DvmdNode *node);
 /*
- * A node of the session has more slots as long as it is in the session, and again when it comes back. Another node is in the place of this one, with its slots. No slots come again.
+ * A node of the session has more slots as long as it is in the session, and again when it comes back. Another node is
+ * in the place of this one, with its slots. No slots come again.
  */
 void dvmd_session_add_slots (DvmdSession *self, DvmdNode *node, guint slots);
 void dvmd_session_move_slots (DvmdSession *self, const DvmdNode *from, DvmdNode *to);
