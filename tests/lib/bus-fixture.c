@@ -104,11 +104,27 @@ connect_to (const char *address, GDBusConnectionFlags flags)
   return connection;
 }
 
+/* The server has taken the connection, and numbered it, when it answers: the next one has the next number. */
+static void
+wait_for_number (GDBusConnection *connection)
+{
+  g_autoptr (GAsyncResult) result = NULL;
+  g_autoptr (GVariant) reply = NULL;
+
+  g_dbus_connection_call (connection, NULL, "/", "org.freedesktop.DBus.Peer", "Ping", NULL, NULL,
+                          G_DBUS_CALL_FLAGS_NONE, -1, NULL, on_result, &result);
+  wait_until (result != NULL);
+  reply = g_dbus_connection_call_finish (connection, result, NULL);
+}
+
 BusClient *
 bus_client_new_private (BusFixture *fixture)
 {
-  return bus_client_new (connect_to (dvmd_bus_server_get_address (fixture->server), G_DBUS_CONNECTION_FLAGS_NONE),
-                         NULL);
+  GDBusConnection *connection = connect_to (dvmd_bus_server_get_address (fixture->server),
+                                            G_DBUS_CONNECTION_FLAGS_NONE);
+
+  wait_for_number (connection);
+  return bus_client_new (connection, NULL);
 }
 
 BusClient *
