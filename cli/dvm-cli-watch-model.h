@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Live views show of a DVM: rows of jobs, nodes and campaigns, their order, and the numbers of the DVM itself.
+ * The model of a live view: rows of jobs, nodes and campaigns, their order, and the numbers of the DVM itself.
  */
 
 #pragma once

@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What the queue (dvmd-admission.c) and the question whether a job fits (dvmd-fit.c) share.
+ * The claims of a job and the state of the queue, for dvmd-admission.c (the queue) and dvmd-fit.c (whether a job fits).
  */
 
 #pragma once

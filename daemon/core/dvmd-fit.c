@@ -228,7 +228,7 @@ refuse_size (DvmdJob *job, DvmdCandidates *candidates, GError **error)
   return DVMD_ADMIT_NEVER;
 }
 
-/* It says itself that slots are a limit for it. */
+/* The job says itself that slots are a limit for it. */
 static gboolean
 must_fit (DvmdJob *job)
 {

@@ -778,7 +778,7 @@ test_munge_hangs (Site *site, gconstpointer data)
   crowd = make_crowd (site, 100);
   g_assert_cmpuint (count_threads (), <=, n_threads + 4);
   g_assert_cmpuint (dvmd_listener_get_n_unauthenticated (site->host.listener), <=, 64 + 1);
-  /* Those who have waited longest go, and not those who have only just come. */
+  /* The peers that have waited longest are cut off, and not the newest ones. */
   g_assert_true (is_cut_off (&g_array_index (crowd, DvmdHelloIo, 0)));
   g_assert_false (is_cut_off (&g_array_index (crowd, DvmdHelloIo, 99)));
   listen_again (site, G_TIME_SPAN_SECOND / 2);
