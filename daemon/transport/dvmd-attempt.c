@@ -50,37 +50,17 @@ struct _DvmdAttempt
   char *arguments; /* (nullable) */
   GBytes *greeting;
   GBytes *said;
-  GSource *source;
-  GIOCondition condition;
+  GSource *broken; /* (nullable): tells, from the loop, that it could not begin */
 };
 
 static gboolean on_socket (int fd, GIOCondition condition, gpointer user_data);
 
-static void
-unwatch_socket (DvmdAttempt *self)
-{
-  if (self->source != NULL)
-    g_source_destroy (self->source);
-  g_clear_pointer (&self->source, g_source_unref);
-}
-
-static void
-watch_socket (DvmdAttempt *self, GIOCondition condition)
-{
-  if (self->source != NULL && self->condition == condition)
-    return;
-  unwatch_socket (self);
-  self->condition = condition;
-  self->source = g_unix_fd_source_new (dvmd_socket_get_fd (self->io.stream), condition);
-  g_source_set_callback (self->source, G_SOURCE_FUNC (on_socket), self, NULL);
-  g_source_set_static_name (self->source, "dvmd connector");
-  g_source_attach (self->source, g_main_context_get_thread_default ());
-}
-
 void
 dvmd_attempt_free (DvmdAttempt *self)
 {
-  unwatch_socket (self);
+  if (self->broken != NULL)
+    g_source_destroy (self->broken);
+  g_clear_pointer (&self->broken, g_source_unref);
   if (self->io.in != NULL)
     dvmd_hello_io_clear (&self->io);
   g_clear_pointer (&self->greeting, g_bytes_unref);
@@ -357,7 +337,7 @@ step (DvmdAttempt *self, GError **error)
 static void
 give_up (DvmdAttempt *self, GError *error)
 {
-  unwatch_socket (self);
+  dvmd_hello_io_unwatch (&self->io);
   g_prefix_error (&error, "%s: ", self->peer);
   self->funcs->failed (self->user_data, self, error);
   g_error_free (error);
@@ -376,14 +356,11 @@ on_socket (int fd, GIOCondition condition, gpointer user_data)
     give_up (self, error);
   else if (self->state == STATE_OVER)
     {
-      unwatch_socket (self);
       self->funcs->joined (self->user_data, self, dvmd_hello_io_steal_stream (&self->io), self->peer_rank);
       dvmd_attempt_free (self);
     }
   else
-    watch_socket (self, self->io.sent < self->io.out->len ? G_IO_OUT
-                        : self->state == STATE_TLS        ? dvmd_socket_get_condition (self->io.stream)
-                                                          : G_IO_IN);
+    dvmd_hello_io_await (&self->io, self->state == STATE_TLS, on_socket, self);
   return G_SOURCE_CONTINUE;
 }
 
@@ -427,12 +404,12 @@ watch_begin (DvmdAttempt *self)
 {
   if (self->state == STATE_CONNECTING)
     {
-      watch_socket (self, G_IO_OUT);
+      dvmd_hello_io_watch (&self->io, G_IO_OUT, on_socket, self);
       return;
     }
-  self->source = g_idle_source_new ();
-  g_source_set_callback (self->source, on_broken, self, NULL);
-  g_source_attach (self->source, g_main_context_get_thread_default ());
+  self->broken = g_idle_source_new ();
+  g_source_set_callback (self->broken, on_broken, self, NULL);
+  g_source_attach (self->broken, g_main_context_get_thread_default ());
 }
 
 DvmdAttempt *

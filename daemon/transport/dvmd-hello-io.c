@@ -17,6 +17,7 @@ dvmd_hello_io_init (DvmdHelloIo *io, DvmdSocket *stream)
   io->wanted = DVMD_HELLO_HEADER_SIZE;
   io->out = g_byte_array_new ();
   io->sent = 0;
+  io->source = NULL;
 }
 
 /* READY has the key of all members in it. */
@@ -31,6 +32,7 @@ wipe (GByteArray *array)
 void
 dvmd_hello_io_clear (DvmdHelloIo *io)
 {
+  dvmd_hello_io_unwatch (io);
   g_clear_pointer (&io->stream, dvmd_socket_free);
   wipe (io->in);
   wipe (io->out);
@@ -41,7 +43,37 @@ dvmd_hello_io_clear (DvmdHelloIo *io)
 DvmdSocket *
 dvmd_hello_io_steal_stream (DvmdHelloIo *io)
 {
+  dvmd_hello_io_unwatch (io);
   return g_steal_pointer (&io->stream);
+}
+
+void
+dvmd_hello_io_unwatch (DvmdHelloIo *io)
+{
+  if (io->source != NULL)
+    g_source_destroy (io->source);
+  g_clear_pointer (&io->source, g_source_unref);
+}
+
+void
+dvmd_hello_io_watch (DvmdHelloIo *io, GIOCondition condition, GUnixFDSourceFunc func, gpointer user_data)
+{
+  if (io->source != NULL && io->condition == condition)
+    return;
+  dvmd_hello_io_unwatch (io);
+  io->condition = condition;
+  io->source = g_unix_fd_source_new (dvmd_socket_get_fd (io->stream), condition);
+  g_source_set_callback (io->source, G_SOURCE_FUNC (func), user_data, NULL);
+  g_source_set_static_name (io->source, "dvmd hello");
+  g_source_attach (io->source, g_main_context_get_thread_default ());
+}
+
+void
+dvmd_hello_io_await (DvmdHelloIo *io, gboolean in_tls, GUnixFDSourceFunc func, gpointer user_data)
+{
+  GIOCondition condition = in_tls ? dvmd_socket_get_condition (io->stream) : G_IO_IN;
+
+  dvmd_hello_io_watch (io, io->sent < io->out->len ? G_IO_OUT : condition, func, user_data);
 }
 
 GBytes *

@@ -4,6 +4,8 @@
 
 #pragma once
 
+#include <glib-unix.h>
+
 #include "dvmd-hello.h"
 #include "dvmd-socket.h"
 
@@ -17,6 +19,8 @@ typedef struct
   gsize wanted;
   GByteArray *out;
   guint sent;
+  GSource *source; /* (nullable): what watches the socket */
+  GIOCondition condition;
 } DvmdHelloIo;
 
 /* stream is taken. */
@@ -30,5 +34,11 @@ GBytes *dvmd_hello_io_send (DvmdHelloIo *io, const DvmdHello *hello);
 gboolean dvmd_hello_io_flush (DvmdHelloIo *io, GError **error);
 /* NULL without error: nothing whole has come yet. encoded: (out) (optional). LOST: the other end has gone. */
 DvmdHello *dvmd_hello_io_receive (DvmdHelloIo *io, GBytes **encoded, GError **error);
+
+/* func is called when the socket is ready for condition, until it is unwatched, or the stream is taken away. */
+void dvmd_hello_io_watch (DvmdHelloIo *io, GIOCondition condition, GUnixFDSourceFunc func, gpointer user_data);
+void dvmd_hello_io_unwatch (DvmdHelloIo *io);
+/* The same for the next step of a hello: what is left of ours is to be written first. */
+void dvmd_hello_io_await (DvmdHelloIo *io, gboolean in_tls, GUnixFDSourceFunc func, gpointer user_data);
 
 G_END_DECLS

@@ -51,33 +51,10 @@ struct _DvmdUnauthenticated
   DvmdPeerKind kind;
 
   guint timer;
-  GSource *source;
-  GIOCondition condition;
 };
 
 static gboolean on_socket (int fd, GIOCondition condition, gpointer user_data);
 static void on_deadline (gpointer user_data);
-
-static void
-unwatch_socket (DvmdUnauthenticated *self)
-{
-  if (self->source != NULL)
-    g_source_destroy (self->source);
-  g_clear_pointer (&self->source, g_source_unref);
-}
-
-static void
-watch_socket (DvmdUnauthenticated *self, GIOCondition condition)
-{
-  if (self->source != NULL && self->condition == condition)
-    return;
-  unwatch_socket (self);
-  self->condition = condition;
-  self->source = g_unix_fd_source_new (dvmd_socket_get_fd (self->io.stream), condition);
-  g_source_set_callback (self->source, G_SOURCE_FUNC (on_socket), self, NULL);
-  g_source_set_static_name (self->source, "dvmd unauthenticated peer");
-  g_source_attach (self->source, g_main_context_get_thread_default ());
-}
 
 static void
 set_deadline (DvmdUnauthenticated *self)
@@ -99,7 +76,6 @@ dvmd_unauthenticated_free (DvmdUnauthenticated *self)
 {
   clear_deadline (self);
   g_clear_pointer (&self->reading, dvmd_munge_reading_cancel);
-  unwatch_socket (self);
   g_clear_pointer (&self->hello, dvmd_hello_free);
   g_clear_pointer (&self->received, g_bytes_unref);
   dvmd_hello_io_clear (&self->io);
@@ -196,7 +172,7 @@ discard (DvmdUnauthenticated *self)
   if (n != DVMD_STREAM_AGAIN)
     fail_peer (self, self->refusal);
   else
-    watch_socket (self, G_IO_IN);
+    dvmd_hello_io_watch (&self->io, G_IO_IN, on_socket, self);
 }
 
 /* ---- the hello ---- */
@@ -380,7 +356,7 @@ ask_munge (DvmdUnauthenticated *self, DvmdHello *hello, GBytes *received, GError
   self->hello = hello;
   self->received = g_bytes_ref (received);
   self->state = STATE_MUNGE;
-  unwatch_socket (self);
+  dvmd_hello_io_unwatch (&self->io);
   self->reading = dvmd_munge_keys_read (dvmd_tokens_get_munge (self->gate->tokens), credential, on_munge_read, self);
   return FALSE;
 }
@@ -490,7 +466,6 @@ succeed (DvmdUnauthenticated *self)
 {
   self->state = STATE_OVER;
   clear_deadline (self);
-  unwatch_socket (self);
   self->funcs->joined (self->user_data, self, dvmd_hello_io_steal_stream (&self->io), self->rank, self->name,
                        self->kind);
   dvmd_unauthenticated_free (self);
@@ -545,9 +520,7 @@ advance (DvmdUnauthenticated *self)
         return;
       if (error == NULL)
         {
-          watch_socket (self, self->io.sent < self->io.out->len ? G_IO_OUT
-                              : self->state == STATE_TLS        ? dvmd_socket_get_condition (self->io.stream)
-                                                                : G_IO_IN);
+          dvmd_hello_io_await (&self->io, self->state == STATE_TLS, on_socket, self);
           return;
         }
     }
@@ -590,6 +563,6 @@ dvmd_unauthenticated_new (DvmdSocket *stream, gboolean local, const DvmdGate *ga
   self->greeting = dvmd_hello_io_send (&self->io, greeting);
   set_deadline (self);
   /* From the loop, as everything that may end it. */
-  watch_socket (self, G_IO_OUT);
+  dvmd_hello_io_watch (&self->io, G_IO_OUT, on_socket, self);
   return self;
 }
