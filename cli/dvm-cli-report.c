@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "dvm-cli-await.h"
+#include "dvm-cli-facts.h"
 #include "dvm-cli-map.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-picture.h"
@@ -38,11 +39,7 @@ clear_report (gpointer data)
 {
   DvmCliReport *self = data;
 
-  g_clear_pointer (&self->facts.map, g_variant_unref);
-  g_clear_pointer (&self->facts.nodes, g_ptr_array_unref);
-  g_clear_pointer (&self->facts.procs, g_ptr_array_unref);
-  g_clear_pointer (&self->facts.machines, g_ptr_array_unref);
-  g_clear_pointer (&self->facts.policies, g_variant_unref);
+  dvm_cli_facts_clear (&self->facts);
   g_clear_object (&self->cancellable);
   g_clear_object (&self->job);
 }
@@ -67,46 +64,6 @@ dvm_cli_report_is_early (DvmCliReport *self)
 }
 
 /* ---- tables ---- */
-
-/* (nullable): of the node that has this other name, and hardware that is known */
-static const char *
-find_name (const DvmCliFacts *facts, const char *name)
-{
-  for (guint i = 0; i < facts->nodes->len; i++)
-    {
-      DvmNode *node = facts->nodes->pdata[i];
-      const char *const *aliases = dvm_node_get_aliases (node);
-
-      if (dvm_node_get_rank (node) > 0 && aliases != NULL && g_strv_contains (aliases, name)
-          && dvm_cli_machines_find (facts->machines, dvm_node_get_name (node)) != NULL)
-        return dvm_node_get_name (node);
-    }
-  return NULL;
-}
-
-GStrv
-dvm_cli_facts_list_nodes (const DvmCliFacts *facts, const char *named, GError **error)
-{
-  g_auto (GStrv) names = named != NULL ? g_strsplit (named, ";", -1) : dvm_cli_list_map_nodes (facts->map, G_MAXUINT);
-
-  for (gsize i = 0; names[i] != NULL; i++)
-    {
-      if (dvm_cli_machines_find (facts->machines, names[i]) != NULL)
-        continue;
-      if (named != NULL && find_name (facts, names[i]) != NULL)
-        {
-          char *own = g_strdup (find_name (facts, names[i]));
-
-          g_free (names[i]);
-          names[i] = own;
-          continue;
-        }
-      g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
-                   _ ("option --display: '%s' is no node of which the hardware is known"), names[i]);
-      return NULL;
-    }
-  return g_steal_pointer (&names);
-}
 
 static gboolean
 print_topo (DvmCliReport *self, GError **error)

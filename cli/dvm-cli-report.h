@@ -9,19 +9,8 @@
 #include <dvm.h>
 
 #include "dvm-cli-display.h"
-#include "dvm-cli-machine.h"
 
 G_BEGIN_DECLS
-
-/* The answers of the DVM; those that no word needs are NULL. */
-typedef struct
-{
-  GVariant *map;       /* a(uuussss) */
-  GPtrArray *nodes;    /* DvmNode */
-  GPtrArray *procs;    /* DvmProc */
-  GPtrArray *machines; /* DvmCliMachine */
-  GVariant *policies;  /* aa{sv}: apps, map-by, rank-by, bind-to */
-} DvmCliFacts;
 
 typedef struct _DvmCliReport DvmCliReport;
 
@@ -41,10 +30,5 @@ void dvm_cli_report_free (DvmCliReport *self);
 gboolean dvm_cli_report_is_done (DvmCliReport *self);
 /* Whether the job had no map when it was asked for: nothing is printed then, and another report has to be made. */
 gboolean dvm_cli_report_is_early (DvmCliReport *self);
-
-/* (transfer full) (nullable): as elements of XML, for programs */
-char *dvm_cli_facts_to_xml (const DvmCliFacts *facts, const DvmCliDisplay *display, GError **error);
-/* (transfer full): of the nodes of the job, or those that the word names; NULL with an error: there is no such node */
-GStrv dvm_cli_facts_list_nodes (const DvmCliFacts *facts, const char *named, GError **error);
 
 G_END_DECLS

@@ -9,8 +9,8 @@
 
 #include <string.h>
 
+#include "dvm-cli-facts.h"
 #include "dvm-cli-records.h"
-#include "dvm-cli-report.h"
 
 typedef struct
 {
