@@ -17,6 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "dvm-host-list-private.h"
 #include "dvm-words-private.h"
 
 #define BLANKS " \t\r\f\v"
@@ -246,9 +247,8 @@ check_line (Line *line, GError **error)
 }
 
 static gboolean
-read_host (Line *line, GError **error)
+read_host (Line *line, const char *word, GError **error)
 {
-  g_autofree char *word = read_word (line, BLANKS);
   DvmHost *host = line->host;
   const char *why;
 
@@ -286,21 +286,66 @@ make_place (const char *path, gsize length, guint number)
   return place;
 }
 
+/* The names of "n[1-4]", which all have what the line says. (transfer full) (nullable) */
+static GStrv
+read_names (Line *line, GError **error)
+{
+  g_autofree char *word = read_word (line, BLANKS);
+  char *alone[] = { word, NULL };
+  GStrv names;
+
+  if (!_dvm_host_list_has_ranges (word))
+    return g_strdupv (alone);
+  names = _dvm_host_list_expand (word, line->host->place, error);
+  if (names == NULL && error != NULL)
+    (*error)->code = DVM_ERROR_PARSE_FAILED;
+  return names;
+}
+
+static gboolean
+read_pairs (Line *line, GError **error)
+{
+  if (line->at[0] != '\0' && (line->host->excluded || line->host->kind != DVM_HOST_NAMED))
+    return refuse_word (line, line->at, _ ("nothing may stand behind a host that is excluded or relative"), error);
+  while (line->at[0] != '\0')
+    if (!read_pair (line, error))
+      return FALSE;
+  return TRUE;
+}
+
+/* The same line for another name: first is what the line made of its first one. */
+static gboolean
+take_again (DvmHosts *hosts, Line *line, const DvmHost *first, const char *name, DvmHostsRead *read, GError **error)
+{
+  line->host = _dvm_host_new (g_strdup (first->place));
+  line->host->slots = first->slots;
+  line->host->slots_max = first->slots_max;
+  line->host->more = first->more;
+  return _dvm_hosts_count_one (read, first->place, error) && read_host (line, name, error) && set_address (line, error)
+         && _dvm_hosts_take (hosts, g_steal_pointer (&line->host), TRUE, error);
+}
+
 /* Takes the place. The line has more than blanks. */
 static gboolean
-read_line (DvmHosts *hosts, char *place, const char *text, GError **error)
+read_line (DvmHosts *hosts, char *place, const char *text, DvmHostsRead *read, GError **error)
 {
   g_auto (Line) line = { .at = text, .host = _dvm_host_new (place), .allows_more = _dvm_hosts_allows_more (hosts) };
+  g_auto (GStrv) names = NULL;
+  g_autofree char *same_place = NULL;
+  DvmHost first;
 
   skip_blanks (&line);
-  if (!read_host (&line, error))
+  names = read_names (&line, error);
+  if (names == NULL || !read_host (&line, names[0], error) || !read_pairs (&line, error) || !check_line (&line, error))
     return FALSE;
-  if (line.at[0] != '\0' && (line.host->excluded || line.host->kind != DVM_HOST_NAMED))
-    return refuse_word (&line, line.at, _ ("nothing may stand behind a host that is excluded or relative"), error);
-  while (line.at[0] != '\0')
-    if (!read_pair (&line, error))
+  first = *line.host;
+  first.place = same_place = names[1] != NULL ? g_strdup (place) : NULL;
+  if (!_dvm_hosts_take (hosts, g_steal_pointer (&line.host), TRUE, error))
+    return FALSE;
+  for (gsize i = 1; names[i] != NULL; i++)
+    if (!take_again (hosts, &line, &first, names[i], read, error))
       return FALSE;
-  return check_line (&line, error) && _dvm_hosts_take (hosts, g_steal_pointer (&line.host), TRUE, error);
+  return TRUE;
 }
 
 /* ---- a file ---- */
@@ -353,7 +398,7 @@ read_lines (DvmHosts *self, char *text, const char *path, DvmHostsRead *read, GE
       if (line[strspn (line, BLANKS)] == '\0')
         continue;
       if (!_dvm_hosts_count_one (read, path, error)
-          || !read_line (self, make_place (path, length, number), line, error))
+          || !read_line (self, make_place (path, length, number), line, read, error))
         return FALSE;
     }
   return TRUE;

@@ -13,6 +13,7 @@
 #include <glib/gi18n-lib.h>
 #include <string.h>
 
+#include "dvm-host-list-private.h"
 #include "dvm-words-private.h"
 
 /* Of one call: a second's work. */
@@ -325,12 +326,14 @@ read_word (DvmHost *host, const char *word, gboolean allows_more)
 }
 
 static gboolean
-add_word (DvmHosts *self, const char *word, const char *what, GError **error)
+add_word (DvmHosts *self, const char *word, const char *what, DvmHostsRead *read, GError **error)
 {
   g_autoptr (DvmHost) host = _dvm_host_new (g_strdup (what));
   const char *why = word[0] != '\0' ? read_word (host, word, self->allows_more) : _ ("a name is missing");
   g_autofree char *shown = NULL;
 
+  if (!_dvm_hosts_count_one (read, what, error))
+    return FALSE;
   if (why == NULL)
     return _dvm_hosts_take (self, g_steal_pointer (&host), FALSE, error);
   shown = _dvm_words_show (word);
@@ -338,25 +341,44 @@ add_word (DvmHosts *self, const char *word, const char *what, GError **error)
   return FALSE;
 }
 
+/* "n[1-4]:2" is four words. */
+static gboolean
+add_words (DvmHosts *self, const char *word, const char *what, DvmHostsRead *read, GError **error)
+{
+  g_auto (GStrv) words = NULL;
+
+  if (!_dvm_host_list_has_ranges (word))
+    return add_word (self, word, what, read, error);
+  words = _dvm_host_list_expand (word, what, error);
+  if (words == NULL)
+    return FALSE;
+  for (gsize i = 0; words[i] != NULL; i++)
+    if (!add_word (self, words[i], what, read, error))
+      return FALSE;
+  return TRUE;
+}
+
 gboolean
 _dvm_hosts_add_list (DvmHosts *self, const char *list, const char *what, DvmHostsRead *read, GError **error)
 {
   DvmHostsRead own = { 0 };
   g_autofree char *copy = NULL;
-  gsize length = strlen (list);
+  gboolean more = TRUE;
 
   if (read == NULL)
     read = &own;
-  if (!_dvm_hosts_count_bytes (read, what, length, error))
+  if (!_dvm_hosts_count_bytes (read, what, strlen (list), error))
     return FALSE;
   copy = g_strdup (list);
-  for (char *word = copy, *next; word != NULL; word = next)
+  for (char *word = copy; more;)
     {
-      next = memchr (word, ',', length - (gsize)(word - copy));
-      if (next != NULL)
-        *next++ = '\0';
-      if (!_dvm_hosts_count_one (read, what, error) || !add_word (self, g_strstrip (word), what, error))
+      char *end = (char *)_dvm_host_list_find_comma (word);
+
+      more = *end != '\0';
+      *end = '\0';
+      if (!add_words (self, g_strstrip (word), what, read, error))
         return FALSE;
+      word = end + 1;
     }
   return TRUE;
 }

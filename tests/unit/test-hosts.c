@@ -73,6 +73,11 @@ static const struct
   { "a/*b*/ slots/**/=/* \n */ 4", NULL },
   { "a slots=4 // b\n/* c\nd */ e # */\n", "a:4 e" },
   { "node-1.example.org slots=2147483647", "node-1.example.org:2147483647" },
+  { "n[01-03] slots=4 max_slots=8 username=ann port=22",
+    "n01:4/8(ann@n01:22) n02:4/8(ann@n02:22) n03:4/8(ann@n03:22)" },
+  { "bob@r[1-2]n[1,3]\n^r1n[1-2]\n+n[0-1]\n",
+    "^r1n1(bob@r1n1) r1n3(bob@r1n3) r2n1(bob@r2n1) r2n3(bob@r2n3) ^r1n2 +n0 +n1" },
+  { "n[1-2]\nn[2-3]", "n1 n2:2 n3" },
 };
 
 static void
@@ -148,6 +153,13 @@ static const struct
   { "+x", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "+x" } },
   { "a boards=2", DVM_ERROR_NOT_SUPPORTED, { "hosts:1:", "boards" } },
   { "a\xff", DVM_ERROR_PARSE_FAILED, { "hosts", "UTF-8" } },
+  { "n[1-3] slots=0", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "slots" } },
+  { "a\nn[1-3", DVM_ERROR_PARSE_FAILED, { "hosts:2:", "n[1-3", "not closed" } },
+  { "n[1-3]:4", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "n1:4", "slots=4" } },
+  { "n[1-3] slots=2\nn2", DVM_ERROR_PARSE_FAILED, { "hosts:2:", "n2", "hosts:1" } },
+  { "n[1-3]/x", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "n1/x", "not a host name" } },
+  { "^n[1-3] slots=2", DVM_ERROR_PARSE_FAILED, { "hosts:1:", "slots=2" } },
+  { "n[1-1000000]\nm", DVM_ERROR_OUT_OF_RESOURCE, { "hosts", "1000000 hosts" } },
 };
 
 static void
@@ -238,6 +250,14 @@ static const struct
   { "+n1,+n0,+N1,+n0", "+n1 +n0" },
   { "+e,+e:2,+e,+e:3", "+e0 +e5" },
   { "+e:2147483647,+e:5", "+e2147483647" },
+  { "n[1-3]", "n1 n2 n3" },
+  { "n[08-11,20]:2, login1:4", "n08:2 n09:2 n10:2 n11:2 n20:2 login1:4" },
+  { "ann@r[1-2]n[0-1]-ib:*",
+    "r1n0-ib:*(ann@r1n0-ib) r1n1-ib:*(ann@r1n1-ib) r2n0-ib:*(ann@r2n0-ib) r2n1-ib:*(ann@r2n1-ib)" },
+  { "n[1-4],^n[2-3]", "n1 ^n2 ^n3 n4" },
+  { "n[1-2],n[2-3]:2", "n1 n2:3 n3:2" },
+  { "+n[0-2]", "+n0 +n1 +n2" },
+  { "^[::1],ann@[::2]:3", "^::1([::1]) ::2:3(ann@[::2])" },
 };
 
 static void
@@ -259,7 +279,7 @@ test_lists (void)
 static const struct
 {
   const char *list;
-  const char *words[3];
+  const char *words[4];
 } bad_lists[] = {
   { "", { "--host", "missing" } },
   { "a,,b", { "--host", "missing" } },
@@ -276,6 +296,15 @@ static const struct
   { "a/b", { "--host", "a/b" } },
   { "a:2:3", { "--host", "a:2:3" } },
   { "ann@a,bob@a", { "--host", "user" } },
+  { "a,n[1-3", { "--host", "n[1-3", "not closed" } },
+  { "n[1-3]]", { "--host", "n[1-3]", "not opened" } },
+  { "n[3-1]", { "--host", "n[3-1]", "ends before" } },
+  { "n[a-b]", { "--host", "n[a-b]", "number is missing" } },
+  { "n[]", { "--host", "n[]", "number is missing" } },
+  { "n[1-2]:0", { "--host", "n1:0", "number of slots" } },
+  { "n[0-1000000]", { "--host", "more than a million" } },
+  { "n[1-2]/x", { "--host", "n1/x", "not a host name" } },
+  { "[1-3]", { "--host", "[1-3]", "not a host name" } },
 };
 
 static void
@@ -295,7 +324,7 @@ test_bad_lists (void)
 static DvmHosts *
 filter (const char *list, GError **error)
 {
-  const char *file = "a slots=4 max_slots=6\nbob@b\nc slots=2\n^d\n";
+  const char *file = "a slots=4 max_slots=6\nbob@b\nc slots=2\n^d\nn[1-2]\n";
   g_autoptr (DvmHosts) hosts = _dvm_hosts_new ();
   g_autoptr (DvmHosts) chosen = _dvm_hosts_new ();
 
@@ -331,8 +360,9 @@ test_filter (void)
   assert_filtered ("c,a", "a:4/6 c:2");
   assert_filtered ("a:6,B:3", "a:6/6 b:3(bob@b)");
   assert_filtered ("a:*", "a:4/6");
-  assert_filtered ("^a", "b(bob@b) c:2");
+  assert_filtered ("^a", "b(bob@b) c:2 n1 n2");
   assert_filtered ("a,c,^c", "a:4/6");
+  assert_filtered ("n[1-2]:3", "n1:3 n2:3");
   assert_not_filtered ("e", "e");
   assert_not_filtered ("d", "d");
   assert_not_filtered ("a:7", "hosts:1");

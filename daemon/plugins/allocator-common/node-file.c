@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "environment.h"
-#include "host-list.h"
+#include "dvm-host-list-private.h"
 
 /* Bytes of a wrong text in a message. */
 #define SHOWN 60
@@ -54,7 +54,7 @@ dvmd_node_check_name (const char *name, const char *place, GError **error)
 
   while (g_ascii_isalnum (*at) || *at == '_' || (at > name && (*at == '.' || *at == '-')))
     at++;
-  if (at > name && *at == '\0' && at - name <= DVMD_HOST_LIST_MOST_BYTES)
+  if (at > name && *at == '\0' && at - name <= DVM_HOST_LIST_MOST_BYTES)
     return TRUE;
   return dvmd_node_refuse_text (name, place, "is no name of a host", error);
 }

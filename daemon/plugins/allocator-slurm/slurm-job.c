@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "environment.h"
-#include "host-list.h"
+#include "dvm-host-list-private.h"
 #include "node-table.h"
 
 /* Components of a heterogeneous job at most. */
@@ -70,7 +70,7 @@ read_run (char *text, const char *place, guint32 *count, guint32 *n, GError **er
     {
       text[length - 1] = '\0';
       *repeat = '\0';
-      if (!dvmd_environment_parse_number (repeat + 2, place, 1, DVMD_HOST_LIST_MOST_NAMES, n, error))
+      if (!dvmd_environment_parse_number (repeat + 2, place, 1, DVM_HOST_LIST_MOST_NAMES, n, error))
         return FALSE;
     }
   return dvmd_environment_parse_number (text, place, 1, DVMD_NODE_TABLE_MOST_SLOTS, count, error);
@@ -157,7 +157,7 @@ read_names (Component *self, GError **error)
 
       if (list == NULL)
         continue;
-      self->names = dvmd_host_list_expand (list, name, error);
+      self->names = _dvm_host_list_expand (list, name, error);
       self->n_names = self->names != NULL ? g_strv_length (self->names) : 0;
       self->list_name = g_steal_pointer (&name);
       return self->names != NULL;

@@ -10,7 +10,7 @@
 
 #include <string.h>
 
-#include "host-list.h"
+#include "dvm-host-list-private.h"
 
 /* In all other states the nodes are those of others, or of a later run of the job. */
 static const char *const holding[] = {
@@ -70,7 +70,7 @@ add_line (SlurmView *self, GStrvBuilder *nodes, const char *line, GError **error
     self->left = self->left >= 0 ? MIN (self->left, left) : left;
   if (fields[2][0] == '\0')
     return TRUE;
-  names = dvmd_host_list_expand (fields[2], "squeue", error);
+  names = _dvm_host_list_expand (fields[2], "squeue", error);
   if (names != NULL)
     g_strv_builder_addv (nodes, (const char **)names);
   return names != NULL;

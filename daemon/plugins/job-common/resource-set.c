@@ -12,7 +12,7 @@
 
 #include <json-glib/json-glib.h>
 
-#include "host-list.h"
+#include "dvm-host-list-private.h"
 #include "node-file.h"
 
 /* Lists and objects in each other; json-glib reads deeper ones until the stack is full. */
@@ -124,8 +124,8 @@ add_targets (GArray *targets, GArray *ranks, guint64 n_ranks, guint64 n_cores, c
 {
   if (n_cores > DVMD_NODE_TABLE_MOST_SLOTS)
     return refuse_set (place, "a node has more than " G_STRINGIFY (DVMD_NODE_TABLE_MOST_SLOTS) " cores", error);
-  if (n_ranks > DVMD_HOST_LIST_MOST_NAMES - targets->len)
-    return refuse_set (place, "R_lite has more than " G_STRINGIFY (DVMD_HOST_LIST_MOST_NAMES) " ranks", error);
+  if (n_ranks > DVM_HOST_LIST_MOST_NAMES - targets->len)
+    return refuse_set (place, "R_lite has more than " G_STRINGIFY (DVM_HOST_LIST_MOST_NAMES) " ranks", error);
   for (guint i = 0; i < ranks->len; i++)
     {
       const Range *range = &g_array_index (ranks, Range, i);
@@ -191,7 +191,7 @@ read_hosts (GVariant *list, const char *place, GError **error)
           return NULL;
         }
     }
-  return dvmd_host_list_expand (text->str, place, error);
+  return _dvm_host_list_expand (text->str, place, error);
 }
 
 static gboolean

@@ -6,9 +6,15 @@
 
 #include "config.h"
 
-#include "host-list.h"
+#define G_LOG_DOMAIN "dvm-hosts"
 
+#include "dvm-host-list-private.h"
+
+#include <glib/gi18n-lib.h>
 #include <string.h>
+
+#include "dvm-error.h"
+#include "dvm-words-private.h"
 
 /* Digits of one number at most. */
 #define MOST_DIGITS 18
@@ -33,11 +39,11 @@ fail_at (Expander *self, const char *at, const char *reason, GError **error)
 {
   const char *from = at - MIN (at - self->text, SHOWN);
   g_autofree char *around = g_strndup (from, (gsize)(at - from) + strnlen (at, SHOWN));
-  g_autofree char *shown = g_utf8_make_valid (around, -1);
+  g_autofree char *shown = _dvm_words_show (around);
 
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
-               "%s: byte %" G_GSIZE_FORMAT ", at “%s”: %s; a list of hosts is written n[001-128,200],login1",
-               self->place, (gsize)(at - self->text) + 1, shown, reason);
+               _ ("%s: byte %u, at “%s”: %s; a list of hosts is written n[001-128,200],login1"), self->place,
+               (guint)(at - self->text) + 1, shown, reason);
   return NULL;
 }
 
@@ -67,9 +73,9 @@ static const char *
 add_name (Expander *self, const char *at, GError **error)
 {
   if (self->name->len == 0)
-    return fail_at (self, at, "a name is missing", error);
-  if (self->names->len >= DVMD_HOST_LIST_MOST_NAMES)
-    return fail_at (self, at, "these are more than " G_STRINGIFY (DVMD_HOST_LIST_MOST_NAMES) " names", error);
+    return fail_at (self, at, _ ("a name is missing"), error);
+  if (self->names->len >= DVM_HOST_LIST_MOST_NAMES)
+    return fail_at (self, at, _ ("these are more than a million names"), error);
   g_ptr_array_add (self->names, g_strndup (self->name->str, self->name->len));
   return at;
 }
@@ -80,9 +86,9 @@ read_number (Expander *self, const char *at, guint64 *number, GError **error)
   gsize n = count_digits (at);
 
   if (n == 0)
-    return fail_at (self, at, "a number is missing in the bracket", error);
+    return fail_at (self, at, _ ("a number is missing in the bracket"), error);
   if (n > MOST_DIGITS)
-    return fail_at (self, at, "a number has more than " G_STRINGIFY (MOST_DIGITS) " digits", error);
+    return fail_at (self, at, _ ("a number has more than 18 digits"), error);
   *number = g_ascii_strtoull (at, NULL, 10);
   return at + n;
 }
@@ -106,9 +112,9 @@ expand_range (Expander *self, const char *at, const char *rest, const char **end
   if (at == NULL)
     return NULL;
   if (last < first)
-    return fail_at (self, start, "the range ends before it begins", error);
-  if (last - first >= DVMD_HOST_LIST_MOST_NAMES)
-    return fail_at (self, start, "the range has more than " G_STRINGIFY (DVMD_HOST_LIST_MOST_NAMES) " names", error);
+    return fail_at (self, start, _ ("the range ends before it begins"), error);
+  if (last - first >= DVM_HOST_LIST_MOST_NAMES)
+    return fail_at (self, start, _ ("the range has more than a million names"), error);
   for (guint64 number = first; number <= last; number++)
     {
       g_string_append_printf (self->name, "%0*" G_GUINT64_FORMAT, width, number);
@@ -128,7 +134,8 @@ expand_bracket (Expander *self, const char *at, GError **error)
   const char *end = NULL;
 
   if (*stop != ']')
-    return fail_at (self, at - 1, *stop == '[' ? "brackets are not nested" : "the bracket is not closed", error);
+    return fail_at (self, at - 1, *stop == '[' ? _ ("brackets are not nested") : _ ("the bracket is not closed"),
+                    error);
   do
     {
       at = expand_range (self, at, stop + 1, &end, error);
@@ -136,7 +143,7 @@ expand_bracket (Expander *self, const char *at, GError **error)
         return NULL;
     }
   while (*at == ',' && at++ < stop);
-  return at == stop ? end : fail_at (self, at, "this is no range of numbers", error);
+  return at == stop ? end : fail_at (self, at, _ ("this is no range of numbers"), error);
 }
 
 /* The rest of a name: returns its end, a comma or the end of the text. */
@@ -147,20 +154,41 @@ expand_rest (Expander *self, const char *at, GError **error)
 
   while (g_ascii_isgraph (*at) ? strchr ("[],", *at) == NULL : (guchar)*at >= 0x80)
     at++;
-  if (self->name->len + (gsize)(at - start) > DVMD_HOST_LIST_MOST_BYTES)
-    return fail_at (self, start, "a name is longer than " G_STRINGIFY (DVMD_HOST_LIST_MOST_BYTES) " bytes", error);
+  if (self->name->len + (gsize)(at - start) > DVM_HOST_LIST_MOST_BYTES)
+    return fail_at (self, start, _ ("a name is longer than 255 bytes"), error);
   g_string_append_len (self->name, start, at - start);
   if (*at == '[')
     return expand_bracket (self, at + 1, error);
   if (*at == ',' || *at == '\0')
     return add_name (self, at, error);
-  return fail_at (self, at, *at == ']' ? "this bracket was not opened" : "a name has no such character", error);
+  return fail_at (self, at, *at == ']' ? _ ("this bracket was not opened") : _ ("a name has no such character"), error);
+}
+
+/* ---- words ---- */
+
+gboolean
+_dvm_host_list_has_ranges (const char *text)
+{
+  const char *name = text + (*text == '^');
+  const char *bracket = strchr (name, '[');
+
+  return bracket != NULL && bracket > name && bracket[-1] != '@';
+}
+
+const char *
+_dvm_host_list_find_comma (const char *text)
+{
+  gboolean inside = FALSE;
+
+  for (; *text != '\0' && (inside || *text != ','); text++)
+    inside = *text == '[' || (inside && *text != ']');
+  return text;
 }
 
 /* ---- the list ---- */
 
 char **
-dvmd_host_list_expand (const char *text, const char *place, GError **error)
+_dvm_host_list_expand (const char *text, const char *place, GError **error)
 {
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (GString) name = g_string_new (NULL);
@@ -170,7 +198,7 @@ dvmd_host_list_expand (const char *text, const char *place, GError **error)
 
   if (!g_utf8_validate (text, -1, &wrong))
     {
-      fail_at (&self, wrong, "this is no UTF-8", error);
+      fail_at (&self, wrong, _ ("this is no UTF-8"), error);
       return NULL;
     }
   do
@@ -263,7 +291,7 @@ append_stem (GString *list, const Word *words, gsize at, gsize n_words)
 }
 
 char *
-dvmd_host_list_compress (const char *const *names, gsize n_names)
+_dvm_host_list_compress (const char *const *names, gsize n_names)
 {
   g_autofree Word *words = g_new (Word, n_names);
   GString *list = g_string_new (NULL);
