@@ -65,19 +65,38 @@ refuse_key (const pmix_info_t *info, GError **error)
 }
 
 static gboolean
+take_flag (gboolean *flag, const pmix_info_t *info, GError **error)
+{
+  *flag = PMIX_INFO_TRUE (info);
+  return dvmd_pmix_check_flag (info, error);
+}
+
+static gboolean
+take_time (gint64 *time, const pmix_info_t *info, GError **error)
+{
+  if (info->value.type != PMIX_TIME)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s is not a time", info->key);
+      return FALSE;
+    }
+  *time = info->value.data.time;
+  return TRUE;
+}
+
+static gboolean
 take_directive (Directives *self, const pmix_info_t *info, GError **error)
 {
   if (PMIX_CHECK_KEY (info, PMIX_LOG_ONCE))
-    self->once = PMIX_INFO_TRUE (info);
-  else if (PMIX_CHECK_KEY (info, PMIX_LOG_TAG_OUTPUT))
-    self->tagged = PMIX_INFO_TRUE (info);
-  else if (PMIX_CHECK_KEY (info, PMIX_LOG_TIMESTAMP_OUTPUT))
-    self->timed = PMIX_INFO_TRUE (info);
-  else if (PMIX_CHECK_KEY (info, PMIX_LOG_TIMESTAMP) && info->value.type == PMIX_TIME)
-    self->time = info->value.data.time;
-  else if (PMIX_CHECK_KEY (info, PMIX_LOG_SYSLOG_PRI))
+    return take_flag (&self->once, info, error);
+  if (PMIX_CHECK_KEY (info, PMIX_LOG_TAG_OUTPUT))
+    return take_flag (&self->tagged, info, error);
+  if (PMIX_CHECK_KEY (info, PMIX_LOG_TIMESTAMP_OUTPUT))
+    return take_flag (&self->timed, info, error);
+  if (PMIX_CHECK_KEY (info, PMIX_LOG_TIMESTAMP))
+    return take_time (&self->time, info, error);
+  if (PMIX_CHECK_KEY (info, PMIX_LOG_SYSLOG_PRI))
     return dvmd_pmix_read_number (info, &self->priority, error);
-  else if ((PMIX_CHECK_KEY (info, PMIX_LOG_XML_OUTPUT) && PMIX_INFO_TRUE (info)) || (info->flags & PMIX_INFO_REQD) != 0)
+  if ((PMIX_CHECK_KEY (info, PMIX_LOG_XML_OUTPUT) && PMIX_INFO_TRUE (info)) || (info->flags & PMIX_INFO_REQD) != 0)
     return refuse_key (info, error);
   return TRUE;
 }

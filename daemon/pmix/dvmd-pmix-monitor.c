@@ -17,6 +17,7 @@
 #include "dvmd-log.h"
 #include "dvmd-pmix-calls.h"
 #include "dvmd-pmix-read.h"
+#include "dvmd-pmix-supported.h"
 #include "dvmd-pmix-upcall.h"
 #include "dvmd-pmix-usage.h"
 
@@ -34,6 +35,18 @@ static const Kind kinds[] = {
   { PMIX_MONITOR_PROC_RESOURCE_USAGE, "proc-usage", PMIX_PROC_RESOURCE_USAGE },
   { PMIX_MONITOR_NODE_RESOURCE_USAGE, "node-usage", PMIX_NODE_RESOURCE_USAGE },
 };
+
+void
+dvmd_pmix_list_monitor_keys (GPtrArray *keys)
+{
+  static const char *const directives[] = {
+    PMIX_MONITOR_TARGET_PROCS,  PMIX_MONITOR_TARGET_NODES, PMIX_MONITOR_TARGET_NODEIDS,
+    PMIX_MONITOR_RESOURCE_RATE, PMIX_MONITOR_ID,           PMIX_MONITOR_CANCEL,
+  };
+
+  dvmd_pmix_add_keys (keys, kinds, G_N_ELEMENTS (kinds), sizeof kinds[0]);
+  dvmd_pmix_add_keys (keys, directives, G_N_ELEMENTS (directives), sizeof directives[0]);
+}
 
 typedef struct
 {

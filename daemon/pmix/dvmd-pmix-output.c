@@ -15,6 +15,7 @@
 #include "dvmd-pmix-calls.h"
 #include "dvmd-pmix-ends.h"
 #include "dvmd-pmix-marks.h"
+#include "dvmd-pmix-supported.h"
 #include "dvmd-pmix-upcall.h"
 
 #include <string.h>
@@ -297,6 +298,13 @@ static const struct
 
 /* Names of processes in front of each line, of which there is one. */
 #define TAGS (DVMD_PMIX_MARK_TAG | DVMD_PMIX_MARK_DETAILED | DVMD_PMIX_MARK_FULLNAME | DVMD_PMIX_MARK_RANK)
+
+void
+dvmd_pmix_list_pull_keys (GPtrArray *keys)
+{
+  if (dvmd_pmix_marks_are_served ())
+    dvmd_pmix_add_keys (keys, marks, G_N_ELEMENTS (marks), sizeof marks[0]);
+}
 
 static guint
 find_mark (const char *key)

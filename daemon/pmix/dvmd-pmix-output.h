@@ -26,6 +26,7 @@ void dvmd_pmix_server_deliver_output (DvmdPmix *pmix, guint server, const DvmdPm
 pmix_status_t dvmd_pmix_upcall_pull (const pmix_proc_t procs[], size_t n_procs, const pmix_info_t directives[],
                                      size_t n_directives, pmix_iof_channel_t channels, pmix_op_cbfunc_t callback,
                                      void *callback_data);
+void dvmd_pmix_list_pull_keys (GPtrArray *keys);
 /* (nullable): floating, of the type of the call */
 GVariant *dvmd_pmix_read_pull (const pmix_proc_t *procs, gsize n_procs, const pmix_info_t *directives,
                                gsize n_directives, pmix_iof_channel_t channels, GError **error);

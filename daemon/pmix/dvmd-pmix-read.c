@@ -57,6 +57,15 @@ dvmd_pmix_read_number (const pmix_info_t *info, guint32 *number, GError **error)
   return FALSE;
 }
 
+gboolean
+dvmd_pmix_check_flag (const pmix_info_t *info, GError **error)
+{
+  if (info->value.type == PMIX_BOOL || info->value.type == PMIX_UNDEF)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s is not yes or no", info->key);
+  return FALSE;
+}
+
 static void
 add_parts (const char *text, gboolean keep_empty, GPtrArray *list)
 {

@@ -15,6 +15,8 @@ G_BEGIN_DECLS
 const char *dvmd_pmix_read_text (const pmix_info_t *info, GError **error);
 /* Of whatever type a client takes for numbers. */
 gboolean dvmd_pmix_read_number (const pmix_info_t *info, guint32 *number, GError **error);
+/* TRUE for a flag, or no value, which PMIx takes for a yes. */
+gboolean dvmd_pmix_check_flag (const pmix_info_t *info, GError **error);
 /* Adds the parts of "a, b" to list. keep_empty: parts without text mean something. */
 gboolean dvmd_pmix_read_list (const pmix_info_t *info, gboolean keep_empty, GPtrArray *list, GError **error);
 /*

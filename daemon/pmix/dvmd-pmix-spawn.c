@@ -564,12 +564,25 @@ tell_processes (Reader *self, guint32 app, const pmix_info_t *info, GError **err
   return FALSE;
 }
 
+/* libpmix (4.2 to 6.1) keeps no key of PMIx's own that is not in its table: the job could not be registered. */
+static gboolean
+is_foreign (const char *key)
+{
+  return PMIX_CHECK_RESERVED_KEY (key) && g_strcmp0 (PMIx_Get_attribute_name ((char *)key), key) == 0;
+}
+
 /* An attribute that is not known and required is refused; others are for the processes of the job. */
 static gboolean
 take_other (Reader *self, const pmix_info_t *info, GError **error)
 {
   if ((info->flags & PMIX_INFO_REQD) != 0 || is_structure (info->key))
     return refuse (info, error);
+  if (is_foreign (info->key))
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+                   "%s is no key of this PMIx, which could not tell the processes of it", info->key);
+      return FALSE;
+    }
   return tell_processes (self, self->app, info, error);
 }
 
@@ -727,6 +740,21 @@ take_value (Reader *self, GVariantDict *dict, const pmix_info_t *info, const Dvm
 }
 
 static gboolean
+check_type (const pmix_info_t *info, const DvmdPmixSpawnKey *key, GError **error)
+{
+  static const DvmdPmixTake flags[] = {
+    DVMD_PMIX_TAKE_FLAG,        DVMD_PMIX_TAKE_WORD,        DVMD_PMIX_TAKE_PLAIN,
+    DVMD_PMIX_TAKE_QUALIFIER,   DVMD_PMIX_TAKE_RUNTIME,     DVMD_PMIX_TAKE_FILE_ONLY,
+    DVMD_PMIX_TAKE_FORWARD_OUT, DVMD_PMIX_TAKE_FORWARD_ERR, DVMD_PMIX_TAKE_DAEMONS,
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (flags); i++)
+    if (key->take == flags[i])
+      return dvmd_pmix_check_flag (info, error);
+  return TRUE;
+}
+
+static gboolean
 read_infos (Reader *self, const pmix_info_t *info, gsize n, GError **error)
 {
   for (gsize i = 0; i < n; i++)
@@ -735,7 +763,8 @@ read_infos (Reader *self, const pmix_info_t *info, gsize n, GError **error)
       const DvmdPmixSpawnKey *key = dvmd_pmix_find_spawn_key (info[i].key, &of_job);
       GVariantDict *dict = of_job ? self->options : self->dict;
 
-      if (key != NULL ? !take_value (self, dict, &info[i], key, error) : !take_other (self, &info[i], error))
+      if (key == NULL ? !take_other (self, &info[i], error)
+                      : !check_type (&info[i], key, error) || !take_value (self, dict, &info[i], key, error))
         return FALSE;
     }
   return TRUE;

@@ -14,6 +14,8 @@
 #include "dvmd-pmix-control.h"
 #include "dvmd-pmix-groups.h"
 #include "dvmd-pmix-log.h"
+#include "dvmd-pmix-monitor.h"
+#include "dvmd-pmix-output.h"
 #include "dvmd-pmix-query.h"
 #include "dvmd-pmix-spawn-keys.h"
 #include "dvmd-pmix-upcalls-data.h"
@@ -86,6 +88,7 @@ static const Function functions[] = {
   { "PMIx_Unpublish", dvmd_pmix_list_unpublish_keys },
   { "PMIx_IOF_push", list_input_keys },
   { "PMIx_Fence", list_fence_keys },
+  { "PMIx_Process_monitor", dvmd_pmix_list_monitor_keys },
   { "PMIx_Get_credential", list_credential_keys },
   { "PMIx_Validate_credential", list_credential_keys },
   { "PMIx_Notify_event", list_event_keys },
@@ -94,6 +97,7 @@ static const Function functions[] = {
   { "PMIx_Group_construct", dvmd_pmix_list_group_keys },
   { "PMIx_Publish", dvmd_pmix_list_publish_keys },
   { "PMIx_Log", dvmd_pmix_list_log_keys },
+  { "PMIx_IOF_pull", dvmd_pmix_list_pull_keys },
   { "PMIx_Allocation_request", dvmd_pmix_list_alloc_keys },
   { "PMIx_Query_info", dvmd_pmix_list_query_keys },
   { "PMIx_Spawn", dvmd_pmix_list_spawn_keys },

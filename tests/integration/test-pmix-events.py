@@ -537,6 +537,20 @@ class Usage(Case):
         self.assertEqual({line for line in lines if f' {EVENT} ' in line}, {f'0: {EVENT} from UNDEF.-1 rows=1 timed'})
 
 
+    def test_caller_gone(self):
+        """The monitors of a process, and of a tool, end with it, killed or not: a server has room for 256, and others have it then."""
+        dvm = self.nodes(1, ['pmix-servers=1', 'elastic=true'])
+        one = ['use', NODES, 'every=1']
+        full = one * 256 + ['use', NODES]
+        answers = ['0: use OUT-OF-RESOURCE rows=0'] + ['0: use SUCCESS rows=1'] * 256
+        killed = self.start(dvm, *full, 'die')
+        self.assertEqual(killed.wait()['exit-signal'], 9)
+        self.assertEqual(sorted(killed.said.finish().decode().splitlines()), answers)
+        with self.tool(dvm, *full, 'die') as tool:
+            self.assertEqual(sorted(tool.communicate(timeout=dvmtest.LIMIT)[0].splitlines()), answers)
+        self.assertEqual(self.end(self.start(dvm, *one)), ['0: use SUCCESS rows=1'])
+
+
 class Survivors(Case):
     """Those of a job that may lose processes are told of each that ends otherwise than it should."""
 

@@ -23,6 +23,8 @@ MPI_SPAWN = os.environ.get('DVM_TEST_MPI_SPAWN', '')
 PROGRAM = os.environ.get('DVM_TEST_PMIX_CLIENT', '')
 MACHINE = socket.gethostname().split('.')[0]
 NOBODY = 65534
+# What is heeded of PMIx_IOF_pull(), with the older names.
+PULLS = {*(f'iof.{word}' for word in ('tag', 'tagdet', 'tagfull', 'rank', 'ts', 'xml', 'mrg', 'raw')), 'tagout', 'tsout', 'mergeerrout'}
 
 
 class Tools(dvmtest.Case):
@@ -467,7 +469,9 @@ class Stock(Tools):
         self.assertGreater(len(listed), len(heeded) / 2, 'older libraries do not know all')
         # Each has those that it heeds, and not those of all three.
         for function, keys in (('PMIx_Publish', {'range', 'persist', 'aperms', 'auids', 'agids', 'evrange'}),
-                               ('PMIx_Lookup', {'range', 'wait', 'timeout'}), ('PMIx_Unpublish', {'range'})):
+                               ('PMIx_Lookup', {'range', 'wait', 'timeout'}), ('PMIx_Unpublish', {'range'}),
+                               ('PMIx_Process_monitor', {'monitor.id', 'monitor.cancel'}),
+                               ('PMIx_IOF_pull', PULLS if 'marks' in dvmtest.pmix_library() else set())):
             text, _ = self.stock(dvm, 'pattrs', '--pid', str(dvm.pid), '--host', function)
             listed = set(re.findall(r'^PMIX_\S+ +pmix\.(\S+)', text, re.MULTILINE))
             self.assertEqual(listed, keys, function)

@@ -1,0 +1,87 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The function by which libpmix reads attributes out of a message, which it finds before its own: values that its
+ * server would fall over are refused.
+ *
+ * The server (4.2 to 6.1) takes the value of some attributes for an address, whatever its type is, before it asks the
+ * host. With PMIX_CLEANUP_IGNORE it puts one object into two lists, and ends by that, whoever asked for it.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-pmix"
+
+#include <dlfcn.h>
+
+#include "dvmd-pmix-gates.h"
+
+/* types, buffer: the library's own */
+typedef pmix_status_t (*Unpack) (void *types, void *buffer, pmix_info_t *info, int32_t *n, pmix_data_type_t type);
+
+pmix_status_t pmix_bfrops_base_unpack_info (void *types, void *buffer, pmix_info_t *info, int32_t *n,
+                                            pmix_data_type_t type);
+
+static const struct
+{
+  const char *key;
+  pmix_data_type_t type;
+  const char *words;
+} rules[] = {
+  { PMIX_HOSTNAME, PMIX_STRING, "is not a name" },
+  { PMIX_MONITOR_FILE, PMIX_STRING, "is not the path of a file" },
+  { PMIX_IOF_OUTPUT_TO_FILE, PMIX_STRING, "is not the name of a file" },
+  { PMIX_IOF_OUTPUT_TO_DIRECTORY, PMIX_STRING, "is not the name of a directory" },
+  { PMIX_EVENT_AFFECTED_PROC, PMIX_PROC, "of an event is not a process" },
+  { PMIX_EVENT_AFFECTED_PROCS, PMIX_DATA_ARRAY, "of an event are not processes" },
+};
+
+static Unpack
+find_next (void)
+{
+  static gsize next_once;
+
+  if (g_once_init_enter (&next_once))
+    g_once_init_leave (&next_once, (gsize)dlsym (RTLD_NEXT, "pmix_bfrops_base_unpack_info"));
+  return (Unpack)next_once;
+}
+
+static gboolean
+is_sound (const pmix_value_t *value, pmix_data_type_t type)
+{
+  if (value->type != type)
+    return FALSE;
+  if (type == PMIX_STRING)
+    return value->data.string != NULL;
+  if (type == PMIX_PROC)
+    return value->data.proc != NULL;
+  return value->data.darray != NULL && value->data.darray->type == PMIX_PROC;
+}
+
+static pmix_status_t
+check_info (const pmix_info_t *info)
+{
+  if (PMIX_CHECK_KEY (info, PMIX_CLEANUP_IGNORE))
+    {
+      g_message ("%s is not served: this library would end by it", info->key);
+      return PMIX_ERR_NOT_SUPPORTED;
+    }
+  for (gsize i = 0; i < G_N_ELEMENTS (rules); i++)
+    if (PMIX_CHECK_KEY (info, rules[i].key) && !is_sound (&info->value, rules[i].type))
+      {
+        g_message ("%s %s", info->key, rules[i].words);
+        return PMIX_ERR_BAD_PARAM;
+      }
+  return PMIX_SUCCESS;
+}
+
+/* On any thread. */
+__attribute__ ((visibility ("default"))) pmix_status_t
+pmix_bfrops_base_unpack_info (void *types, void *buffer, pmix_info_t *info, int32_t *n, pmix_data_type_t type)
+{
+  pmix_status_t rc = find_next () (types, buffer, info, n, type);
+
+  for (int32_t i = 0; rc == PMIX_SUCCESS && i < *n; i++)
+    rc = check_info (&info[i]);
+  return rc;
+}
