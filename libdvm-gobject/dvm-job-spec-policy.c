@@ -429,7 +429,8 @@ dvm_job_spec_set_recoverable (DvmJobSpec *self, gboolean recoverable)
  * @self: a job description
  *
  * How often each process is started again that has ended by a signal or with a status other than zero. One that has
- * called PMIx_Init or PMIx_Abort is not, nor one that could not be started at all.
+ * called PMIx_Abort is not, nor one that could not be started at all, nor one that has called PMIx_Init, unless its job
+ * has no other one or is #DvmJobSpec:recoverable.
  *
  * Returns: the number, 0 for never
  * Since: 0.1

@@ -36,6 +36,7 @@ initialized (guint32 rank, gpointer user_data)
   DvmdLocalProc *proc = dvmd_local_job_find_proc (job->local, rank);
 
   proc->flags &= ~DVMD_PROC_FINALIZED;
+  proc->restart.pmi = TRUE;
   dvmd_pmix_host_connected (DVMD_PMIX_HOST (job->agent), job->local->nspace, rank);
   if (job->options.stop != DVM_STOP_IN_INIT || !dvmd_agent_is_to_wait (job, proc))
     return TRUE;

@@ -260,7 +260,9 @@ dvmd_agent_has_lost_participant (DvmdAgent *self, const DvmdPmixProc *participan
       DvmdLocalProc *proc = g_ptr_array_index (job->local->procs, i);
       gboolean takes_part = participant->rank == DVMD_PMIX_RANK_WILDCARD || participant->rank == proc->rank;
 
-      if (takes_part && (proc->flags & DVMD_PROC_FINALIZED) == 0 && !proc->comes_back
+      /* One that comes to PMIx_Init for the first time is waited for. */
+      if (takes_part && (proc->flags & DVMD_PROC_FINALIZED) == 0
+          && (!proc->comes_back || (proc->flags & DVMD_PROC_REGISTERED))
           && (proc->lost || proc->reaped_at != 0 || is_exiting (proc->pid)))
         return TRUE;
     }

@@ -20,14 +20,17 @@
 #define LAST_PAUSE  (10 * G_USEC_PER_SEC)
 
 /*
- * libpmix does not take back a client that it has seen go, and frees what it knows of one twice that was killed while
- * it was connecting. A libpmix in this process does not tell whether anybody was.
+ * The others of a job would wait for one that has called PMIx_Init in what they had begun with it, unless they go on
+ * without it. libpmix frees what it knows of one twice that was killed while it was connecting, and one in this process
+ * does not tell whether anybody was.
  */
 static const char *
 find_obstacle (DvmdAgentJob *job, const DvmdLocalProc *proc, gboolean connecting)
 {
-  if (proc->flags & DVMD_PROC_REGISTERED)
-    return "it has called PMIx_Init or MPI_Init";
+  if ((proc->flags & DVMD_PROC_REGISTERED) && proc->restart.pmi)
+    return "it has called MPI_Init, of a library that speaks PMI";
+  if ((proc->flags & DVMD_PROC_REGISTERED) && !job->options.recoverable && job->map->num_procs > 1)
+    return "it has called PMIx_Init or MPI_Init, in a job that may not lose processes; one that is “recoverable” may";
   if (connecting)
     return "it was killed while it may have been in PMIx_Init";
   if (WIFSIGNALED (proc->status) && job->registered && !dvmd_agent_has_pmix_servers (job->agent))
@@ -79,6 +82,45 @@ dvmd_agent_give_up_restart (DvmdAgentJob *job, DvmdLocalProc *proc)
   dvmd_local_proc_gave_up (proc);
 }
 
+/* Of a process whose job may be gone when the answer comes. */
+typedef struct
+{
+  DvmdAgent *agent;
+  guint32 job;
+  guint32 rank;
+} Return;
+
+static void
+on_taken_back (GObject *pmix, GAsyncResult *result, gpointer user_data)
+{
+  g_autofree Return *self = user_data;
+  g_autoptr (DvmdAgent) agent = self->agent;
+  g_autoptr (GError) error = NULL;
+  gboolean good = dvmd_pmix_take_back_finish (DVMD_PMIX (pmix), result, &error);
+  DvmdAgentJob *job = dvmd_agent_find_job (agent, self->job);
+  DvmdLocalProc *proc = job != NULL ? dvmd_local_job_find_proc (job->local, self->rank) : NULL;
+
+  if (proc == NULL || !proc->comes_back)
+    return;
+  if (!good)
+    dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_MESSAGE, job->local->nspace, proc->rank, "it is not started again: %s",
+                   error->message);
+  if (good && job->lost_at == 0)
+    dvmd_agent_start_again (job, proc);
+  else
+    dvmd_agent_give_up_restart (job, proc);
+}
+
+/* The server forgets the process before the next one comes. */
+static void
+return_to_server (DvmdAgentJob *job, DvmdLocalProc *proc)
+{
+  Return *self = g_new (Return, 1);
+
+  *self = (Return){ g_object_ref (job->agent), job->local->id, proc->rank };
+  dvmd_pmix_take_back_async (dvmd_agent_get_pmix (job->agent), job->local->nspace, proc->rank, on_taken_back, self);
+}
+
 static void
 on_pause_over (gpointer user_data)
 {
@@ -92,8 +134,10 @@ on_pause_over (gpointer user_data)
   if (!dvmd_agent_is_launched (job) || proc->restart.has_rest)
     proc->restart.timer = dvmd_clock_add_timer (dvmd_agent_get_parts (job->agent)->clock, FIRST_PAUSE, on_pause_over,
                                                 proc);
-  else if (job->lost_at != 0 || (proc->flags & DVMD_PROC_REGISTERED))
+  else if (job->lost_at != 0 || find_obstacle (job, proc, FALSE) != NULL)
     dvmd_agent_give_up_restart (job, proc);
+  else if (proc->flags & DVMD_PROC_REGISTERED)
+    return_to_server (job, proc);
   else
     dvmd_agent_start_again (job, proc);
 }

@@ -263,7 +263,8 @@ static void
 forget_end (DvmdLocalProc *self)
 {
   self->comes_back = FALSE;
-  self->flags &= ~(DVMD_PROC_EXITED | DVMD_PROC_OUTPUT_CLOSED);
+  self->flags &= ~(DVMD_PROC_EXITED | DVMD_PROC_OUTPUT_CLOSED | DVMD_PROC_REGISTERED | DVMD_PROC_FINALIZED);
+  self->lost = FALSE;
   self->exit_code = 0;
   self->exit_signal = 0;
   self->reaped_at = 0;

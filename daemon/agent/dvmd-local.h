@@ -31,6 +31,7 @@ typedef struct
   gint64 started_at; /* monotonic, µs */
   gboolean stopped;  /* the last signal of these was SIGSTOP and not SIGCONT */
   gboolean has_rest; /* what it has left behind is being ended */
+  gboolean pmi;      /* one of its processes has spoken PMI */
 } DvmdLocalRestart;
 
 typedef struct

@@ -323,6 +323,13 @@ proc_ended (gpointer service, DvmdJob *job, guint32 rank)
     complete (g_ptr_array_index (broken, i), DVMD_PMIX_ERR_LOST_CONNECTION);
 }
 
+/* The process that comes in its place begins with the next one. */
+static void
+proc_failed (gpointer service, DvmdJob *job, guint32 rank, int exit_code, int exit_signal)
+{
+  proc_ended (service, job, rank);
+}
+
 /* Those of a job, or (job 0) those of an agent. */
 static void
 fail_fences (Collectives *self, guint job, guint agent)
@@ -389,6 +396,7 @@ const DvmdService dvmd_collectives_service = {
   .job_killed = fail_fences_of_job,
   .job_ended = fail_fences_of_job,
   .proc_ended = proc_ended,
+  .proc_failed = proc_failed,
   .agent_gone = agent_gone,
   .add_statistics = add_statistics,
 };

@@ -93,6 +93,12 @@ proc_ended (gpointer service, DvmdJob *job, guint32 rank)
 }
 
 static void
+proc_failed (gpointer service, DvmdJob *job, guint32 rank, int exit_code, int exit_signal)
+{
+  proc_ended (service, job, rank);
+}
+
+static void
 agent_gone (gpointer service, guint rank)
 {
   dvmd_data_store_node_lost (((Data *)service)->store, rank);
@@ -137,6 +143,7 @@ const DvmdService dvmd_data_service = {
   .calls = calls,
   .job_ended = job_ended,
   .proc_ended = proc_ended,
+  .proc_failed = proc_failed,
   .agent_gone = agent_gone,
   .requester_gone = requester_gone,
   .add_statistics = add_statistics,

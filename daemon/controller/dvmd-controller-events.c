@@ -15,6 +15,7 @@
 #include "dvmd-controller-groups.h"
 #include "dvmd-controller-jobs.h"
 #include "dvmd-core-sessions.h"
+#include "dvmd-job-moves.h"
 #include "dvmd-log.h"
 #include "dvmd-rights.h"
 
@@ -453,29 +454,54 @@ find_status (DvmProcState state)
 
 /* As shells have it. */
 static int
-get_exit_code (const DvmdProcRow *row)
+get_exit_code (int exit_code, int exit_signal)
 {
-  return row->exit_signal != 0 ? 128 + row->exit_signal : row->exit_code;
+  return exit_signal != 0 ? 128 + exit_signal : exit_code;
 }
 
-/* The others of a job that may lose processes. */
+/* The others of a job that may lose processes; key: of what is told besides. Takes value. */
+static void
+tell_survivors (gpointer service, DvmdJob *job, guint32 rank, int status, const char *key, GVariant *value)
+{
+  const char *nspace = dvm_job_get_nspace (dvmd_job_get_record (job));
+  g_autoptr (GVariant) owned = g_variant_ref_sink (value);
+  GVariantBuilder details;
+
+  if (!dvmd_job_notifies_errors (job) || dvmd_job_get_state (job) >= DVM_JOB_STATE_UNTERMINATED)
+    return;
+  g_variant_builder_init (&details, G_VARIANT_TYPE_VARDICT);
+  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_AFFECTED_PROC, g_variant_new ("(su)", nspace, rank));
+  g_variant_builder_add (&details, "{sv}", key, owned);
+  dvmd_controller_send_to_job (service, job, DVMD_MSG_EVENT,
+                               g_variant_new_parsed ("(%i, '', uint32 0, [(%s, %u)], false, %@a{sv})", status, nspace,
+                                                     DVMD_PMIX_RANK_WILDCARD, g_variant_builder_end (&details)));
+}
+
 static void
 proc_ended (gpointer service, DvmdJob *job, guint32 rank)
 {
   const DvmdProcRow *row = dvmd_proc_table_row (dvmd_job_get_procs (job), rank);
-  const char *nspace = dvm_job_get_nspace (dvmd_job_get_record (job));
   int status = find_status ((DvmProcState)row->state);
-  GVariantBuilder details;
 
-  if (status == 0 || dvmd_job_is_rank_lost (job, rank) || !dvmd_job_notifies_errors (job)
-      || dvmd_job_get_state (job) >= DVM_JOB_STATE_UNTERMINATED)
-    return;
-  g_variant_builder_init (&details, G_VARIANT_TYPE_VARDICT);
-  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_AFFECTED_PROC, g_variant_new ("(su)", nspace, rank));
-  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_EXIT_CODE, g_variant_new_int32 (get_exit_code (row)));
-  dvmd_controller_send_to_job (service, job, DVMD_MSG_EVENT,
-                               g_variant_new_parsed ("(%i, '', uint32 0, [(%s, %u)], false, %@a{sv})", status, nspace,
-                                                     DVMD_PMIX_RANK_WILDCARD, g_variant_builder_end (&details)));
+  if (status != 0 && !dvmd_job_is_rank_lost (job, rank))
+    tell_survivors (service, job, rank, status, DVMD_PMIX_KEY_EXIT_CODE,
+                    g_variant_new_int32 (get_exit_code (row->exit_code, row->exit_signal)));
+}
+
+static void
+proc_failed (gpointer service, DvmdJob *job, guint32 rank, int exit_code, int exit_signal)
+{
+  int status = find_status (exit_signal != 0 ? DVM_PROC_STATE_ABORTED_BY_SIG : DVM_PROC_STATE_TERM_NON_ZERO);
+
+  tell_survivors (service, job, rank, status, DVMD_PMIX_KEY_EXIT_CODE,
+                  g_variant_new_int32 (get_exit_code (exit_code, exit_signal)));
+}
+
+static void
+proc_is_back (gpointer service, DvmdJob *job, guint32 rank)
+{
+  tell_survivors (service, job, rank, DVMD_PMIX_ERR_PROC_RESTART, DVMD_PMIX_KEY_REINCARNATION,
+                  g_variant_new_uint32 (dvmd_job_moves_get_count (job, rank)));
 }
 
 /* The service keeps no data: each event goes on at once. */
@@ -498,4 +524,6 @@ const DvmdService dvmd_events_service = {
   .free = free_nothing,
   .calls = calls,
   .proc_ended = proc_ended,
+  .proc_failed = proc_failed,
+  .proc_is_back = proc_is_back,
 };

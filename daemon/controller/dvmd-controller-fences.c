@@ -49,6 +49,9 @@ dvmd_controller_choose_tree_fences (DvmdController *controller, DvmdJob *job)
 
   if (self->tree == NULL || agents->len < 2 || !self->tree->suits (self->user_data, agents->len))
     return FALSE;
+  /* Fences that go by the tree are counted, and a process that comes back would begin anew. */
+  if (dvmd_job_get_max_restarts (job) > 0)
+    return FALSE;
   g_hash_table_insert (self->jobs, GUINT_TO_POINTER (dvmd_job_get_id (job)), g_new0 (JobFences, 1));
   return TRUE;
 }

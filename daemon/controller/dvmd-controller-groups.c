@@ -832,6 +832,13 @@ proc_ended (gpointer service, DvmdJob *job, guint32 rank)
     member_ended (groups->pdata[i], member, dvm_job_get_nspace (dvmd_job_get_record (job)));
 }
 
+/* Its groups are without it: the next process is in none. */
+static void
+proc_failed (gpointer service, DvmdJob *job, guint32 rank, int exit_code, int exit_signal)
+{
+  proc_ended (service, job, rank);
+}
+
 /* All members on the node have ended, or with DVMD_NO_NODE all members of the job. */
 static void
 members_ended (Groups *self, guint job, guint node)
@@ -962,6 +969,7 @@ const DvmdService dvmd_groups_service = {
   .free = groups_free,
   .calls = calls,
   .proc_ended = proc_ended,
+  .proc_failed = proc_failed,
   .job_ended = job_ended,
   .agent_gone = agent_gone,
   .add_statistics = add_statistics,

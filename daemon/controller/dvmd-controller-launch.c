@@ -178,6 +178,7 @@ build_launch (Launches *self, DvmdJob *job, guint stdin_target, gsize credit, GA
       .options.session = find_session (job),
       .options.alloc_id = (char *)find_allocation (controller, job),
       .options.credit = credit,
+      .options.recoverable = dvmd_job_is_recoverable (job),
       .options.moved = moved,
       .options.tree_fences = dvmd_controller_choose_tree_fences (controller, job),
       .environments = environments,
@@ -330,6 +331,13 @@ handle_launched (gpointer service, guint source, GVariant *body)
   dvmd_core_local_launch_complete (dvmd_controller_get_core (self), job, source);
 }
 
+/* The process that the rank had at first, or one of the next ones, has called PMIx_Init. */
+static gboolean
+is_client (DvmdJob *job, guint32 rank)
+{
+  return (dvmd_proc_table_row (dvmd_job_get_procs (job), rank)->flags & DVMD_PROC_REGISTERED) != 0;
+}
+
 static void
 handle_proc_states (gpointer service, guint source, GVariant *body)
 {
@@ -353,6 +361,8 @@ handle_proc_states (gpointer service, guint source, GVariant *body)
       dvmd_core_proc_state (dvmd_controller_get_core (self), job, rank, state, exit_code, exit_signal);
       if (state > DVM_PROC_STATE_UNTERMINATED)
         dvmd_services_proc_ended (self, job, rank);
+      else if (state == DVM_PROC_STATE_RESTART && is_client (job, rank))
+        dvmd_services_proc_failed (self, job, rank, exit_code, exit_signal);
     }
 }
 
@@ -374,6 +384,8 @@ handle_relaunched (gpointer service, guint source, GVariant *body)
   dvmd_core_proc_relaunched (dvmd_controller_get_core (self), job, rank, pid, exit_code, reason);
   if (pid == 0)
     dvmd_services_proc_ended (self, job, rank);
+  else if (is_client (job, rank))
+    dvmd_services_proc_is_back (self, job, rank);
 }
 
 static void

@@ -121,6 +121,18 @@ dvmd_services_proc_ended (DvmdController *controller, DvmdJob *job, guint32 rank
 }
 
 void
+dvmd_services_proc_failed (DvmdController *controller, DvmdJob *job, guint32 rank, int exit_code, int exit_signal)
+{
+  TELL (proc_failed, job, rank, exit_code, exit_signal);
+}
+
+void
+dvmd_services_proc_is_back (DvmdController *controller, DvmdJob *job, guint32 rank)
+{
+  TELL (proc_is_back, job, rank);
+}
+
+void
 dvmd_services_agent_reported (DvmdController *controller, guint rank)
 {
   TELL (agent_reported, rank);

@@ -43,6 +43,10 @@ typedef struct
   void (*job_forgotten) (gpointer service, DvmdJob *job);
   /* The process has ended or is lost: it calls nothing any more. */
   void (*proc_ended) (gpointer service, DvmdJob *job, guint32 rank);
+  /* A process that has called PMIx_Init or MPI_Init has failed, and is to be started again. */
+  void (*proc_failed) (gpointer service, DvmdJob *job, guint32 rank, int exit_code, int exit_signal);
+  /* That was started. */
+  void (*proc_is_back) (gpointer service, DvmdJob *job, guint32 rank);
   /* An agent that was waited for is there. */
   void (*agent_reported) (gpointer service, guint rank);
   /* The agent of this rank answers nothing any more; it may be told twice. */
@@ -113,6 +117,8 @@ void dvmd_services_job_killed (DvmdController *controller, DvmdJob *job);
 void dvmd_services_job_ended (gpointer controller, DvmdJob *job);
 void dvmd_services_job_forgotten (DvmdController *controller, DvmdJob *job);
 void dvmd_services_proc_ended (DvmdController *controller, DvmdJob *job, guint32 rank);
+void dvmd_services_proc_failed (DvmdController *controller, DvmdJob *job, guint32 rank, int exit_code, int exit_signal);
+void dvmd_services_proc_is_back (DvmdController *controller, DvmdJob *job, guint32 rank);
 void dvmd_services_agent_reported (DvmdController *controller, guint rank);
 void dvmd_services_agent_gone (DvmdController *controller, guint rank);
 void dvmd_services_campaign_ended (gpointer controller, DvmdCampaign *campaign);

@@ -73,6 +73,12 @@ dvmd_job_moves_count (DvmdJob *job, guint32 rank)
   g_hash_table_insert (self->counts, GUINT_TO_POINTER (rank), GUINT_TO_POINTER (count_of (job, rank) + 1));
 }
 
+guint
+dvmd_job_moves_get_count (DvmdJob *job, guint32 rank)
+{
+  return count_of (job, rank);
+}
+
 gboolean
 dvmd_job_moves_is_waiting (DvmdJob *job)
 {

@@ -15,6 +15,8 @@ G_BEGIN_DECLS
 
 /* The rank has failed, and is started again. */
 void dvmd_job_moves_count (DvmdJob *job, guint32 rank);
+/* So often was, or is, it started again. */
+guint dvmd_job_moves_get_count (DvmdJob *job, guint32 rank);
 /*
  * The node is DOWN, with these ranks (element-type DvmdMapRank). Those that may go to another node wait for one, and go
  * from ranks. (transfer full) (element-type guint32)

@@ -50,6 +50,7 @@ static const Kind kinds[] = {
   { DVMD_PMIX_MSG_CATCH_UP, "catch-up", "(t)" },
   { DVMD_PMIX_MSG_PING, "ping", "(t)" },
   { DVMD_PMIX_MSG_STOP, "stop", "()" },
+  { DVMD_PMIX_MSG_TAKE_BACK, "take-back", "(tsu)" },
   { DVMD_PMIX_MSG_STARTED, "started", "(s)" },
   { DVMD_PMIX_MSG_REGISTERED, "registered", DONE "a(uay))" },
   { DVMD_PMIX_MSG_DONE, "done", DONE "t)" },

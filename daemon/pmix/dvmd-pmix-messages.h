@@ -33,6 +33,7 @@ typedef enum
   DVMD_PMIX_MSG_CATCH_UP = 15,     /* (call): ANSWERED, after all that clients have told until then */
   DVMD_PMIX_MSG_PING = 16,         /* (call): ANSWERED, by the library's own thread */
   DVMD_PMIX_MSG_STOP = 17,         /* () */
+  DVMD_PMIX_MSG_TAKE_BACK = 18,    /* (call, nspace, rank): DONE answers */
 
   /* server to agent */
   DVMD_PMIX_MSG_STARTED = 32,    /* (what went wrong or "") */

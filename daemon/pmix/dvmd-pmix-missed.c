@@ -4,6 +4,9 @@
  * Ranks that have gone and had never connected. The library takes those alone out of its fences whose connection it has
  * seen break: for the others we do the same to its own notes, on its thread. Without the headers of its inside, or with
  * another version than theirs, that is left undone.
+ *
+ * Likewise ranks that have gone and are started again: the library lets them connect as often as they like, and counts
+ * one that was lost no more.
  */
 
 #include "config.h"
@@ -13,6 +16,8 @@
 #include "dvmd-pmix-gates.h"
 #include "dvmd-pmix-groups.h"
 #include "dvmd-pmix-missed.h"
+
+#include "dvm.h"
 
 #ifdef HAVE_PMIX_INSIDE
 
@@ -32,18 +37,33 @@ find_job (const char *nspace)
   return NULL;
 }
 
-/* (nullable): it has connected, or there is none */
 static pmix_rank_info_t *
-find_unconnected (pmix_namespace_t *job, pmix_rank_t rank)
+find_rank (pmix_namespace_t *job, pmix_rank_t rank)
 {
   pmix_rank_info_t *info;
 
   PMIX_LIST_FOREACH (info, &job->ranks, pmix_rank_info_t)
   {
     if (info->pname.rank == rank)
-      return pmix_pointer_array_get_item (&pmix_server_globals.clients, info->peerid) == NULL ? info : NULL;
+      return info;
   }
   return NULL;
+}
+
+/* (nullable): the last one that has connected as this rank, since it was expected again */
+static pmix_peer_t *
+find_peer (const pmix_rank_info_t *info)
+{
+  return pmix_pointer_array_get_item (&pmix_server_globals.clients, info->peerid);
+}
+
+/* (nullable): it has connected, or there is none */
+static pmix_rank_info_t *
+find_unconnected (pmix_namespace_t *job, pmix_rank_t rank)
+{
+  pmix_rank_info_t *info = find_rank (job, rank);
+
+  return info != NULL && find_peer (info) == NULL ? info : NULL;
 }
 
 static bool
@@ -109,11 +129,70 @@ dvmd_pmix_miss (const pmix_proc_t *proc)
     dvmd_pmix_server_run_on_thread (miss, g_memdup2 (proc, sizeof *proc));
 }
 
+/* The others come to it again, together with the new process. */
+static void
+break_off (pmix_server_trkr_t *collective)
+{
+  collective->host_called = true;
+  if (collective->modexcbfunc != NULL)
+    collective->modexcbfunc (PMIX_ERR_LOST_CONNECTION, NULL, 0, collective, NULL, NULL);
+  else if (collective->op_cbfunc != NULL)
+    collective->op_cbfunc (PMIX_ERR_LOST_CONNECTION, collective);
+}
+
+static void
+break_off_all (const pmix_proc_t *proc)
+{
+  pmix_server_trkr_t *collective;
+  pmix_server_trkr_t *next;
+
+  PMIX_LIST_FOREACH_SAFE (collective, next, &pmix_server_globals.collectives, pmix_server_trkr_t)
+  {
+    if (!collective->host_called && has_participant (collective, proc))
+      break_off (collective);
+  }
+}
+
+gboolean
+dvmd_pmix_expect_again (const pmix_proc_t *proc, GError **error)
+{
+  pmix_namespace_t *job = dvmd_pmix_groups_are_served () ? find_job (proc->nspace) : NULL;
+  pmix_rank_info_t *info = job != NULL ? find_rank (job, proc->rank) : NULL;
+  pmix_peer_t *peer = info != NULL ? find_peer (info) : NULL;
+
+  if (info == NULL || (peer != NULL && peer->recv_ev_active))
+    {
+      g_set_error_literal (
+          error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+          peer == NULL ? "the library of PMIx does not know it any more, or is another one than that of the build"
+                       : "the library of PMIx has not seen its connection break");
+      return FALSE;
+    }
+  if (peer == NULL)
+    return TRUE;
+  break_off_all (proc);
+  /* One that has finalized is counted still. */
+  if (peer->finalized)
+    job->nfinalized--;
+  else
+    job->nlocalprocs++;
+  info->peerid = -1;
+  return TRUE;
+}
+
 #else
 
 void
 dvmd_pmix_miss (const pmix_proc_t *proc)
 {
+}
+
+gboolean
+dvmd_pmix_expect_again (const pmix_proc_t *proc, GError **error)
+{
+  g_set_error_literal (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+                       "dvmd was built without the headers of the inside of PMIx");
+  return FALSE;
 }
 
 #endif

@@ -8,6 +8,7 @@
 
 #define G_LOG_DOMAIN "dvmd-pmix"
 
+#include "dvmd-pmix-missed.h"
 #include "dvmd-pmix-server.h"
 
 #include "dvm.h"
@@ -590,6 +591,46 @@ dvmd_pmix_server_deregister_client (DvmdPmix *pmix, const char *nspace, guint32 
 }
 
 static void
+take_back (pmix_status_t status, void *data)
+{
+  g_autoptr (GTask) task = data;
+  g_autoptr (GError) error = NULL;
+
+  if (dvmd_pmix_expect_again (g_task_get_task_data (task), &error))
+    g_task_return_boolean (task, TRUE);
+  else
+    g_task_return_error (task, g_steal_pointer (&error));
+}
+
+static void
+dvmd_pmix_server_take_back_async (DvmdPmix *pmix, const char *nspace, guint32 rank, GAsyncReadyCallback callback,
+                                  gpointer user_data)
+{
+  DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
+  g_autoptr (GTask) task = g_task_new (self, NULL, callback, user_data);
+  g_autoptr (GError) error = NULL;
+  DvmdPmixServerJob *job = find_job (self, nspace, &error);
+  pmix_proc_t proc;
+
+  g_task_set_source_tag (task, dvmd_pmix_server_take_back_async);
+  if (job == NULL)
+    {
+      g_task_return_error (task, g_steal_pointer (&error));
+      return;
+    }
+  g_hash_table_remove (job->gone, GUINT_TO_POINTER (rank));
+  PMIX_LOAD_PROCID (&proc, nspace, rank);
+  g_task_set_task_data (task, g_memdup2 (&proc, sizeof proc), g_free);
+  dvmd_pmix_server_run_on_thread (take_back, g_steal_pointer (&task));
+}
+
+static gboolean
+dvmd_pmix_server_take_back_finish (DvmdPmix *pmix, GAsyncResult *result, GError **error)
+{
+  return g_task_propagate_boolean (G_TASK (result), error);
+}
+
+static void
 dvmd_pmix_server_abandon_job (DvmdPmix *pmix, const char *nspace)
 {
   DvmdPmixServer *self = DVMD_PMIX_SERVER (pmix);
@@ -612,6 +653,8 @@ dvmd_pmix_server_pmix_init (DvmdPmixInterface *iface)
   iface->dup_environment = dvmd_pmix_server_dup_environment;
   iface->dup_default_environment = dvmd_pmix_server_dup_default_environment;
   iface->deregister_client = dvmd_pmix_server_deregister_client;
+  iface->take_back_async = dvmd_pmix_server_take_back_async;
+  iface->take_back_finish = dvmd_pmix_server_take_back_finish;
   iface->deregister_job_async = dvmd_pmix_server_deregister_job_async;
   iface->deregister_job_finish = dvmd_pmix_server_job_finish;
   iface->abandon_job = dvmd_pmix_server_abandon_job;

@@ -501,6 +501,52 @@ dvmd_pmix_servers_deregister_client (DvmdPmix *pmix, const char *nspace, guint32
   dvmd_pmix_collectives_fail (self, nspace, rank);
 }
 
+/* body NULL: the server has ended, which is told besides. */
+static void
+on_taken_back (GVariant *body, gpointer user_data)
+{
+  g_autoptr (GTask) task = user_data;
+  g_autoptr (GError) error = NULL;
+  const char *text;
+  gint32 code;
+
+  if (body == NULL)
+    {
+      g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "its PMIx server has ended");
+      return;
+    }
+  g_variant_get (body, "(ti&st)", NULL, &code, &text, NULL);
+  error = dvmd_pmix_servers_make_error (code, text);
+  if (error != NULL)
+    g_task_return_error (task, g_steal_pointer (&error));
+  else
+    g_task_return_boolean (task, TRUE);
+}
+
+static void
+dvmd_pmix_servers_take_back_async (DvmdPmix *pmix, const char *nspace, guint32 rank, GAsyncReadyCallback callback,
+                                   gpointer user_data)
+{
+  DvmdPmixServers *self = DVMD_PMIX_SERVERS (pmix);
+  DvmdPmixServersJob *job = dvmd_pmix_servers_find_job (self, nspace);
+  DvmdPmixServerProcess *server = dvmd_pmix_servers_find_home (self, nspace);
+  g_autoptr (GTask) task = g_task_new (self, NULL, callback, user_data);
+
+  g_task_set_source_tag (task, dvmd_pmix_servers_take_back_async);
+  if (job == NULL || server == NULL)
+    {
+      g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_NOT_FOUND, "no PMIx server has its job");
+      return;
+    }
+  if (g_hash_table_remove (job->connected, GUINT_TO_POINTER (rank)))
+    dvmd_pmix_servers_taint (server, nspace);
+  dvmd_pmix_collectives_fail (self, nspace, rank);
+  dvmd_pmix_remote_say (server->remote, DVMD_PMIX_MSG_TAKE_BACK,
+                        g_variant_new ("(tsu)",
+                                       dvmd_pmix_remote_expect (server->remote, on_taken_back, g_steal_pointer (&task)),
+                                       nspace, rank));
+}
+
 /*
  * The job ends without waiting for the library, which takes longer to forget it than a short job takes. The library of
  * a server that lost a rank may hang over it: it is not asked, and keeps what it has until it ends.
@@ -669,6 +715,8 @@ dvmd_pmix_servers_init_jobs (DvmdPmixInterface *iface)
   iface->dup_environment = dvmd_pmix_servers_dup_environment;
   iface->dup_default_environment = dvmd_pmix_servers_dup_default_environment;
   iface->deregister_client = dvmd_pmix_servers_deregister_client;
+  iface->take_back_async = dvmd_pmix_servers_take_back_async;
+  iface->take_back_finish = dvmd_pmix_servers_job_finish;
   iface->deregister_job_async = dvmd_pmix_servers_deregister_job_async;
   iface->deregister_job_finish = dvmd_pmix_servers_job_finish;
   iface->abandon_job = dvmd_pmix_servers_abandon_job;

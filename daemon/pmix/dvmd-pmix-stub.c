@@ -185,6 +185,17 @@ on_deregistered (GObject *source, GAsyncResult *result, gpointer user_data)
 }
 
 static void
+on_taken_back (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (Call) call = user_data;
+  g_autoptr (GError) error = NULL;
+
+  dvmd_pmix_take_back_finish (call->stub->pmix, result, &error);
+  say (call->stub, DVMD_PMIX_MSG_DONE,
+       g_variant_new ("(tist)", call->number, code_of (error), text_of (error), measure_memory (call->stub)));
+}
+
+static void
 on_fetched (GObject *source, GAsyncResult *result, gpointer user_data)
 {
   g_autoptr (Call) call = user_data;
@@ -260,6 +271,17 @@ handle_gone (DvmdPmixStub *self, GVariant *body)
 
   g_variant_get (body, "(&su)", &nspace, &rank);
   dvmd_pmix_deregister_client (self->pmix, nspace, rank);
+}
+
+static void
+handle_take_back (DvmdPmixStub *self, GVariant *body)
+{
+  const char *nspace;
+  guint64 number;
+  guint32 rank;
+
+  g_variant_get (body, "(t&su)", &number, &nspace, &rank);
+  dvmd_pmix_take_back_async (self->pmix, nspace, rank, on_taken_back, call_new (self, number, NULL));
 }
 
 static void
@@ -407,6 +429,7 @@ static const Handler handlers[] = {
   [DVMD_PMIX_MSG_CATCH_UP] = handle_catch_up,
   [DVMD_PMIX_MSG_PING] = handle_ping,
   [DVMD_PMIX_MSG_STOP] = handle_stop,
+  [DVMD_PMIX_MSG_TAKE_BACK] = handle_take_back,
 };
 
 static void

@@ -81,6 +81,19 @@ dvmd_pmix_deregister_client (DvmdPmix *self, const char *nspace, guint32 rank)
 }
 
 void
+dvmd_pmix_take_back_async (DvmdPmix *self, const char *nspace, guint32 rank, GAsyncReadyCallback callback,
+                           gpointer user_data)
+{
+  DVMD_PMIX_GET_IFACE (self)->take_back_async (self, nspace, rank, callback, user_data);
+}
+
+gboolean
+dvmd_pmix_take_back_finish (DvmdPmix *self, GAsyncResult *result, GError **error)
+{
+  return DVMD_PMIX_GET_IFACE (self)->take_back_finish (self, result, error);
+}
+
+void
 dvmd_pmix_deregister_job_async (DvmdPmix *self, const char *nspace, GAsyncReadyCallback callback, gpointer user_data)
 {
   DVMD_PMIX_GET_IFACE (self)->deregister_job_async (self, nspace, callback, user_data);

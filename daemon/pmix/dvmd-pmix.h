@@ -17,6 +17,7 @@ G_BEGIN_DECLS
  * The life of a job:
  *   register_job_async      the map is known to the library, the session directories are there, local ranks may connect
  *   dup_environment         for each local rank: put into its environment before it is started
+ *   take_back_async         its process has gone, and the next one may come
  *   deregister_client       its process has gone, however it ended
  *   deregister_job_async    after the last one: everything of the job is freed and removed from the disk
  */
@@ -60,6 +61,9 @@ struct _DvmdPmixInterface
   char **(*dup_environment) (DvmdPmix *self, const char *nspace, guint32 rank, GError **error);
   char **(*dup_default_environment) (DvmdPmix *self, const char *nspace, guint n_pus, GError **error);
   void (*deregister_client) (DvmdPmix *self, const char *nspace, guint32 rank);
+  void (*take_back_async) (DvmdPmix *self, const char *nspace, guint32 rank, GAsyncReadyCallback callback,
+                           gpointer user_data);
+  gboolean (*take_back_finish) (DvmdPmix *self, GAsyncResult *result, GError **error);
   void (*deregister_job_async) (DvmdPmix *self, const char *nspace, GAsyncReadyCallback callback, gpointer user_data);
   gboolean (*deregister_job_finish) (DvmdPmix *self, GAsyncResult *result, GError **error);
   void (*abandon_job) (DvmdPmix *self, const char *nspace);
@@ -112,6 +116,14 @@ char **dvmd_pmix_dup_default_environment (DvmdPmix *self, const char *nspace, gu
  * leaves the others waiting in collectives that libpmix cannot end: the agent ends the job (README.md).
  */
 void dvmd_pmix_deregister_client (DvmdPmix *self, const char *nspace, guint32 rank);
+/*
+ * The rank's process has gone, and another one is started in its place, which may come as a client. Its end must have
+ * been told, as lost() or finalized(), if it was one: fences of the job that are open here fail. On failure it must not
+ * be started.
+ */
+void dvmd_pmix_take_back_async (DvmdPmix *self, const char *nspace, guint32 rank, GAsyncReadyCallback callback,
+                                gpointer user_data);
+gboolean dvmd_pmix_take_back_finish (DvmdPmix *self, GAsyncResult *result, GError **error);
 /*
  * Frees everything of the job, clients included, and removes its directories and shared memory. Of a job that is being
  * registered as well: that is answered, with an error or without, and must not be waited for.

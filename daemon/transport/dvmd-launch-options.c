@@ -20,6 +20,7 @@ const DvmdField dvmd_launch_fields[] = {
   FIELD ("stop", "u", stop),
   FIELD (DVMD_SPAWN_STOP_RANKS, "s", stop_ranks),
   FIELD ("max-restarts", "u", max_restarts),
+  FIELD ("recoverable", "b", recoverable),
   FIELD ("moved", DVMD_LAUNCH_MOVED_TYPE, moved),
   FIELD ("status-is-no-failure", "b", status_is_no_failure),
   FIELD ("session-dir-apps", "au", session_dir_apps),

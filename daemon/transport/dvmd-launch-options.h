@@ -24,6 +24,7 @@ typedef struct
   guint32 stop;                  /* DvmStop: where ranks wait for a debugger */
   char *stop_ranks;              /* (nullable): "0,3-4", those of them; NULL: all */
   guint32 max_restarts;          /* of each process that fails */
+  gboolean recoverable;          /* the others of the job go on without it */
   GVariant *moved;               /* (nullable): a(uu): these ranks alone are started, each so often before */
   gboolean status_is_no_failure; /* one that ends with a status other than zero has not failed */
   GVariant *session_dir_apps;    /* (nullable): au: the applications that run where the files of the job are */

@@ -17,6 +17,7 @@ typedef enum
   DVMD_PMIX_SUCCESS = 0,
   DVMD_PMIX_ERROR = -1,
   DVMD_PMIX_DEBUGGER_RELEASE = -3,
+  DVMD_PMIX_ERR_PROC_RESTART = -4,
   DVMD_PMIX_ERR_PROC_ABORTED = -7,
   DVMD_PMIX_ERR_PROC_REQUESTED_ABORT = -8,
   DVMD_PMIX_ERR_EXISTS = -11,
@@ -115,6 +116,7 @@ typedef enum
 #define DVMD_PMIX_KEY_DEBUG_TARGET   "pmix.dbg.tgt"         /* s, for the library: a job */
 #define DVMD_PMIX_KEY_BREAKPOINT     "pmix.brkpnt"          /* s */
 #define DVMD_PMIX_KEY_EXIT_CODE      "pmix.exit.code"       /* i */
+#define DVMD_PMIX_KEY_REINCARNATION  "pmix.reinc"           /* u */
 #define DVMD_PMIX_KEY_SESSION_ID     "pmix.session.id"      /* u */
 #define DVMD_PMIX_KEY_TIME_REMAINING "pmix.time.remaining"  /* u, s */
 

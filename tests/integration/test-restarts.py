@@ -10,6 +10,7 @@ import leftovers
 from dvmtest import ABORTED_BY_SIG, CALLED_ABORT, FAILED_TO_START, KILLED_BY_CMD, NON_ZERO_TERM, NOTIFIED, wait_until
 
 CLIENT = os.environ['DVM_TEST_PMIX_CLIENT']
+EVENTS = os.environ.get('DVM_TEST_PMIX_EVENTS', '')
 RESTART = 2
 COMM_FAILED = 56
 
@@ -413,6 +414,64 @@ class Pmix(dvmtest.Case):
         done = dvm.run([CLIENT, 'die'], np=4, max_restarts=3)
         self.assertEqual((done.job.get('Failed'), done.job.get('Restarts')), (True, 0), done)
         wait_until(lambda: 'has called PMIx_Init' in dvm.log(), 'the reason')
+
+    def test_alone(self):
+        """One that is alone in its job is started again, also where it has called PMIx_Init, and comes to it as the first one did."""
+        for private in (False, True):
+            dvm = self.dvm(slots=4, settings=[] if private else ['nodes=1', 'elastic=true'])
+            script = 'test $DVM_RESTART -lt 3 || exec "$0" on -3001 fence tell -3001 2 await -3001; exec "$0" fence die'
+            done = dvm.run(['sh', '-c', script, EVENTS], np=1, max_restarts=3)
+            self.assertEqual((done.state, sorted(done.lines), done.job.get('Restarts')), (NOTIFIED, ['0: -3001 from 0', '0: tell -3001 SUCCESS'], 3), done)
+
+    def comes_back(self, hosts, nodes, np=4):
+        """Rank 1 dies twice: the others are told each time, fail in what they have begun with it, and meet it in the next fence."""
+        dvm = self.dvm(settings=[f'nodes={nodes}', 'slots=4', 'kill-grace=0.5'])
+        script = 'test $DVM_RANK = 1 || exec "$0" on -402,-4 fence await -402 await -4 fence await -402 2 await -4 2 fence fence;' \
+                 'test $DVM_RESTART -lt 2 || exec "$0" fence fence; exec "$0" fence die'
+        others = [rank for rank in range(np) if rank != 1]
+        done = dvm.run(['sh', '-c', script, EVENTS], np=np, hosts=hosts, map_by='node', max_restarts=2, recoverable=True)
+        self.assertEqual((done.state, done.job.get('Restarts')), (NOTIFIED, 2), done)
+        told = [f'{rank}: {line} timed' for rank in others
+                for line in ['-402 from UNDEF.-1 affected=1 exit=137'] * 2 + [f'-4 from UNDEF.-1 affected=1 again={number}' for number in (1, 2)]]
+        self.assertEqual(sorted(done.lines), sorted(told))
+        self.in_the_middle(dvm, hosts, others)
+        self.used_up(dvm, hosts, others)
+
+    def in_the_middle(self, dvm, hosts, others):
+        """Those that wait in a fence for one that dies are told so, and meet the next process in one that they begin after that."""
+        path = os.path.join(dvm.place, f'waiting{len(hosts)}')
+        wait = ' '.join(f'file "$1".{rank}' for rank in others)
+        script = f'test $DVM_RANK = 1 || exec "$0" fence meet "--$1" fence; test $DVM_RESTART = 1 && exec "$0" meet fence; exec "$0" fence {wait} die'
+        done = dvm.run(['sh', '-c', script, EVENTS, path], np=len(others) + 1, hosts=hosts, map_by='node', max_restarts=1, recoverable=True)
+        self.assertEqual((done.state, done.job.get('Restarts'), sorted(done.lines)), (NOTIFIED, 1, [f'{rank}: met later' for rank in others]), done)
+
+    def used_up(self, dvm, hosts, others):
+        """When it does not come any more the others are not kept: neither where it was a client nor where it had yet to become one."""
+        for last in ('exec "$0" die', 'kill -9 $$', 'exit 3'):
+            script = f'test $DVM_RANK = 1 || exec "$0" on -402,-4,-404 fence await -4 fence; test $DVM_RESTART = 1 && {{ {last}; }}; exec "$0" fence die'
+            done = dvm.run(['sh', '-c', script, EVENTS], np=len(others) + 1, hosts=hosts, map_by='node', recoverable=True, **{'runtime-options': 'max-restarts=1,error-nonzero-status=no'})
+            codes = {row[0]: row[7] for row in done.job.procs()}
+            self.assertEqual(({codes[rank] for rank in others}, done.job.get('Restarts')), ({21}, 1), (last, done))
+
+    def test_data(self):
+        """What the next process puts is there for those that have not asked before, on its node and on another one."""
+        dvm = self.dvm(settings=['nodes=2', 'slots=4'])
+        asked, put, done = (os.path.join(dvm.place, name) for name in ('asked', 'put', 'done'))
+        words = ['put k second touch PUT file DONE', 'get . 1 k touch ASKED file PUT get . 2 k', 'file PUT get . 1 k', 'file PUT get . 1 k touch DONE']
+        texts = [text.replace('PUT', put).replace('ASKED', asked).replace('DONE', done) for text in words]
+        script = f'test $DVM_RANK = 0 && exec "$0" {texts[1].replace("get . 2 k", "")}; test $DVM_RANK = 2 && exec "$0" {texts[2]}; test $DVM_RANK = 3 && exec "$0" {texts[3]};' \
+                 f'test $DVM_RESTART = 0 || exec "$0" {texts[0]}; exec "$0" put k first file {asked} die'
+        result = dvm.run(['sh', '-c', script, os.environ['DVM_TEST_PMIX_DATA']], np=4, hosts=['node1:3', 'node2:1'], max_restarts=1, recoverable=True)
+        self.assertEqual((result.state, sorted(result.lines)), (NOTIFIED, ['get SUCCESS first', 'get SUCCESS second', 'get SUCCESS second']), result)
+
+    def test_comes_back(self):
+        self.comes_back(['node1:4'], 1)
+
+    def test_comes_back_elsewhere(self):
+        self.comes_back(['node1:2', 'node2:2'], 2)
+
+    def test_comes_back_alone_there(self):
+        self.comes_back(['node1:1', 'node2:1', 'node3:1'], 3, 3)
 
     def test_killed_while_others_connect(self):
         """One that is killed beside ranks that have connected may have been in PMIx_Init: its server does not bear another one."""

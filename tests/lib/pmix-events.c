@@ -15,6 +15,8 @@
  *   flood N CODE RANGE [WORD]...  N times, and says how many were refused
  *   await CODE [N]                until N (1) such events have come
  *   fence, name                   of its job; says its namespace
+ *   meet [--PATH]                 fences of its job until one succeeds; PATH.RANK is made when the server has the first
+ *                                 one, and it says whether that was refused
  *   spawn PROGRAM [WORD]...       starts a job of one process; WORD: no-events, no-end
  *   watch PATH | beats            an alert when that file's size stays the same for 1 s, or no heartbeat comes for 1 s
  *   monitor KEY TEXT              a monitor of another kind, of a text or "none"; says both and the status
@@ -104,6 +106,8 @@ show_info (const pmix_info_t *info)
       }
   else if (PMIX_CHECK_KEY (info, PMIX_EXIT_CODE) && value->type == PMIX_INT)
     printf (" exit=%d", value->data.integer);
+  else if (PMIX_CHECK_KEY (info, PMIX_REINCARNATION) && value->type == PMIX_UINT32)
+    printf (" again=%u", value->data.uint32);
   else if (PMIX_CHECK_KEY (info, PMIX_EVENT_TIMESTAMP))
     printf (is_recent (value) ? " timed" : " timed-wrong");
   else if (strncmp (info->key, "pmix.monitor.", 13) == 0 && value->type == PMIX_DATA_ARRAY)
@@ -505,6 +509,49 @@ touch (const char *path)
   rename (other, path);
 }
 
+/* The server answers in the order in which it was asked: when it has answered the lookup it has the fence. */
+static pmix_status_t
+fence_and_touch (pmix_proc_t *all, const char *path)
+{
+  Answer *answer = add_answer ();
+  char own[4096];
+  pmix_pdata_t nothing;
+  pmix_status_t rc = PMIx_Fence_nb (all, 1, NULL, 0, on_told, answer);
+
+  PMIX_PDATA_CONSTRUCT (&nothing);
+  PMIX_LOAD_KEY (nothing.key, "nothing");
+  PMIx_Lookup (&nothing, 1, NULL, 0);
+  snprintf (own, sizeof own, "%s.%u", path, self.rank);
+  touch (own);
+  pthread_mutex_lock (&mutex);
+  while (rc == PMIX_SUCCESS && !answer->done)
+    pthread_cond_wait (&changed, &mutex);
+  pthread_mutex_unlock (&mutex);
+  return rc == PMIX_SUCCESS ? answer->status : rc;
+}
+
+static char **
+meet (char **words)
+{
+  const char *path = *words != NULL && strncmp (*words, "--", 2) == 0 ? *words + 2 : NULL;
+  pmix_proc_t all;
+  pmix_status_t rc;
+
+  PMIX_LOAD_PROCID (&all, self.nspace, PMIX_RANK_WILDCARD);
+  rc = path != NULL ? fence_and_touch (&all, path) : PMIx_Fence (&all, 1, NULL, 0);
+  if (path != NULL)
+    {
+      printf ("%u: %s\n", self.rank, rc == PMIX_SUCCESS ? "met at once" : "met later");
+      fflush (stdout);
+    }
+  while (rc != PMIX_SUCCESS)
+    {
+      usleep (10000);
+      rc = PMIx_Fence (&all, 1, NULL, 0);
+    }
+  return path != NULL ? words + 1 : words;
+}
+
 static char **
 abort_procs (char **words)
 {
@@ -562,6 +609,8 @@ run_one (char **words)
     return spawn (words + 1);
   if (strcmp (words[0], "abort") == 0)
     return abort_procs (words + 1);
+  if (strcmp (words[0], "meet") == 0)
+    return meet (words + 1);
   if (strcmp (words[0], "monitor") == 0)
     return monitor (words + 1);
   if (strcmp (words[0], "use") == 0)

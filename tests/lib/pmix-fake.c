@@ -177,6 +177,15 @@ pmix_fake_deregister_client (DvmdPmix *pmix, const char *nspace, guint32 rank)
 }
 
 static void
+pmix_fake_take_back_async (DvmdPmix *pmix, const char *nspace, guint32 rank, GAsyncReadyCallback callback,
+                           gpointer user_data)
+{
+  g_autoptr (GTask) task = g_task_new (pmix, NULL, callback, user_data);
+
+  g_task_return_boolean (task, TRUE);
+}
+
+static void
 pmix_fake_deregister_job_async (DvmdPmix *pmix, const char *nspace, GAsyncReadyCallback callback, gpointer user_data)
 {
   PmixFake *self = TEST_PMIX_FAKE (pmix);
@@ -308,6 +317,8 @@ pmix_fake_pmix_init (DvmdPmixInterface *iface)
   iface->dup_environment = pmix_fake_dup_environment;
   iface->dup_default_environment = pmix_fake_dup_default_environment;
   iface->deregister_client = pmix_fake_deregister_client;
+  iface->take_back_async = pmix_fake_take_back_async;
+  iface->take_back_finish = pmix_fake_job_finish;
   iface->deregister_job_async = pmix_fake_deregister_job_async;
   iface->deregister_job_finish = pmix_fake_job_finish;
   iface->abandon_job = pmix_fake_abandon_job;

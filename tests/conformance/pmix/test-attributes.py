@@ -53,6 +53,8 @@ DONE = {
     'SPAWN_TIMEOUT': ('pmix.sp.time', ['info=pmix.sp.time:#60'], 'echo x', ['x'] * 2),
     'JOB_TIMEOUT': ('pmix.job.time', ['np=1', 'info=pmix.job.time:#1'], 'echo x; exec sleep 1000', ['x']),
     'REPORT_CHILD_SEP': ('pmix.rptchildsep', ['info=pmix.rptchildsep:true'], 'echo x', ['x'] * 2),
+    'MAX_RESTARTS': ('pmix.maxrestarts', ['np=1', 'info=pmix.maxrestarts:#2'], 'test $DVM_RESTART = 2 && exec echo x; exit 1', ['x']),
+    'JOB_CONTINUOUS': ('pmix.continuous', ['np=1', 'info=pmix.continuous:true'], 'test $DVM_RESTART = 3 && exec echo x; exit 1', ['x']),
     'JOB_RECOVERABLE': ('pmix.recover', ['info=pmix.recover:true'], 'test $PMIX_RANK = 0 && kill -9 $$; sleep 0.1; echo $PMIX_RANK', ['1']),
     'ABORT_NON_ZERO_TERM': ('pmix.abnz', ['info=pmix.abnz:false'], 'test $PMIX_RANK = 0 && exit 3; sleep 0.1; echo $PMIX_RANK', ['1']),
 }
@@ -91,11 +93,10 @@ BY_THE_LIBRARY = ('SETUP_APP_ENVARS', 'PARENT_ID')
 # Refused; flags and numbers are accepted when they are off.
 REFUSED_FLAGS = {
     'FWD_STDIN': 'pmix.fwd.stdin', 'DISPLAY_MAP': 'pmix.dispmap', 'DISPLAY_MAP_DETAILED': 'pmix.dispmapdet', 'DISPLAY_ALLOCATION': 'pmix.dispalloc',
-    'REPORT_BINDINGS': 'pmix.repbind', 'DO_NOT_LAUNCH': 'pmix.dnl', 'SHOW_LAUNCH_PROGRESS': 'pmix.showprog', 'JOB_CONTINUOUS': 'pmix.continuous',
+    'REPORT_BINDINGS': 'pmix.repbind', 'DO_NOT_LAUNCH': 'pmix.dnl', 'SHOW_LAUNCH_PROGRESS': 'pmix.showprog',
     'SPAWN_TOOL': 'pmix.spwn.tool', 'NOHUP': 'pmix.nohup', 'NOTIFY_PROC_TERMINATION': 'pmix.noteproc',
     'NOTIFY_PROC_ABNORMAL_TERMINATION': 'pmix.noteabproc',
 }
-REFUSED_NUMBERS = {'MAX_RESTARTS': 'pmix.maxrestarts'}
 REFUSED_TEXTS = {
     'MAPPER': 'pmix.mapper', 'DISPLAY_TOPOLOGY': 'pmix.disptopo', 'DISPLAY_PROCESSORS': 'pmix.dispcpus', 'FORKEXEC_AGENT': 'pmix.fe.agnt',
     'GPU_SUPPORT': 'pmix.gpu.support', 'PREFIX': 'pmix.prefix',
@@ -204,7 +205,6 @@ class Attributes:
     def check_refused(self, dvm):
         """Nothing is started, unless they are off."""
         pairs = [(f'{key}:true', NOT_SUPPORTED) for key in REFUSED_FLAGS.values()] + [(f'{key}:false', 0) for key in REFUSED_FLAGS.values()]
-        pairs += [(f'{key}:#{number}', status) for key in REFUSED_NUMBERS.values() for number, status in ((3, NOT_SUPPORTED), (0, 0))]
         pairs += [(f'{key}:text', NOT_SUPPORTED) for key in REFUSED_TEXTS.values()]
         words = [word for pair, _ in pairs for word in ('spawn', 'np=2', f'info={pair}', '--', 'true', ';')]
         done = dvm.run([ALLOC, *words], np=1, when_full='oversubscribe')
@@ -244,7 +244,7 @@ class Listed(dvmtest.Case):
         self.assertEqual(table, set(DONE) | set(ELSEWHERE))
         text = page[page.index('What these say is so in any case'):page.index('\nThe reasons: ')]
         other = set(re.findall(r'`PMIX_(\w+)`', text))
-        self.assertEqual(other, set(NO_CONCERN) | set(REFUSED_FLAGS) | set(REFUSED_NUMBERS) | set(REFUSED_TEXTS))
+        self.assertEqual(other, set(NO_CONCERN) | set(REFUSED_FLAGS) | set(REFUSED_TEXTS))
 
     def test_elsewhere(self):
         for name, where in {**ELSEWHERE, **FUNCTIONS, **QUERIES}.items():
