@@ -106,6 +106,7 @@ on_page (GObject *source, GAsyncResult *result, gpointer user_data)
   g_autoptr (GError) error = NULL;
   g_autoptr (GVariant) reply = g_dbus_connection_call_finish (G_DBUS_CONNECTION (source), result, &error);
   g_autoptr (GVariant) rows = NULL;
+  g_autoptr (GVariant) ids = NULL;
   const char *rest;
 
   if (is_cancelled (error))
@@ -116,7 +117,9 @@ on_page (GObject *source, GAsyncResult *result, gpointer user_data)
       close_one (page->feed, error);
       return;
     }
-  g_variant_get (reply, "(@aa{sv}&s)", &rows, &rest);
+  rows = g_variant_get_child_value (reply, 0);
+  ids = g_variant_get_child_value (reply, 1);
+  rest = g_variant_get_string (ids, NULL);
   put_rows (page, rows);
   /* A DVM that does not get on would be asked for ever. */
   if (rest[0] != '\0' && strcmp (rest, page->ids) != 0)
@@ -140,6 +143,8 @@ make_filter (Page *page)
   g_variant_dict_insert_value (&filter, "columns", g_variant_new_strv (dvm_cli_watch_properties (page->panel), -1));
   if (page->panel == DVM_CLI_WATCH_NODES)
     return g_variant_new ("(s@a{sv})", page->ids, g_variant_dict_end (&filter));
+  if (page->panel == DVM_CLI_WATCH_JOBS)
+    g_variant_dict_insert (&filter, "sparse", "b", TRUE);
   if (page->ids[0] != '\0')
     g_variant_dict_insert (&filter, "ids", "s", page->ids);
   if (dvm_cli_watch_model_get_all (page->feed->model))

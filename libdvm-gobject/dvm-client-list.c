@@ -23,6 +23,7 @@ typedef struct
   guint next;       /* of the processes: the first one whose devices have not come */
   char *ids;        /* what is to be asked next */
   GPtrArray *rows;
+  GError *problem; /* (nullable): of a row, while the next page is on its way */
 } List;
 
 static void
@@ -34,6 +35,7 @@ list_free (gpointer data)
   g_free (list->ranks);
   g_free (list->ids);
   g_ptr_array_unref (list->rows);
+  g_clear_error (&list->problem);
   g_free (list);
 }
 
@@ -110,6 +112,32 @@ end_without_devices (GTask *task, GError *error)
   g_task_return_pointer (task, g_ptr_array_ref (list->rows), (GDestroyNotify)g_ptr_array_unref);
 }
 
+/* FALSE: that was the last page, or the task has ended. The DVM makes the next page while the rows of this one are
+ * read. */
+static gboolean
+take_page (GTask *task, GVariant *reply)
+{
+  List *list = g_task_get_task_data (task);
+  g_autoptr (GTask) held = g_object_ref (task);
+  /* By "&s" the whole answer would be written out as bytes. */
+  g_autoptr (GVariant) rows = g_variant_get_child_value (reply, 0);
+  g_autoptr (GVariant) ids = g_variant_get_child_value (reply, 1);
+  const char *rest = g_variant_get_string (ids, NULL);
+  gboolean goes_on = rest[0] != '\0' && strcmp (rest, list->ids) != 0;
+
+  if (goes_on)
+    {
+      g_free (list->ids);
+      list->ids = g_strdup (rest);
+      ask_page (task);
+    }
+  else if (rest[0] != '\0')
+    g_set_error (&list->problem, DVM_ERROR, DVM_ERROR_FAILED, _ ("The DVM does not get on with the list at %s"), rest);
+  if (list->problem == NULL)
+    add_rows (list, rows, &list->problem);
+  return goes_on;
+}
+
 static void
 on_page (GObject *source, GAsyncResult *result, gpointer user_data)
 {
@@ -117,36 +145,26 @@ on_page (GObject *source, GAsyncResult *result, gpointer user_data)
   List *list = g_task_get_task_data (task);
   GError *error = NULL;
   g_autoptr (GVariant) reply = _dvm_client_call_take (source, result, NULL, &error);
-  g_autoptr (GVariant) rows = NULL;
-  const char *rest;
 
-  if (reply == NULL)
+  if (list->problem != NULL)
+    g_clear_error (&error);
+  else if (reply == NULL)
     {
       end_without_devices (task, error);
       g_object_unref (task);
       return;
     }
-  rows = g_variant_get_child_value (reply, 0);
-  g_variant_get_child (reply, 1, "&s", &rest);
-  if (!add_rows (list, rows, &error))
-    g_task_return_error (task, error);
-  else if (rest[0] == '\0' && begin_devices (list))
+  else if (take_page (task, reply))
+    return;
+  if (list->problem != NULL)
+    g_task_return_error (task, g_steal_pointer (&list->problem));
+  else if (begin_devices (list))
     {
       ask_page (task);
       return;
     }
-  else if (rest[0] == '\0')
-    g_task_return_pointer (task, g_ptr_array_ref (list->rows), (GDestroyNotify)g_ptr_array_unref);
-  else if (strcmp (rest, list->ids) == 0)
-    g_task_return_new_error (task, DVM_ERROR, DVM_ERROR_FAILED, _ ("The DVM does not get on with the list at %s"),
-                             rest);
   else
-    {
-      g_free (list->ids);
-      list->ids = g_strdup (rest);
-      ask_page (task);
-      return;
-    }
+    g_task_return_pointer (task, g_ptr_array_ref (list->rows), (GDestroyNotify)g_ptr_array_unref);
   g_object_unref (task);
 }
 
@@ -158,6 +176,9 @@ make_filter (List *list)
   g_variant_builder_init (&filter, G_VARIANT_TYPE_VARDICT);
   if (list->all)
     g_variant_builder_add (&filter, "{sv}", "all", g_variant_new_boolean (TRUE));
+  /* A new record is empty by itself, and most of what is said of many jobs would say so. */
+  if (list->kind == DVM_KIND_JOB)
+    g_variant_builder_add (&filter, "{sv}", "sparse", g_variant_new_boolean (TRUE));
   if (list->ids[0] != '\0')
     g_variant_builder_add (&filter, "{sv}", "ids", g_variant_new_string (list->ids));
   return g_variant_new ("(a{sv})", &filter);

@@ -84,16 +84,29 @@ _dvm_record_add_field (GVariantBuilder *dict, gconstpointer record, const DvmRec
   g_variant_builder_add_value (dict, g_variant_new_dict_entry (g_variant_new_string (field->bus_name), value));
 }
 
-GVariant *
-_dvm_record_to_variant (gpointer record)
+static GVariant *
+make_variant (gpointer record, gboolean sparse)
 {
   const DvmRecordCodec *codec = _dvm_record_get_codec (record);
   GVariantBuilder builder;
 
   g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
   for (guint i = 0; i < codec->n_fields; i++)
-    _dvm_record_add_field (&builder, record, &codec->fields[i]);
+    if (!sparse || !_dvm_record_field_is_empty (record, &codec->fields[i]))
+      _dvm_record_add_field (&builder, record, &codec->fields[i]);
   return g_variant_ref_sink (g_variant_builder_end (&builder));
+}
+
+GVariant *
+_dvm_record_to_variant (gpointer record)
+{
+  return make_variant (record, FALSE);
+}
+
+GVariant *
+_dvm_record_to_sparse_variant (gpointer record)
+{
+  return make_variant (record, TRUE);
 }
 
 static void
@@ -126,40 +139,66 @@ _dvm_record_to_json (gpointer record)
   return _dvm_json_finish (builder, FALSE);
 }
 
-static gboolean
-check_types (const DvmRecordCodec *codec, GVariant *properties, GError **error)
+/* The fields of a row mostly come in the order of the table: the search begins behind the one before. */
+static const DvmRecordField *
+find_next_field (const DvmRecordCodec *codec, const DvmRecordField *before, const char *bus_name)
 {
-  GVariantIter iter;
-  const char *name;
-  GVariant *value;
+  const DvmRecordField *end = codec->fields + codec->n_fields;
 
-  if (!g_variant_is_of_type (properties, G_VARIANT_TYPE_VARDICT))
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("The properties of a record are a{sv}, not %s"),
-                   g_variant_get_type_string (properties));
-      return FALSE;
-    }
-  g_variant_iter_init (&iter, properties);
-  while (g_variant_iter_loop (&iter, "{&sv}", &name, &value))
-    {
-      const DvmRecordField *field = find_field (codec, name);
+  for (const DvmRecordField *field = before != NULL ? before + 1 : codec->fields; field < end; field++)
+    if (strcmp (field->bus_name, bus_name) == 0)
+      return field;
+  return before != NULL ? find_field (codec, bus_name) : NULL;
+}
 
-      if (field == NULL || strcmp (g_variant_get_type_string (value), _dvm_record_field_get_type (field)) == 0)
+/*
+ * values: by the place of the field in the table, NULL where there is none; for the caller to unref, also on error.
+ * Children are taken one by one: a format string with "&" would write each entry out as bytes first.
+ */
+static gboolean
+read_values (const DvmRecordCodec *codec, GVariant *properties, GVariant **values, GError **error)
+{
+  const DvmRecordField *field = NULL;
+  gsize n = g_variant_n_children (properties);
+
+  for (gsize i = 0; i < n; i++)
+    {
+      g_autoptr (GVariant) entry = g_variant_get_child_value (properties, i);
+      g_autoptr (GVariant) name = g_variant_get_child_value (entry, 0);
+      g_autoptr (GVariant) boxed = g_variant_get_child_value (entry, 1);
+      g_autoptr (GVariant) value = g_variant_get_variant (boxed);
+      const DvmRecordField *found = find_next_field (codec, field, g_variant_get_string (name, NULL));
+
+      if (found == NULL)
         continue;
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("The property %s is of type %s, not %s"), name,
-                   _dvm_record_field_get_type (field), g_variant_get_type_string (value));
-      g_variant_unref (value);
-      return FALSE;
+      field = found;
+      if (strcmp (g_variant_get_type_string (value), _dvm_record_field_get_type (field)) != 0)
+        {
+          g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("The property %s is of type %s, not %s"),
+                       field->bus_name, _dvm_record_field_get_type (field), g_variant_get_type_string (value));
+          return FALSE;
+        }
+      g_clear_pointer (&values[field - codec->fields], g_variant_unref);
+      values[field - codec->fields] = g_steal_pointer (&value);
     }
   return TRUE;
 }
 
+/* (transfer full) (nullable): (type GVariant) */
+static GVariant *
+take_value (const DvmRecordCodec *codec, GVariant **values, const char *bus_name)
+{
+  const DvmRecordField *field = find_field (codec, bus_name);
+
+  return field != NULL ? g_steal_pointer (&values[field - codec->fields]) : NULL;
+}
+
 /* The state comes last, so that whoever hears of the new one finds everything else up to date. */
 static void
-update_state (gpointer record, const DvmRecordCodec *codec, GVariant *properties)
+update_state (gpointer record, const DvmRecordCodec *codec, GVariant **values)
 {
-  g_autoptr (GVariant) state = g_variant_lookup_value (properties, "State", NULL);
-  g_autoptr (GVariant) reason = g_variant_lookup_value (properties, "Reason", NULL);
+  g_autoptr (GVariant) state = take_value (codec, values, "State");
+  g_autoptr (GVariant) reason = take_value (codec, values, "Reason");
 
   if (state == NULL && reason == NULL)
     return;
@@ -171,28 +210,37 @@ update_state (gpointer record, const DvmRecordCodec *codec, GVariant *properties
                          g_variant_get_string (reason, NULL));
 }
 
+static void
+apply_values (GObject *record, const DvmRecordCodec *codec, GVariant **values)
+{
+  g_object_freeze_notify (record);
+  for (guint i = 0; i < codec->n_fields; i++)
+    if (values[i] != NULL && !codec->fields[i].guarded)
+      _dvm_record_field_from_variant (record, codec, &codec->fields[i], values[i]);
+  update_state (record, codec, values);
+  g_object_thaw_notify (record);
+}
+
 gboolean
 _dvm_record_update (GObject *record, GVariant *properties, GError **error)
 {
   const DvmRecordCodec *codec = _dvm_record_get_codec (record);
-  GVariantIter iter;
-  const char *name;
-  GVariant *value;
+  g_autofree GVariant **values = NULL;
+  gboolean ok;
 
   g_return_val_if_fail (codec != NULL, FALSE);
 
-  if (!check_types (codec, properties, error))
-    return FALSE;
-  g_object_freeze_notify (record);
-  g_variant_iter_init (&iter, properties);
-  while (g_variant_iter_loop (&iter, "{&sv}", &name, &value))
+  if (!g_variant_is_of_type (properties, G_VARIANT_TYPE_VARDICT))
     {
-      const DvmRecordField *field = find_field (codec, name);
-
-      if (field != NULL && !field->guarded)
-        _dvm_record_field_from_variant (record, codec, field, value);
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("The properties of a record are a{sv}, not %s"),
+                   g_variant_get_type_string (properties));
+      return FALSE;
     }
-  update_state (record, codec, properties);
-  g_object_thaw_notify (record);
-  return TRUE;
+  values = g_new0 (GVariant *, codec->n_fields);
+  ok = read_values (codec, properties, values, error);
+  if (ok)
+    apply_values (record, codec, values);
+  for (guint i = 0; i < codec->n_fields; i++)
+    g_clear_pointer (&values[i], g_variant_unref);
+  return ok;
 }

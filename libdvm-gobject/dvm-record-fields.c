@@ -200,6 +200,31 @@ _dvm_record_field_to_variant (gconstpointer record, const DvmRecordField *field)
     }
 }
 
+gboolean
+_dvm_record_field_is_empty (gconstpointer record, const DvmRecordField *field)
+{
+  switch (field->kind)
+    {
+    case DVM_RECORD_FIELD_UINT:
+    case DVM_RECORD_FIELD_INT:
+      return G_STRUCT_MEMBER (guint, record, field->offset) == 0;
+    case DVM_RECORD_FIELD_RANK:
+      return G_STRUCT_MEMBER (int, record, field->offset) == -1;
+    case DVM_RECORD_FIELD_BOOLEAN:
+      return !G_STRUCT_MEMBER (gboolean, record, field->offset);
+    case DVM_RECORD_FIELD_TIME:
+      return G_STRUCT_MEMBER (gint64, record, field->offset) == 0;
+    case DVM_RECORD_FIELD_STRING:
+    case DVM_RECORD_FIELD_PATH:
+    case DVM_RECORD_FIELD_STRV:
+    case DVM_RECORD_FIELD_PATHS:
+    case DVM_RECORD_FIELD_RANKS:
+      return G_STRUCT_MEMBER (gconstpointer, record, field->offset) == NULL;
+    default: /* a state is never left out */
+      return FALSE;
+    }
+}
+
 guint
 _dvm_record_field_to_enum (const DvmRecordField *field, GVariant *value)
 {

@@ -129,6 +129,10 @@ const char *_dvm_record_field_get_type (const DvmRecordField *field);
 const DvmRecordField *_dvm_record_get_fields (GType type, guint *n_fields);
 /* Into a{sv}: many at once, without looking for their names. */
 void _dvm_record_add_field (GVariantBuilder *dict, gconstpointer record, const DvmRecordField *field);
+/* Whether the value is the one of a record that was made just now: 0, FALSE, "" and so on; not of states. */
+gboolean _dvm_record_field_is_empty (gconstpointer record, const DvmRecordField *field);
+/* a{sv} without the fields that are empty; (transfer full) */
+GVariant *_dvm_record_to_sparse_variant (gpointer record);
 /* (transfer floating) (nullable): NULL if the record has no such bus property */
 GVariant *_dvm_record_get_bus_property (GObject *record, const char *bus_name);
 /* The fields that change when the GObject property of this name is notified, as bits: 1 << their index. */

@@ -161,6 +161,8 @@ write_entry (DvmdArchiveBook *self, const Entry *entry)
   guint64 ended = 0;
   guint32 uid = 0;
   gboolean good;
+  /* First of all: a look at a text would write out each entry by itself. */
+  gconstpointer data = g_variant_get_data (entry->record);
 
   g_variant_lookup (entry->record, "EndedAt", "t", &ended);
   g_variant_lookup (entry->record, "SubmitterUid", "u", &uid);
@@ -172,8 +174,7 @@ write_entry (DvmdArchiveBook *self, const Entry *entry)
   sqlite3_bind_int64 (insert, 6, uid);
   sqlite3_bind_text (insert, 7, get_text (entry->record, "Label"), -1, SQLITE_TRANSIENT);
   sqlite3_bind_text (insert, 8, get_text (entry->record, "Name"), -1, SQLITE_TRANSIENT);
-  sqlite3_bind_blob64 (insert, 9, g_variant_get_data (entry->record), g_variant_get_size (entry->record),
-                       SQLITE_STATIC);
+  sqlite3_bind_blob64 (insert, 9, data, g_variant_get_size (entry->record), SQLITE_STATIC);
   good = sqlite3_step (insert) == SQLITE_DONE;
   sqlite3_reset (insert);
   sqlite3_clear_bindings (insert);

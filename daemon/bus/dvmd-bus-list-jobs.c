@@ -28,6 +28,7 @@ typedef struct
   gboolean has_array;
   guint limit;
   const char **columns;
+  gboolean sparse;
   DvmdIdSet *set; /* NULL: every id */
   char *session;  /* (nullable): its path */
 } JobFilter;
@@ -54,10 +55,11 @@ parse_filter (GVariant *dict, gboolean lists, JobFilter *filter, GError **error)
     { "all", "b", &filter->all },
     { "limit", "u", &filter->limit },
     { "columns", "as", &filter->columns },
+    { "sparse", "b", &filter->sparse },
   };
 
   /* Only lists have rows to limit and columns. */
-  if (!dvmd_bus_options_parse (dict, options, lists ? 8 : 6, error))
+  if (!dvmd_bus_options_parse (dict, options, lists ? 9 : 6, error))
     return FALSE;
   if (filter->has_session)
     filter->session = dvmd_bus_path (DVMD_BUS_SESSION, filter->session_id);
@@ -118,7 +120,9 @@ add_jobs (DvmdBusRows *rows, DvmdCore *core, const JobFilter *filter, gboolean h
       continue;
     else if (dvmd_bus_rows_want (rows, dvmd_job_get_id (job)))
       {
-        GVariant *row = dvmd_bus_record_row (dvmd_job_get_record (job), fields, n_fields, filter->columns);
+        /* A row for a stranger is whole: what is missing there would tell what is empty. */
+        GVariant *row = dvmd_bus_record_row (dvmd_job_get_record (job), fields, n_fields, filter->columns,
+                                             filter->sparse && !hides);
 
         dvmd_bus_rows_add (rows, hides ? dvmd_bus_hide_values (row) : row);
       }

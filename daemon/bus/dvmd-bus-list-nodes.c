@@ -32,7 +32,7 @@ add_nodes (DvmdBusRows *rows, DvmdBusCall *call, DvmdIdSet *ids, gboolean all, c
       dvmd_node_pool_publish_jobs (node);
       if (columns == NULL || g_strv_contains (columns, "Devices"))
         dvmd_bus_publish_devices (call->controller, node);
-      dvmd_bus_rows_add (rows, dvmd_bus_record_row (node->record, fields, n_fields, columns));
+      dvmd_bus_rows_add (rows, dvmd_bus_record_row (node->record, fields, n_fields, columns, FALSE));
     }
 }
 

@@ -122,7 +122,7 @@ get_namespace_info (Query *query, GError **error)
   g_variant_builder_init (&builder, G_VARIANT_TYPE ("aa{sv}"));
   for (guint i = 0; i < jobs->len; i++)
     {
-      GVariant *row = dvmd_bus_record_row (dvmd_job_get_record (jobs->pdata[i]), fields, n_fields, columns);
+      GVariant *row = dvmd_bus_record_row (dvmd_job_get_record (jobs->pdata[i]), fields, n_fields, columns, FALSE);
 
       g_variant_builder_add_value (&builder, query->hides ? dvmd_bus_hide_values (row) : row);
     }

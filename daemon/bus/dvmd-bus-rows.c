@@ -85,13 +85,15 @@ dvmd_bus_check_properties (const GDBusInterfaceInfo *info, const char *const *co
 }
 
 GVariant *
-dvmd_bus_record_row (gpointer record, const DvmRecordField *fields, guint n_fields, const char *const *columns)
+dvmd_bus_record_row (gpointer record, const DvmRecordField *fields, guint n_fields, const char *const *columns,
+                     gboolean sparse)
 {
   GVariantBuilder builder;
 
   g_variant_builder_init (&builder, G_VARIANT_TYPE_VARDICT);
   for (guint i = 0; i < n_fields; i++)
-    if (columns == NULL || g_strv_contains (columns, fields[i].bus_name))
+    if ((columns == NULL || g_strv_contains (columns, fields[i].bus_name))
+        && !(sparse && _dvm_record_field_is_empty (record, &fields[i])))
       _dvm_record_add_field (&builder, record, &fields[i]);
   return g_variant_builder_end (&builder);
 }

@@ -32,9 +32,12 @@ void dvmd_bus_rows_add (DvmdBusRows *rows, GVariant *row);
 /* (transfer floating): the rows and the rest; clears rows */
 GVariant *dvmd_bus_rows_end (DvmdBusRows *rows);
 
-/* a{sv} of the record's bus properties, (transfer floating); columns: (nullable) names that have been checked */
+/*
+ * a{sv} of the record's bus properties, (transfer floating); columns: (nullable) names that have been checked; sparse:
+ * without those that are empty
+ */
 GVariant *dvmd_bus_record_row (gpointer record, const DvmRecordField *fields, guint n_fields,
-                               const char *const *columns);
+                               const char *const *columns, gboolean sparse);
 /* Likewise of any object, by the properties of its interface. */
 GVariant *dvmd_bus_object_row (DvmdBusServer *server, const DvmdBusClass *klass, gpointer object,
                                const char *const *columns);

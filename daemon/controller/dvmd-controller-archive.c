@@ -8,6 +8,7 @@
 
 #define G_LOG_DOMAIN "dvmd-controller"
 
+#include "dvm-records-private.h"
 #include "dvmd-archive.h"
 #include "dvmd-services.h"
 
@@ -31,7 +32,7 @@ on_job_ended (DvmdCore *core, DvmdJob *job, gpointer user_data)
   Archive *self = user_data;
 
   self->archive->book_add (self->book, DVMD_ARCHIVE_JOB, dvmd_job_get_id (job),
-                           dvm_job_to_variant (dvmd_job_get_record (job)));
+                           _dvm_record_to_sparse_variant (dvmd_job_get_record (job)));
 }
 
 static void
@@ -42,7 +43,7 @@ campaign_ended (gpointer service, DvmdCampaign *campaign)
 
   if (self->book != NULL)
     self->archive->book_add (self->book, DVMD_ARCHIVE_CAMPAIGN, dvm_campaign_get_id (record),
-                             dvm_campaign_to_variant (record));
+                             _dvm_record_to_sparse_variant (record));
 }
 
 /* ---- the service ---- */

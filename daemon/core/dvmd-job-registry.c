@@ -20,6 +20,7 @@ struct _DvmdJobRegistry
   DvmdRegistry *all;     /* of DvmdJob */
   GHashTable *by_nspace; /* namespace -> DvmdJob, live and in the history */
   GQueue kept;           /* DvmdJob that came before the DVM was ready */
+  GHashTable *kept_at;   /* DvmdJob -> its link in kept: of many jobs that end each asks whether it is there */
   guint last_id;
   guint counts[DVMD_N_JOB_COUNTS];
 };
@@ -37,6 +38,7 @@ dvmd_job_registry_new (const DvmdCoreSettings *settings)
 
   self->all = dvmd_registry_new (get_number);
   self->by_nspace = g_hash_table_new (g_str_hash, g_str_equal);
+  self->kept_at = g_hash_table_new (NULL, NULL);
   dvmd_registry_set_limit (self->all, settings->history_limit);
   dvmd_registry_set_max_bytes (self->all, settings->history_bytes);
   return self;
@@ -46,6 +48,7 @@ void
 dvmd_job_registry_free (DvmdJobRegistry *self)
 {
   g_queue_clear_full (&self->kept, g_object_unref);
+  g_clear_pointer (&self->kept_at, g_hash_table_unref);
   g_clear_pointer (&self->by_nspace, g_hash_table_unref);
   g_clear_pointer (&self->all, dvmd_registry_free);
   g_free (self);
@@ -73,13 +76,19 @@ void
 dvmd_job_registry_keep (DvmdJobRegistry *self, DvmdJob *job)
 {
   g_queue_push_tail (&self->kept, g_object_ref (job));
+  g_hash_table_insert (self->kept_at, job, self->kept.tail);
 }
 
 void
 dvmd_job_registry_drop (DvmdJobRegistry *self, DvmdJob *job)
 {
-  if (g_queue_remove (&self->kept, job))
-    g_object_unref (job);
+  GList *link = g_hash_table_lookup (self->kept_at, job);
+
+  if (link == NULL)
+    return;
+  g_hash_table_remove (self->kept_at, job);
+  g_queue_delete_link (&self->kept, link);
+  g_object_unref (job);
 }
 
 /* ---- they come ---- */
@@ -109,6 +118,7 @@ dvmd_core_dispatch_kept (DvmdCore *self)
 {
   DvmdJob *job;
 
+  g_hash_table_remove_all (registry_of (self)->kept_at);
   while ((job = g_queue_pop_head (&registry_of (self)->kept)) != NULL)
     {
       dvmd_core_post (job, DVMD_JOB_DISPATCHED);

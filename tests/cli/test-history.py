@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """dvm-cli history: what stays of jobs and campaigns when their DVM has gone."""
 
+import contextlib
 import json
 import os
 import stat
@@ -104,6 +105,19 @@ def test_limits():
         cli(here, "run", "-n", "1", "hostname")
         cli(here, "stop")
         equal([row["command"] for row in history(here, "--archive", elsewhere)], ["hostname"])
+
+
+def test_waiting():
+    """of jobs that waited, what they have is written and no empty properties: many end at once when a DVM does"""
+    with place() as here:
+        start(here, "--slots", "1")
+        cli(here, "submit", "--hold", "--array", "1-200", "-n", "1", "true")
+        cli(here, "stop")
+        rows = history(here, "--last", "1000")
+        equal([(row["id"], row["name"], row["state"], row["procs"]) for row in rows], [(i, f"true[{i}]", "cancelled", 0) for i in range(1, 201)])
+        with contextlib.closing(sqlite3.connect(archive(here))) as database:
+            n_bytes, = database.execute("SELECT sum(length(record)) FROM records").fetchone()
+        check(n_bytes / 200 < 700, f"{n_bytes / 200} bytes for each job")
 
 
 def test_size():

@@ -230,7 +230,9 @@ def eavesdrop(address, path, secret):
         for name in job:
             call(path, dvmtest.PROPERTIES, 'Get', '(ss)', 'org.dvm.Job', name)
         call('/org/dvm', 'org.freedesktop.DBus.ObjectManager', 'GetManagedObjects')
-        call(NAMED, NAME, 'ListJobs', '(a{sv})', {'all': GLib.Variant('b', True)})
+        whole, sparse = ([set(row) for row in call(NAMED, NAME, 'ListJobs', '(a{sv})', {name: GLib.Variant('b', True) for name in ('all', *names)})[0]]
+                         for names in ((), ('sparse',)))
+        answers['left out'] = len(whole) == len(sparse) and [sorted(one - two) for one, two in zip(whole, sparse)]
         for key in call(NAMED, NAME, 'Query', '(asa{sv})', ['query-keys'], {})[0]['query-keys']:
             for qualifiers in ({}, {'nspace': GLib.Variant('s', job['Namespace'])}):
                 call(NAMED, NAME, 'Query', '(asa{sv})', [key], qualifiers)
@@ -508,6 +510,8 @@ class Strangers(dvmtest.Case):
         self.assertEqual(told, [])
         self.assertEqual(answers['trace'], 'org.dvm.Error.NoPermissions')
         self.assertEqual(answers['label'], 'org.dvm.Error.NoPermissions')
+        # What is missing would tell what is empty.
+        self.assertEqual(set(map(tuple, answers['left out'])), {()})
         self.assertEqual((answers['running']['StateName'], answers['running']['NumProcs'], answers['running']['SubmitterUid']),
                          ('RUNNING', 2, 0))
         self.assertEqual(answers['running']['Command'], [])

@@ -393,6 +393,26 @@ test_columns (Fixture *f, gconstpointer data)
   g_assert_cmpstr (text, ==, "([{'Id': <uint32 1>, 'Label': <''>}], '')");
 }
 
+/* Empty properties are left out, so that a row of a job that waits costs a half of a whole one. */
+static void
+test_sparse (Fixture *f, gconstpointer data)
+{
+  g_autofree char *job = bus_client_submit (f->client, "hold", "{'np': <uint32 1>, 'hold': <true>}");
+  g_autoptr (GVariant)
+      some = bus_client_check (f->client, MANAGER_PATH, MANAGER, "ListJobs",
+                               parse ("({'columns': <['Id', 'Label', 'Paused', 'Parent', 'NumLaunched', 'FailedRank',"
+                                      " 'WaitsFor', 'StartedAt', 'Command']>, 'sparse': <true>},)"));
+  g_autoptr (GVariant) whole = bus_client_check (f->client, MANAGER_PATH, MANAGER, "ListJobs", parse ("(@a{sv} {},)"));
+  g_autoptr (GVariant)
+      sparse = bus_client_check (f->client, MANAGER_PATH, MANAGER, "ListJobs", parse ("({'sparse': <true>},)"));
+  g_autofree char *text = g_variant_print (some, FALSE);
+
+  g_assert_cmpstr (text, ==, "([{'Id': <uint32 1>, 'Command': <['hold']>}], '')");
+  g_assert_cmpuint (2 * g_variant_get_size (sparse), <, g_variant_get_size (whole));
+  refused (f, MANAGER_PATH, MANAGER, "ListJobs", "({'sparse': <'yes'>},)", BAD_PARAM, "sparse");
+  refused (f, MANAGER_PATH, MANAGER, "CancelJobs", "({'sparse': <true>},)", BAD_PARAM, "sparse");
+}
+
 static void
 test_list_nodes (Fixture *f, gconstpointer data)
 {
@@ -940,6 +960,7 @@ main (int argc, char **argv)
     { "/bus/wait-vanishes", test_wait_vanishes },
     { "/bus/list-jobs", test_list_jobs },
     { "/bus/columns", test_columns },
+    { "/bus/sparse", test_sparse },
     { "/bus/list-nodes", test_list_nodes },
     { "/bus/list-plugins", test_list_plugins },
     { "/bus/query", test_query },

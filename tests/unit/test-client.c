@@ -339,6 +339,7 @@ test_lists (Fixture *fixture, gconstpointer data)
   g_autoptr (GPtrArray) nodes = NULL;
   g_autoptr (GVariant) plugins = NULL;
   g_autoptr (GPtrArray) procs = NULL;
+  g_autofree char *last = NULL;
   const char *const keys[] = { "version", NULL };
   g_autoptr (GVariant) values = NULL;
   g_autoptr (GError) error = NULL;
@@ -348,6 +349,8 @@ test_lists (Fixture *fixture, gconstpointer data)
   g_assert_no_error (error);
   g_assert_cmpuint (jobs->len, ==, 4);
   g_assert_cmpstr (dvm_job_get_nspace (jobs->pdata[0]), ==, "a@0");
+  last = dvm_test_server_get_last_call (fixture->server);
+  g_assert_cmpstr (last, ==, "ListJobs ({'all': <true>, 'sparse': <true>, 'ids': <'3'>},)");
   for (guint i = 0; i < 4; i++)
     g_assert_cmpuint (dvm_job_get_id (jobs->pdata[i]), ==, i);
   plugins = dvm_client_list_plugins (fixture->client, NULL, &error);

@@ -362,17 +362,23 @@ test_kept_until_ready (void)
 {
   g_auto (World) world = { 0 };
   DvmdJob *first;
+  DvmdJob *cancelled;
   DvmdJob *second;
 
   world_init (&world, 1, 4, FALSE);
   first = submit (&world, 1);
+  cancelled = submit (&world, 1);
   second = submit (&world, 1);
   assert_state (first, DVM_JOB_STATE_INIT_COMPLETE);
+  g_assert_cmpuint (dvmd_core_get_num_held (world.core), ==, 3);
+  dvmd_core_fail_job (world.core, cancelled, DVM_JOB_STATE_KILLED_BY_CMD, "cancelled");
+  run (&world);
+  g_assert_true (dvmd_job_get_ended (cancelled));
   g_assert_cmpuint (dvmd_core_get_num_held (world.core), ==, 2);
   bring_up (&world);
   assert_state (first, DVM_JOB_STATE_SEND_LAUNCH_MSG);
   assert_state (second, DVM_JOB_STATE_SEND_LAUNCH_MSG);
-  g_assert_nonnull (strstr (world.log->str, "launch 1\nlaunch 2\n"));
+  g_assert_nonnull (strstr (world.log->str, "launch 1\nlaunch 3\n"));
 }
 
 static void

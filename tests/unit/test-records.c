@@ -7,7 +7,8 @@
 #include <dvm.h>
 #include <string.h>
 
-#include "dvm-records-private.h"
+#include "dvm-record-codec-private.h"
+#include "dvm-record-codec-private.h"
 
 typedef struct
 {
@@ -163,6 +164,35 @@ test_job_variant (void)
   g_assert_true (_dvm_record_update (G_OBJECT (copy), value, &error));
   assert_log (&observer, "");
   g_string_free (observer.log, TRUE);
+}
+
+/* A sparse row leaves out values that a new record has, of each class. */
+static void
+test_sparse (void)
+{
+  g_autoptr (DvmJob) job = _dvm_job_new (7, "dvm@7");
+  g_autoptr (DvmNode) node = _dvm_node_new (3, "node3");
+  g_autoptr (DvmSession) session = _dvm_session_new (3);
+  g_autoptr (DvmCampaign) campaign = _dvm_campaign_new (2);
+  gpointer records[] = { job, node, session, campaign };
+
+  for (guint i = 0; i < 2 * G_N_ELEMENTS (records); i++)
+    {
+      gpointer record = records[i % G_N_ELEMENTS (records)];
+      g_autoptr (GObject) copy = g_object_new (G_OBJECT_TYPE (record), NULL);
+      g_autoptr (GVariant) sparse = _dvm_record_to_sparse_variant (record);
+      g_autoptr (GVariant) whole = _dvm_record_to_variant (record);
+      g_autoptr (GVariant) again = NULL;
+
+      g_assert_cmpuint (g_variant_n_children (sparse), <, g_variant_n_children (whole));
+      g_assert_true (_dvm_record_update (copy, sparse, NULL));
+      again = _dvm_record_to_variant (copy);
+      g_assert_cmpvariant (again, whole);
+      if (i > 0)
+        continue;
+      fill_job (job);
+      _dvm_job_set_exit (job, 3, 0, 0);
+    }
 }
 
 static void
@@ -513,6 +543,7 @@ main (int argc, char **argv)
   g_test_add_func ("/records/job/state", test_job_state);
   g_test_add_func ("/records/job/quiet", test_job_quiet);
   g_test_add_func ("/records/job/variant", test_job_variant);
+  g_test_add_func ("/records/sparse", test_sparse);
   g_test_add_func ("/records/job/update", test_job_update);
   g_test_add_func ("/records/job/json", test_job_json);
   g_test_add_func ("/records/fields", test_fields);
