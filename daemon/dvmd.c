@@ -521,8 +521,12 @@ load_plugins (Daemon *self, GError **error)
     .disabled = dvmd_config_get_string (self->config, "disabled-plugins"),
     .settings = plugin_settings,
   };
+  g_autoptr (DvmdPlugins) plugins = dvmd_plugins_new (&settings, error);
 
-  return dvmd_plugins_new (&settings, error);
+  if (plugins == NULL
+      || !dvmd_plugins_check_settings (plugins, dvmd_config_get_string (self->config, "plugin-settings"), error))
+    return NULL;
+  return g_steal_pointer (&plugins);
 }
 
 /*
@@ -566,6 +570,8 @@ start_daemon (Daemon *self, GError **error)
   const char *gds = dvmd_config_get_string (self->config, "pmix-gds");
   const char *security = dvmd_config_get_string (self->config, "pmix-security");
 
+  /* Its settings are wrong. */
+  self->wrong_usage = plugins == NULL;
   if (plugins == NULL)
     return FALSE;
   /* Where there are agents, they are the ones with PMIx servers. */

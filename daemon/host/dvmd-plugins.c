@@ -254,21 +254,28 @@ read_settings (DvmdPlugins *self, const char *text, GError **error)
   return TRUE;
 }
 
-static void
-tell_unknown (DvmdPlugins *self)
+/* A setting with a mistake in the name of its plugin would be heeded by nobody. */
+gboolean
+dvmd_plugins_check_settings (DvmdPlugins *self, const char *text, GError **error)
 {
-  GHashTableIter iter;
-  gpointer id;
+  g_auto (GStrv) words = NULL;
 
-  tell_unknown_disabled (self);
-  g_hash_table_iter_init (&iter, self->settings);
-  while (g_hash_table_iter_next (&iter, &id, NULL))
+  /* A text that cannot be read was refused by dvmd_plugins_new(). */
+  if (!g_shell_parse_argv (text, NULL, &words, NULL))
+    return TRUE;
+  for (guint i = 0; words[i] != NULL; i++)
     {
-      g_autofree char *plugin = g_strndup (id, strcspn (id, "."));
+      g_autofree char *plugin = g_strndup (words[i], strcspn (words[i], "."));
 
-      if (find_entry (self, plugin) == NULL)
-        g_message ("plugin-settings: %s is for nobody: there is no plugin \"%s\"", (char *)id, plugin);
+      if (find_entry (self, plugin) != NULL)
+        continue;
+      g_set_error (
+          error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+          "plugin-settings: %.*s is for nobody: there is no plugin \"%s\"; dvm-cli plugins lists those of a DVM",
+          (int)strcspn (words[i], "="), words[i], plugin);
+      return FALSE;
     }
+  return TRUE;
 }
 
 DvmdPlugins *
@@ -288,7 +295,7 @@ dvmd_plugins_new (const DvmdPluginsSettings *settings, GError **error)
   load_builtin (self);
   if (settings->path != NULL)
     load_path (self, settings->path);
-  tell_unknown (self);
+  tell_unknown_disabled (self);
   return g_steal_pointer (&self);
 }
 

@@ -169,12 +169,22 @@ def test_settings():
             result = here.cli("run", *words, "-n", "1", "true")
             equal(result.returncode, 125, f"{words}: {result.stdout}{result.stderr}")
             contains(result.stderr, told)
-        for words, status, told in ((("--set", "nix=1"), 2, 'there is no setting "nix"'),
-                                    (("--set", "plugin-settings=x"), 125, '"x" is not of the form')):
-            result = here.cli("run", *words, "-n", "1", "true")
-            equal(result.returncode, status, f"{words}: {result.stdout}{result.stderr}")
-            contains(result.stderr, f"dvm-cli: {'command line' if status == 2 else 'plugin-settings'}: {told}")
-            check("does not answer" not in result.stderr, result.stderr)
+        for word, told in (("nix=1", 'command line: there is no setting "nix"'),
+                           ("plugin-settings=x", 'plugin-settings: "x" is not of the form'),
+                           ("plugin-settings=mapper-nix.a=b", 'plugin-settings: mapper-nix.a is for nobody: there is no plugin "mapper-nix"')):
+            for verb in (("run", "-n", "1", "true"), ("start",), ("doctor",)):
+                result = here.cli(verb[0], "--set", word, *verb[1:])
+                equal(result.returncode, 2, f"{verb} {word}: {result.stdout}{result.stderr}")
+                contains(result.stderr, f"dvm-cli: {told}")
+                equal(len(result.stderr.splitlines()), 2, "that, once, and where help is")
+        os.makedirs(os.path.join(here.path, "dvm"), 0o700, exist_ok=True)
+        settings = os.path.join(here.path, "dvm", "dvm.conf")
+        with open(settings, "w") as file:
+            file.write("[dvm]\nplugin-settings = mapper-nix.a=b\n")
+        result = here.cli("map", "-n", "1", "true")
+        equal((result.returncode, result.stdout), (2, ""))
+        contains(result.stderr, 'there is no plugin "mapper-nix"')
+        os.unlink(settings)
         equal(here.cli("run", "--set", "nix=1", "true").stderr.count("there is no setting"), 1, "once")
         result = here.cli("run", "--set", "nodes=2", "--set", "slots=1", "--personality", "plain", "-n", "2", "sh", "-c", "echo $DVM_NODE")
         equal((result.returncode, sorted(result.stdout.split())), (0, ["node1", "node2"]), result.stderr)

@@ -854,6 +854,8 @@ static void
 test_settings (void)
 {
   const char *const wrong[] = { "x", "x=1", ".y=1", "mapper-x.=1", "'open" };
+  g_autoptr (DvmdPlugins) plugins = dvmd_plugins_new (&(DvmdPluginsSettings){ .settings = NULL }, NULL);
+  g_autoptr (GError) unknown = NULL;
 
   for (gsize i = 0; i < G_N_ELEMENTS (wrong); i++)
     {
@@ -864,6 +866,12 @@ test_settings (void)
       g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
       g_assert_true (g_str_has_prefix (error->message, "plugin-settings: "));
     }
+  g_assert_true (dvmd_plugins_check_settings (plugins, "", &unknown));
+  g_assert_true (dvmd_plugins_check_settings (plugins, "mapper-round-robin.a='b c' mapper-ppr.d=e", &unknown));
+  g_assert_no_error (unknown);
+  g_assert_false (dvmd_plugins_check_settings (plugins, "mapper-ppr.d=e mapper-nix.a='b c'", &unknown));
+  g_assert_error (unknown, DVM_ERROR, DVM_ERROR_BAD_PARAM);
+  g_assert_true (g_str_has_prefix (unknown->message, "plugin-settings: mapper-nix.a is for nobody"));
 }
 
 int
