@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """A DVM that is started in the job of a scheduler has the nodes and slots of that job. Host names are those of logical nodes here."""
 
+import getpass
 import json
 import os
 import time
@@ -29,6 +30,21 @@ FLUX = """#!/bin/sh
 [ "$*" = 'resource R -s up' ] && exec cat '{path}'
 echo "ERROR: asked for $*" >&2
 exit 1
+"""
+
+# Are called as the commands of other schedulers, and print what is in the file; "hangs" and "fails" are answers, too.
+TIME_COMMANDS = {
+    'pbs': ('qstat', '-f 12.server'),
+    'lsf': ('bjobs', '-noheader -o time_left 5'),
+    'gridengine': ('qstat', f'-xml -r -s rs -u {getpass.getuser()}'),
+}
+TELLER = """#!/bin/sh
+[ "$*" = '{words}' ] || {{ echo "asked for $*" >&2; exit 1; }}
+case $(cat '{path}') in
+  hangs) sleep 100000 & wait ;;
+  fails) echo 'the server is down' >&2; exit 5 ;;
+  *) exec cat '{path}' ;;
+esac
 """
 
 
@@ -68,9 +84,65 @@ class Allocators(dvmtest.Case):
             json.dump(resources, file)
         for env, wanted in [(self.flux(answer), end), (self.flux(), 0)]:
             dvm = self.dvm(settings=[LOCAL], env=env)
-            expires = dvm.connection.call('/org/dvm/sessions/0', dvmtest.PROPERTIES, 'Get', '(ss)', 'org.dvm.Session', 'ExpiresAt')[0] / 1e6
-            self.assertAlmostEqual(expires, wanted, delta=3 if wanted else 0)
+            self.assertAlmostEqual(self.expires(dvm), wanted, delta=3 if wanted else 0)
             self.finish(dvm)
+
+    def expires(self, dvm):
+        """When the default session ends, in seconds since the epoch."""
+        return dvm.connection.call('/org/dvm/sessions/0', dvmtest.PROPERTIES, 'Get', '(ss)', 'org.dvm.Session', 'ExpiresAt')[0] / 1e6
+
+    def teller(self, name, answer):
+        """The environment of a job in which the scheduler is asked for its time, and the file with the answer."""
+        folder = self.place()
+        path = os.path.join(folder, 'answer')
+        self.answer(path, answer)
+        program, words = TIME_COMMANDS[name]
+        with open(os.path.join(folder, program), 'w', encoding='utf-8') as file:
+            file.write(TELLER.format(words=words, path=path))
+        os.chmod(file.name, 0o755)
+        return {**JOBS[name][0], 'PATH': f'{folder}:{os.environ["PATH"]}'}, path
+
+    def answer(self, path, text):
+        with open(path + '.new', 'w', encoding='utf-8') as file:
+            file.write(text)
+        os.rename(path + '.new', path)
+
+    def test_time_of_others(self):
+        """Schedulers that are asked by a command: their answer is the end of the default session, and a later one another end."""
+        with open(recorded('gridengine', 'qstat.xml'), encoding='utf-8') as file:
+            jobs = file.read().replace('@START@', time.strftime('%Y-%m-%dT%H:%M:%S'))
+        with open(recorded('pbs', 'qstat-f'), encoding='utf-8') as file:
+            job = file.read()
+        for name, first, seconds, second, later in [
+                ('pbs', job, 86400 - 5410, job.replace('walltime = 24:', 'walltime = 48:'), 2 * 86400 - 5410),
+                ('lsf', '1:30 L\n', 5400, '-\n', None),
+                ('gridengine', jobs, 86400, jobs.replace('>86400<', '>INFINITY<'), None)]:
+            env, path = self.teller(name, first)
+            dvm = self.dvm(settings=[LOCAL, f'plugin-settings=allocator-{name}.interval=1'], env=env)
+            dvmtest.wait_until(lambda: abs(self.expires(dvm) - time.time() - seconds) < 60, f'the limit of {name}')
+            self.answer(path, second)
+            dvmtest.wait_until(lambda: abs(self.expires(dvm) - time.time() - later) < 60 if later else self.expires(dvm) == 0, 'another limit')
+            self.finish(dvm)
+
+    def test_time_untold(self):
+        """A command that hangs, fails, is missing or talks nonsense leaves the session as it is, and the log says why, once."""
+        env, path = self.teller('lsf', 'hangs')
+        dvm = self.dvm(settings=[LOCAL, 'plugin-settings=allocator-lsf.interval=1 allocator-lsf.timeout=1'], env=env)
+        said = 'LSF does not say how long job 5 lasts: '
+        dvmtest.wait_until(lambda: said + 'bjobs has not ended within 1 s (allocator-lsf.timeout)' in dvm.log(), 'the command to be given up')
+        self.assertEqual(self.expires(dvm), 0)
+        self.answer(path, '2:00 L\n')
+        dvmtest.wait_until(lambda: abs(self.expires(dvm) - time.time() - 7200) < 60, 'the limit')
+        known = self.expires(dvm)
+        self.answer(path, 'fails')
+        dvmtest.wait_until(lambda: said + 'its command has ended with status 5, and said: the server is down' in dvm.log(), 'a failure')
+        self.answer(path, 'nonsense\n')
+        self.assertAlmostEqual(self.expires(dvm), known, delta=10)
+        self.finish(dvm)
+        self.assertEqual(dvm.log().count(said), 2)
+        dvm = self.dvm(settings=[LOCAL], env={**env, 'PATH': '/usr/bin:/bin'})
+        dvmtest.wait_until(lambda: said in dvm.log(), 'a command that is missing')
+        self.finish(dvm)
 
     def test_named_nodes(self):
         """Nodes that somebody names are those of the DVM, in the job of a scheduler, too."""

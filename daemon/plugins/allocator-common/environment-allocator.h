@@ -4,7 +4,7 @@
 
 #pragma once
 
-#include "dvmd-plugin.h"
+#include "time-question.h"
 
 G_BEGIN_DECLS
 
@@ -20,12 +20,14 @@ G_DECLARE_DERIVABLE_TYPE (DvmdEnvironmentAllocator, dvmd_environment_allocator, 
 /*
  * @read: (transfer full) (nullable): the nodes of the job that the DVM is in; NULL without error: it is in none of this
  *   scheduler; NULL with an error: it is in one, and what is said of it is wrong
+ * @time_question: (nullable): the command that says how long that job lasts, which becomes the limit of session 0
  */
 struct _DvmdEnvironmentAllocatorClass
 {
   DvmdAllocatorClass parent_class;
 
   DvmdAllocation *(*read) (DvmdEnvironmentAllocator *self, const char *const *environ, GError **error);
+  const DvmdTimeQuestion *time_question;
 };
 
 /* For allocators that do not derive from it. */

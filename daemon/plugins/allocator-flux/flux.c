@@ -8,6 +8,7 @@
 
 #include "environment-allocator.h"
 #include "flux-job.h"
+#include "time-left.h"
 
 #define DVMD_TYPE_FLUX (dvmd_flux_get_type ())
 G_DECLARE_FINAL_TYPE (DvmdFlux, dvmd_flux, DVMD, FLUX, DvmdAllocator)
@@ -19,18 +20,6 @@ struct _DvmdFlux
 
 G_DEFINE_FINAL_TYPE (DvmdFlux, dvmd_flux, DVMD_TYPE_ALLOCATOR)
 
-/* The time of the instance or job is that of the nodes that the DVM starts with. expiration: seconds since the epoch */
-static void
-tell_left (DvmdAllocator *self, gint64 expiration)
-{
-  gint64 left = MAX (expiration - g_get_real_time () / G_USEC_PER_SEC, 0);
-  GVariantBuilder request;
-
-  g_variant_builder_init (&request, G_VARIANT_TYPE_VARDICT);
-  g_variant_builder_add (&request, "{sv}", "seconds", g_variant_new_uint32 ((guint32)MIN (left, G_MAXUINT32)));
-  dvmd_allocator_push (self, "time-left", g_variant_builder_end (&request));
-}
-
 static void
 on_answered (GObject *source, GAsyncResult *result, gpointer user_data)
 {
@@ -38,8 +27,10 @@ on_answered (GObject *source, GAsyncResult *result, gpointer user_data)
   GError *error = NULL;
   g_autoptr (FluxJob) job = flux_job_ask_finish (result, &error);
 
+  /* The time of the instance or job is that of the nodes that the DVM starts with. */
   if (job != NULL && job->expiration > 0)
-    tell_left (g_task_get_source_object (task), job->expiration);
+    dvmd_time_left_push (g_task_get_source_object (task),
+                         MAX (job->expiration - g_get_real_time () / G_USEC_PER_SEC, 0));
   if (job != NULL)
     g_task_return_pointer (task, g_steal_pointer (&job->allocation), (GDestroyNotify)dvmd_allocation_unref);
   else

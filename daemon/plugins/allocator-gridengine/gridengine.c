@@ -8,6 +8,7 @@
 
 #include "environment-allocator.h"
 #include "gridengine-job.h"
+#include "job-time.h"
 
 #define DVMD_TYPE_GRIDENGINE (dvmd_gridengine_get_type ())
 G_DECLARE_FINAL_TYPE (DvmdGridengine, dvmd_gridengine, DVMD, GRIDENGINE, DvmdEnvironmentAllocator)
@@ -29,6 +30,7 @@ static void
 dvmd_gridengine_class_init (DvmdGridengineClass *klass)
 {
   DVMD_ENVIRONMENT_ALLOCATOR_CLASS (klass)->read = dvmd_gridengine_read;
+  DVMD_ENVIRONMENT_ALLOCATOR_CLASS (klass)->time_question = &gridengine_time_question;
 }
 
 static void

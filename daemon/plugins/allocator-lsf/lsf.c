@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include "environment-allocator.h"
+#include "job-time.h"
 #include "lsf-job.h"
 
 #define DVMD_TYPE_LSF (dvmd_lsf_get_type ())
@@ -35,6 +36,7 @@ static void
 dvmd_lsf_class_init (DvmdLsfClass *klass)
 {
   DVMD_ENVIRONMENT_ALLOCATOR_CLASS (klass)->read = dvmd_lsf_read;
+  DVMD_ENVIRONMENT_ALLOCATOR_CLASS (klass)->time_question = &lsf_time_question;
 }
 
 static void

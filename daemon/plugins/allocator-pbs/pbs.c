@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include "environment-allocator.h"
+#include "job-time.h"
 #include "pbs-job.h"
 
 #define DVMD_TYPE_PBS (dvmd_pbs_get_type ())
@@ -29,6 +30,7 @@ static void
 dvmd_pbs_class_init (DvmdPbsClass *klass)
 {
   DVMD_ENVIRONMENT_ALLOCATOR_CLASS (klass)->read = dvmd_pbs_read;
+  DVMD_ENVIRONMENT_ALLOCATOR_CLASS (klass)->time_question = &pbs_time_question;
 }
 
 static void

@@ -66,7 +66,7 @@ static void
 on_ended (guint process, const DvmdPluginOutcome *outcome, gpointer user_data)
 {
   SlurmSecondJob *self = user_data;
-  g_autofree char *words = slurm_get_words (outcome->messages);
+  g_autofree char *words = dvmd_timed_command_get_words (outcome->messages);
   g_autoptr (GError) reason = NULL;
 
   if (!self->ending)

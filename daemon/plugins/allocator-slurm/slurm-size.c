@@ -267,7 +267,7 @@ static void
 keep_words (Change *change, const DvmdPluginOutcome *outcome, const GError *error)
 {
   g_free (change->words);
-  change->words = error != NULL ? g_strdup (error->message) : slurm_get_words (outcome->messages);
+  change->words = error != NULL ? g_strdup (error->message) : dvmd_timed_command_get_words (outcome->messages);
 }
 
 /* FALSE: it has an error */
@@ -289,7 +289,7 @@ take_size (Change *change, const DvmdPluginOutcome *outcome, const GError *error
 }
 
 static void
-ask_size (Change *change, SlurmRan ran)
+ask_size (Change *change, DvmdTimedCommandEnded ran)
 {
   g_auto (GStrv) environ = g_get_environ ();
   g_auto (GStrv) argv = slurm_make_squeue_argv ((const char *const *)environ, "%N", FALSE);
@@ -298,7 +298,7 @@ ask_size (Change *change, SlurmRan ran)
 }
 
 static void
-update (Change *change, const char *id, const char *words, SlurmRan ran)
+update (Change *change, const char *id, const char *words, DvmdTimedCommandEnded ran)
 {
   g_autofree char *job = g_strconcat ("JobId=", id, NULL);
   const char *argv[] = { "scontrol", "update", job, words, NULL };

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "dvm-host-list-private.h"
+#include "time-left.h"
 
 /* In all other states the nodes are those of others, or of a later run of the job. */
 static const char *const holding[] = {
@@ -23,27 +24,6 @@ slurm_view_free (SlurmView *self)
   g_free (self->state);
   g_strfreev (self->nodes);
   g_free (self);
-}
-
-/* "[DAYS-][HOURS:]MINUTES:SECONDS", or a word. */
-static gint64
-read_left (const char *text)
-{
-  const char *dash = strchr (text, '-');
-  g_auto (GStrv) parts = g_strsplit (dash != NULL ? dash + 1 : text, ":", 4);
-  g_autofree char *days = dash != NULL ? g_strndup (text, (gsize)(dash - text)) : g_strdup ("0");
-  guint64 seconds = 0;
-  guint64 number;
-
-  if (g_strv_length (parts) < 2 || g_strv_length (parts) > 3)
-    return -1;
-  for (guint i = 0; parts[i] != NULL; i++)
-    {
-      if (!g_ascii_string_to_unsigned (parts[i], 10, 0, 10000, &number, NULL))
-        return -1;
-      seconds = seconds * 60 + number;
-    }
-  return g_ascii_string_to_unsigned (days, 10, 0, 100000, &number, NULL) ? (gint64)(seconds + number * 86400) : -1;
 }
 
 /* One line is added to what others have said. */
@@ -59,7 +39,7 @@ add_line (SlurmView *self, GStrvBuilder *nodes, const char *line, GError **error
       g_set_error (error, DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "squeue has said “%.200s”, which is no job", line);
       return FALSE;
     }
-  left = read_left (fields[1]);
+  left = strchr (fields[1], ':') != NULL ? dvmd_time_left_parse (fields[1]) : -1;
   if (self->state == NULL || g_strv_contains (holding, fields[0]))
     {
       g_free (self->state);

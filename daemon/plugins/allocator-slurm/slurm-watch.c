@@ -15,12 +15,8 @@
 #include "environment.h"
 #include "slurm-command.h"
 #include "slurm-environment.h"
+#include "time-left.h"
 
-#define INTERVAL 60
-/* Near its end a job is asked about more often, but not more often than that. */
-#define SHORTEST 5
-/* Seconds before the end, from which the log has it. */
-#define NEAR_END 60
 /* squeue says so, with other words around it. */
 #define UNKNOWN_JOB "Invalid job id"
 
@@ -37,11 +33,11 @@ struct _SlurmWatch
   DvmdPluginHost *host;
   SlurmSize *size;
   char *id;
-  GArray *waiting; /* Asker: of the next question */
-  GArray *asked;   /* (nullable): of the one that is under way */
-  guint timer;
+  GArray *waiting;    /* Asker: of the next question */
+  GArray *asked;      /* (nullable): of the one that is under way */
+  DvmdTimeLeft *time; /* (nullable): likewise */
+  gboolean has_begun;
   gboolean has_ended;
-  gboolean has_warned;
 };
 
 static void ask (SlurmWatch *self);
@@ -61,78 +57,17 @@ unref (SlurmWatch *self)
 /* ---- what becomes of an answer ---- */
 
 static void
-push (SlurmWatch *self, const char *directive, const char *key, GVariant *value)
-{
-  GVariantBuilder request;
-
-  g_variant_builder_init (&request, G_VARIANT_TYPE_VARDICT);
-  if (value != NULL)
-    g_variant_builder_add (&request, "{sv}", key, value);
-  dvmd_allocator_push (self->allocator, directive, g_variant_builder_end (&request));
-}
-
-static void
 tell_end (SlurmWatch *self, const char *how)
 {
   g_autofree char *reason = g_strdup_printf ("Job %s of Slurm ends: %s", self->id, how);
+  GVariantBuilder request;
 
   if (self->has_ended || self->allocator == NULL)
     return;
   self->has_ended = TRUE;
-  push (self, "end", "reason", g_variant_new_string (reason));
-}
-
-/* left: -1: without a limit */
-static void
-tell_left (SlurmWatch *self, gint64 left)
-{
-  gboolean is_near = left >= 0 && left <= NEAR_END;
-
-  if (self->allocator == NULL)
-    return;
-  if (is_near && !self->has_warned)
-    dvmd_plugin_host_log (self->host, G_LOG_LEVEL_MESSAGE, "job %s of Slurm ends in %" G_GINT64_FORMAT " s", self->id,
-                          left);
-  self->has_warned = is_near;
-  push (self, "time-left", "seconds", left >= 0 ? g_variant_new_uint32 ((guint32)left) : NULL);
-}
-
-static guint
-get_interval (SlurmWatch *self)
-{
-  const char *setting = dvmd_plugin_host_get_setting (self->host, "interval");
-  guint64 number;
-
-  if (setting == NULL)
-    return INTERVAL;
-  if (g_ascii_string_to_unsigned (setting, 10, 0, G_MAXINT32, &number, NULL))
-    return (guint)number;
-  dvmd_plugin_host_log (self->host, G_LOG_LEVEL_MESSAGE,
-                        "allocator-slurm.interval is “%s”: it is a number of seconds; it stays %u", setting, INTERVAL);
-  return INTERVAL;
-}
-
-static gboolean
-on_due (gpointer user_data)
-{
-  SlurmWatch *self = user_data;
-
-  self->timer = 0;
-  ask (self);
-  return G_SOURCE_REMOVE;
-}
-
-static void
-set_timer (SlurmWatch *self, gint64 left)
-{
-  guint interval = get_interval (self);
-
-  g_clear_handle_id (&self->timer, g_source_remove);
-  if (interval == 0 || self->has_ended || self->allocator == NULL)
-    return;
-  if (left >= 0)
-    interval = (guint)MIN (interval, MAX (left / 2, SHORTEST));
-  self->timer = g_timeout_add_seconds (interval, on_due, self);
+  g_variant_builder_init (&request, G_VARIANT_TYPE_VARDICT);
+  g_variant_builder_add (&request, "{sv}", "reason", g_variant_new_string (reason));
+  dvmd_allocator_push (self->allocator, "end", g_variant_builder_end (&request));
 }
 
 /* (nullable) (transfer full): what squeue has said; the end of the job is told */
@@ -142,7 +77,7 @@ read_answer (SlurmWatch *self, const DvmdPluginOutcome *outcome, const GError *f
   gsize length = 0;
   const char *data = outcome->output != NULL ? g_bytes_get_data (outcome->output, &length) : NULL;
   g_autofree char *text = g_strndup (data != NULL ? data : "", length);
-  g_autofree char *words = slurm_get_words (outcome->messages);
+  g_autofree char *words = dvmd_timed_command_get_words (outcome->messages);
   g_autoptr (GError) error = NULL;
   SlurmView *view = NULL;
 
@@ -177,14 +112,15 @@ on_answered (const DvmdPluginOutcome *outcome, const GError *error, gpointer use
   else if (view != NULL)
     {
       slurm_size_learn (self->size, (const char *const *)view->nodes);
-      tell_left (self, view->left);
+      if (self->time != NULL && !self->has_ended)
+        dvmd_time_left_tell (self->time, view->left);
     }
   for (guint i = 0; i < asked->len; i++)
     g_array_index (asked, Asker, i).seen (view, g_array_index (asked, Asker, i).user_data);
   if (self->waiting->len > 0)
     ask (self);
-  else
-    set_timer (self, view != NULL ? view->left : -1);
+  else if (self->time != NULL && !self->has_ended && view == NULL)
+    dvmd_time_left_wait (self->time);
   unref (self);
 }
 
@@ -199,7 +135,8 @@ ask (SlurmWatch *self)
 
   if (self->asked != NULL)
     return;
-  g_clear_handle_id (&self->timer, g_source_remove);
+  if (self->time != NULL)
+    dvmd_time_left_stop (self->time);
   self->asked = g_steal_pointer (&self->waiting);
   self->waiting = g_array_new (FALSE, FALSE, sizeof (Asker));
   self->ref_count++;
@@ -227,27 +164,24 @@ find_left (void)
   return MAX ((gint64)end - g_get_real_time () / G_USEC_PER_SEC, 0);
 }
 
-static gboolean
-on_begin (gpointer user_data)
+static void
+on_due (gpointer user_data)
 {
   SlurmWatch *self = user_data;
-  gint64 left = find_left ();
+  gint64 left = self->has_begun ? -1 : find_left ();
 
-  self->timer = 0;
+  self->has_begun = TRUE;
   if (left < 0)
-    {
-      ask (self);
-      return G_SOURCE_REMOVE;
-    }
-  tell_left (self, left);
-  set_timer (self, left);
-  return G_SOURCE_REMOVE;
+    ask (self);
+  else
+    dvmd_time_left_tell (self->time, left);
 }
 
 SlurmWatch *
 slurm_watch_new (DvmdAllocator *allocator, const char *id, SlurmSize *size)
 {
   SlurmWatch *self = g_new0 (SlurmWatch, 1);
+  g_autofree char *job = g_strdup_printf ("job %s of Slurm", id);
 
   self->ref_count = 1;
   self->allocator = allocator;
@@ -255,15 +189,14 @@ slurm_watch_new (DvmdAllocator *allocator, const char *id, SlurmSize *size)
   self->size = slurm_size_ref (size);
   self->id = g_strdup (id);
   self->waiting = g_array_new (FALSE, FALSE, sizeof (Asker));
-  if (get_interval (self) > 0)
-    self->timer = g_idle_add (on_begin, self);
+  self->time = dvmd_time_left_new (allocator, "allocator-slurm", job, on_due, self);
   return self;
 }
 
 void
 slurm_watch_release (SlurmWatch *self)
 {
-  g_clear_handle_id (&self->timer, g_source_remove);
+  g_clear_pointer (&self->time, dvmd_time_left_free);
   self->allocator = NULL;
   unref (self);
 }

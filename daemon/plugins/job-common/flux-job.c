@@ -12,6 +12,7 @@
 
 #include "environment.h"
 #include "resource-set.h"
+#include "timed-command.h"
 
 /* Seconds that flux may take, unless the setting "timeout" says something else. */
 #define TIMEOUT      30
@@ -48,10 +49,6 @@ typedef struct
   char *plugin;
   gboolean in_job;
   guint timeout;
-  guint timer; /* 0: it has not ended in time */
-  GCancellable *stop;
-  GCancellable *cancellable; /* (nullable): of who has asked */
-  gulong cancelled;
 } Asking;
 
 static void
@@ -59,26 +56,10 @@ asking_free (gpointer data)
 {
   Asking *self = data;
 
-  if (self->timer != 0)
-    g_source_remove (self->timer);
-  if (self->cancellable != NULL)
-    g_cancellable_disconnect (self->cancellable, self->cancelled);
-  g_clear_object (&self->cancellable);
-  g_object_unref (self->stop);
   g_free (self->place);
   g_free (self->id);
   g_free (self->plugin);
   g_free (self);
-}
-
-static gboolean
-on_timeout (gpointer user_data)
-{
-  Asking *self = user_data;
-
-  self->timer = 0;
-  g_cancellable_cancel (self->stop);
-  return G_SOURCE_REMOVE;
 }
 
 /* ---- the answer ---- */
@@ -123,39 +104,31 @@ read_outcome (Asking *self, const DvmdPluginOutcome *outcome, GError **error)
 }
 
 static void
-on_ended (GObject *source, GAsyncResult *result, gpointer user_data)
+on_ended (const DvmdPluginOutcome *outcome, const GError *failed, gpointer user_data)
 {
   g_autoptr (GTask) task = user_data;
   Asking *self = g_task_get_task_data (task);
-  DvmdPluginOutcome outcome = { 0 };
   FluxJob *job = NULL;
   GError *error = NULL;
 
-  if (dvmd_plugin_host_spawn_finish (DVMD_PLUGIN_HOST (source), result, &outcome, &error))
-    job = read_outcome (self, &outcome, &error);
-  else if (self->timer == 0)
-    {
-      g_clear_error (&error);
-      error = g_error_new (DVM_ERROR, DVM_ERROR_TIMEOUT,
-                           "“%s” has not answered in %u s (%s.timeout); FLUX_URI says which Flux is asked", self->place,
-                           self->timeout, self->plugin);
-    }
+  if (failed == NULL)
+    job = read_outcome (self, outcome, &error);
+  else if (g_error_matches (failed, DVM_ERROR, DVM_ERROR_TIMEOUT))
+    error = g_error_new (DVM_ERROR, DVM_ERROR_TIMEOUT,
+                         "“%s” has not answered in %u s (%s.timeout); FLUX_URI says which Flux is asked", self->place,
+                         self->timeout, self->plugin);
   else
-    g_prefix_error (&error, "“%s”: ", self->place);
+    {
+      error = g_error_copy (failed);
+      g_prefix_error (&error, "“%s”: ", self->place);
+    }
   if (job != NULL)
     g_task_return_pointer (task, job, (GDestroyNotify)flux_job_free);
   else
     g_task_return_error (task, error);
-  dvmd_plugin_outcome_clear (&outcome);
 }
 
 /* ---- the question ---- */
-
-static void
-stop_command (GCancellable *cancellable, gpointer stop)
-{
-  g_cancellable_cancel (stop);
-}
 
 /* job (nullable): NULL: the DVM is in the first program of an instance, not in a job of it. */
 static void
@@ -166,10 +139,10 @@ ask_flux (DvmdPluginHost *host, const char *job, GTask *task)
   const DvmdPluginCommand command = { .argv = job != NULL ? of_job : of_instance };
   Asking *self = g_task_get_task_data (task);
   g_autofree char *words = g_strjoinv (" ", (char **)command.argv);
+  g_autofree char *setting = g_strconcat (self->plugin, ".timeout", NULL);
 
   self->place = g_utf8_make_valid (words, -1);
-  self->timer = g_timeout_add_seconds (self->timeout, on_timeout, self);
-  dvmd_plugin_host_spawn_async (host, &command, self->stop, on_ended, task);
+  dvmd_timed_command_run (host, &command, self->timeout, setting, g_task_get_cancellable (task), on_ended, task);
 }
 
 static void
@@ -182,11 +155,6 @@ start_asking (DvmdPluginHost *host, Asking *self, GTask *task)
 
   self->id = id != NULL ? g_utf8_make_valid (id, -1) : NULL;
   self->in_job = job != NULL;
-  if (g_task_get_cancellable (task) != NULL)
-    {
-      self->cancellable = g_object_ref (g_task_get_cancellable (task));
-      self->cancelled = g_cancellable_connect (self->cancellable, G_CALLBACK (stop_command), self->stop, NULL);
-    }
   ask_flux (host, job, task);
 }
 
@@ -201,7 +169,6 @@ flux_job_ask_async (DvmdPluginHost *host, const char *plugin, GCancellable *canc
   GError *error = NULL;
 
   self->timeout = TIMEOUT;
-  self->stop = g_cancellable_new ();
   self->plugin = g_strdup (plugin);
   g_task_set_task_data (task, self, asking_free);
   if (limit != NULL && !dvmd_environment_parse_number (limit, place, 1, MOST_TIMEOUT, &self->timeout, &error))

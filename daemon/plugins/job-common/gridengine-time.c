@@ -1,0 +1,147 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * How long a job of Grid Engine lasts: the list of the user's jobs, in XML, has the start of each and its h_rt.
+ */
+
+#include "config.h"
+
+#include "job-time.h"
+
+#include <string.h>
+
+#include "time-left.h"
+
+/* The running job that is being read, and the one that is looked for. */
+typedef struct
+{
+  const char *id;
+  GString *text; /* of the element */
+  gboolean is_limit;
+  char *number;
+  char *task; /* (nullable): of an array */
+  char *start;
+  char *limit; /* (nullable) */
+  gboolean is_found;
+  gint64 left;
+} Reading;
+
+static char **
+make_argv (const char *id)
+{
+  const char *const argv[] = { "qstat", "-xml", "-r", "-s", "rs", "-u", g_get_user_name (), NULL };
+
+  return g_strdupv ((char **)argv);
+}
+
+static void
+clear_job (Reading *self)
+{
+  g_clear_pointer (&self->number, g_free);
+  g_clear_pointer (&self->task, g_free);
+  g_clear_pointer (&self->start, g_free);
+  g_clear_pointer (&self->limit, g_free);
+}
+
+static void
+on_start (GMarkupParseContext *context, const char *name, const char **names, const char **values, gpointer user_data,
+          GError **error)
+{
+  Reading *self = user_data;
+
+  g_string_truncate (self->text, 0);
+  if (strcmp (name, "job_list") == 0)
+    clear_job (self);
+  self->is_limit = FALSE;
+  for (guint i = 0; strcmp (name, "hard_request") == 0 && names[i] != NULL; i++)
+    if (strcmp (names[i], "name") == 0)
+      self->is_limit = strcmp (values[i], "h_rt") == 0;
+}
+
+static gboolean
+is_wanted (Reading *self)
+{
+  g_autofree char *id = self->task != NULL ? g_strconcat (self->number, ".", self->task, NULL)
+                                           : g_strdup (self->number);
+
+  return self->number != NULL && strcmp (id, self->id) == 0;
+}
+
+/* Times are local ones, without a zone. */
+static void
+read_job (Reading *self, GError **error)
+{
+  g_autoptr (GTimeZone) zone = g_time_zone_new_local ();
+  g_autoptr (GDateTime) start = self->start != NULL ? g_date_time_new_from_iso8601 (self->start, zone) : NULL;
+  gint64 limit = self->limit != NULL ? dvmd_time_left_parse (self->limit) : -1;
+
+  self->is_found = TRUE;
+  self->left = -1;
+  if (self->limit == NULL || g_ascii_strcasecmp (self->limit, "infinity") == 0)
+    return;
+  if (limit >= 0 && start != NULL)
+    self->left = MAX (limit - (g_get_real_time () / G_USEC_PER_SEC - g_date_time_to_unix (start)), 0);
+  else
+    g_set_error (error, DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "qstat has said that h_rt is “%.60s” and the start “%.60s”",
+                 self->limit, self->start != NULL ? self->start : "");
+}
+
+static void
+on_end (GMarkupParseContext *context, const char *name, gpointer user_data, GError **error)
+{
+  Reading *self = user_data;
+  char **value = strcmp (name, "JB_job_number") == 0    ? &self->number
+                 : strcmp (name, "tasks") == 0          ? &self->task
+                 : strcmp (name, "JAT_start_time") == 0 ? &self->start
+                 : self->is_limit                       ? &self->limit
+                                                        : NULL;
+
+  if (value != NULL)
+    {
+      g_free (*value);
+      *value = g_strstrip (g_strdup (self->text->str));
+    }
+  self->is_limit = FALSE;
+  if (strcmp (name, "job_list") == 0 && is_wanted (self))
+    read_job (self, error);
+}
+
+static void
+on_text (GMarkupParseContext *context, const char *text, gsize length, gpointer user_data, GError **error)
+{
+  g_string_append_len (((Reading *)user_data)->text, text, (gssize)length);
+}
+
+static gboolean
+read_left (const char *text, const char *id, gint64 *left, GError **error)
+{
+  static const GMarkupParser parser = { .start_element = on_start, .end_element = on_end, .text = on_text };
+  g_autoptr (GString) element = g_string_new (NULL);
+  Reading self = { .id = id, .text = element };
+  g_autoptr (GMarkupParseContext) context = g_markup_parse_context_new (&parser, 0, &self, NULL);
+  const char *begin = strchr (text, '<');
+  g_autoptr (GError) wrong = NULL;
+  gboolean is_list = begin != NULL && g_markup_parse_context_parse (context, begin, -1, &wrong)
+                     && g_markup_parse_context_end_parse (context, &wrong);
+
+  clear_job (&self);
+  *left = self.left;
+  if (is_list && self.is_found)
+    return TRUE;
+  if (is_list)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "qstat does not name it among the running jobs of %s",
+                 g_get_user_name ());
+  else if (wrong != NULL && wrong->domain == DVM_ERROR)
+    g_propagate_error (error, g_steal_pointer (&wrong));
+  else
+    g_set_error (error, DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "the answer of qstat is no list of jobs: %s",
+                 wrong != NULL ? wrong->message : "it is no XML");
+  return FALSE;
+}
+
+const DvmdTimeQuestion gridengine_time_question = {
+  .plugin = "allocator-gridengine",
+  .scheduler = "Grid Engine",
+  .make_argv = make_argv,
+  .read = read_left,
+};
