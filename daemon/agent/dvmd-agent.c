@@ -9,6 +9,7 @@
 #define G_LOG_DOMAIN "dvmd-agent"
 
 #include "dvmd-agent-private.h"
+#include "dvmd-agent-cpus.h"
 #include "dvmd-agent-pmix.h"
 #include "dvmd-agent-procs.h"
 #include "dvmd-agent-rendezvous.h"
@@ -190,6 +191,45 @@ on_terminated (DvmdLocalDaemon *daemon, gpointer user_data)
     on_pmix_stopped (self);
 }
 
+/* Several nodes of one machine cannot all have its names. cpus: to which the agent was told to keep; "": to none */
+static void
+report (DvmdAgent *self, const char *cpus)
+{
+  const char *host = g_get_host_name ();
+  g_autofree char *short_name = g_strndup (host, strcspn (host, "."));
+  const char *aliases[] = { host, short_name, NULL };
+  const char *none[] = { NULL };
+
+  dvmd_agent_send (self, DVMD_MSG_REPORT,
+                   g_variant_new ("(uss^assiuss)", self->parts.rank, DVM_VERSION_STRING, host,
+                                  self->options.logical ? none : aliases,
+                                  self->options.addresses != NULL ? self->options.addresses : "", (gint32)getpid (),
+                                  dvmd_topology_get_n_pus (self->parts.topology),
+                                  dvmd_topology_get_signature (self->parts.topology), cpus));
+}
+
+/* The machine is looked at anew, as a process sees it that may use these cpus alone. */
+static void
+handle_cpus (gpointer service, guint source, GVariant *body)
+{
+  DvmdAgent *self = service;
+  g_autoptr (GError) error = NULL;
+  DvmdTopology *topology;
+  const char *cpus;
+
+  g_variant_get (body, "(&s)", &cpus);
+  topology = dvmd_agent_keep_to_cpus (self->parts.topology, cpus, &error);
+  if (topology != NULL)
+    {
+      dvmd_topology_unref (self->parts.topology);
+      self->parts.topology = topology;
+    }
+  else
+    g_message ("The scheduler gives the cpus %.200s of this node, and the agent keeps to those that it has: %s", cpus,
+               error->message);
+  report (self, cpus);
+}
+
 static void
 handle_topology_ask (gpointer service, guint source, GVariant *body)
 {
@@ -206,6 +246,7 @@ handle_topology_ask (gpointer service, guint source, GVariant *body)
 static const DvmdHandler handlers[] = {
   { DVMD_MSG_MEMBERSHIP, handle_membership },
   { DVMD_MSG_STOP, handle_stop },
+  { DVMD_MSG_CPUS, handle_cpus },
   { DVMD_MSG_TOPOLOGY_ASK, handle_topology_ask },
   { DVMD_MSG_EXIT, handle_exit },
   { DVMD_MSG_LEAVE, handle_leave },
@@ -287,24 +328,6 @@ dvmd_agent_new (const DvmdAgentSettings *settings, DvmdLink *link, DvmdPmix *pmi
   return self;
 }
 
-/* Several nodes of one machine cannot all have its names. */
-static void
-report (DvmdAgent *self)
-{
-  const char *host = g_get_host_name ();
-  g_autofree char *short_name = g_strndup (host, strcspn (host, "."));
-  const char *aliases[] = { host, short_name, NULL };
-  const char *none[] = { NULL };
-
-  dvmd_agent_send (self, DVMD_MSG_REPORT,
-                   g_variant_new ("(uss^assius)", self->parts.rank, DVM_VERSION_STRING, host,
-                                  self->options.logical ? none : aliases,
-                                  self->options.addresses != NULL ? self->options.addresses : "", (gint32)getpid (),
-                                  dvmd_topology_get_n_pus (self->parts.topology),
-                                  dvmd_topology_get_signature (self->parts.topology)));
-  dvmd_local_daemon_reported (self->daemon);
-}
-
 /* Sessions that are there are of an agent that died: the runtime directory has one owner. */
 static gboolean
 clear_sessions (DvmdAgent *self, GError **error)
@@ -350,7 +373,8 @@ dvmd_agent_start (DvmdAgent *self, GError **error)
   dvmd_pmix_dirs_sweep (NULL);
   if (self->options.pmix_eager && !dvmd_agent_start_pmix (self, error))
     return FALSE;
-  report (self);
+  report (self, "");
+  dvmd_local_daemon_reported (self->daemon);
   return TRUE;
 }
 

@@ -11,6 +11,7 @@
 #include "dvmd-address.h"
 #include "dvmd-controller-private.h"
 #include "dvmd-heal.h"
+#include "dvmd-node-cpus.h"
 
 typedef void (*Handler) (DvmdController *self, guint rank, GVariant *body);
 
@@ -50,10 +51,11 @@ handle_report (DvmdController *self, guint source, GVariant *body)
   g_autofree const char **aliases = NULL;
   g_autoptr (GPtrArray) names = NULL;
   const char *version;
+  const char *cpus;
   guint32 rank;
 
-  g_variant_get (body, "(u&s&s^a&s&siu&s)", &rank, &version, &report.host, &aliases, &report.address, &report.pid,
-                 &report.hwthreads, &report.topology);
+  g_variant_get (body, "(u&s&s^a&s&siu&s&s)", &rank, &version, &report.host, &aliases, &report.address, &report.pid,
+                 &report.hwthreads, &report.topology, &cpus);
   names = name_localhost (self, report.host, aliases);
   report.aliases = (const char *const *)names->pdata;
   report.hwthreads = dvmd_shape_get_default_slots (self->parts.shape, &report);
@@ -62,6 +64,8 @@ handle_report (DvmdController *self, guint source, GVariant *body)
       g_message ("Agent %u reports as rank %u", source, rank);
       return;
     }
+  if (!dvmd_controller_keeps_to_cpus (self, rank, cpus))
+    return;
   agents->funcs->reported (agents, rank, &report);
 }
 

@@ -14,6 +14,7 @@
 #include "dvmd-core-sessions.h"
 #include "dvmd-size-change.h"
 #include "dvmd-controller-allocators.h"
+#include "dvmd-node-cpus.h"
 
 void
 dvmd_size_change_fill_grow (DvmdSizeChange *self, DvmdGrowRequest *request)
@@ -190,7 +191,10 @@ found (DvmdController *controller, gpointer data, DvmdAllocator *allocator, Dvmd
   const DvmdPluginNode *nodes = allocation != NULL ? dvmd_allocation_get_nodes (allocation, &n_nodes) : NULL;
 
   if (allocation != NULL)
-    grow (data, nodes, n_nodes, allocator);
+    {
+      dvmd_controller_note_cpus (controller, nodes, n_nodes);
+      grow (data, nodes, n_nodes, allocator);
+    }
   else if (error != NULL)
     dvmd_size_change_fail (data, error);
   else

@@ -78,6 +78,7 @@ typedef struct
   SERVICE (launch)                                                                                                     \
   SERVICE (stage)                                                                                                      \
   SERVICE (topology)                                                                                                   \
+  SERVICE (node_cpus)                                                                                                  \
   SERVICE (cpu_claims)                                                                                                 \
   SERVICE (device_claims)                                                                                              \
   SERVICE (tree_fences)                                                                                                \

@@ -22,6 +22,7 @@ static void
 clear_node (gpointer data)
 {
   g_free ((char *)((DvmdPluginNode *)data)->name);
+  g_free ((char *)((DvmdPluginNode *)data)->cpus);
 }
 
 DvmdAllocation *
@@ -59,6 +60,16 @@ dvmd_allocation_add_node (DvmdAllocation *self, const char *name, guint32 slots,
   DvmdPluginNode node = { .name = g_strdup (name), .slots = slots, .slots_max = slots_max };
 
   g_array_append_val (self->nodes, node);
+}
+
+void
+dvmd_allocation_set_cpus (DvmdAllocation *self, guint node, const char *cpus)
+{
+  DvmdPluginNode *row = &g_array_index (self->nodes, DvmdPluginNode, node);
+
+  g_return_if_fail (node < self->nodes->len);
+  g_free ((char *)row->cpus);
+  row->cpus = g_strdup (cpus);
 }
 
 void

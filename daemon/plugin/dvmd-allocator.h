@@ -43,6 +43,21 @@ void dvmd_allocation_unref (DvmdAllocation *self);
 void dvmd_allocation_add_node (DvmdAllocation *self, const char *name, guint32 slots, guint32 slots_max);
 
 /**
+ * dvmd_allocation_set_cpus:
+ * @self: an allocation
+ * @node: the number of a node, in the order in which they were added
+ * @cpus: (nullable): which of its cpus are given: "pu:0-3,8" are hardware threads, as the operating system numbers
+ *   them, "core:0-3" cores, as hwloc counts them on the node, "core:1:0-3" cores of the package 1. Several of such
+ *   lists follow each other: "core:0:0-1;1:0-1". %NULL for all that its agent may use, as without this call
+ *
+ * The agent keeps to those that it may use, too: slots that nobody gives are counted in them, and processes placed on
+ * them.
+ *
+ * Since: 0.1
+ */
+void dvmd_allocation_set_cpus (DvmdAllocation *self, guint node, const char *cpus);
+
+/**
  * dvmd_allocation_set_logical:
  * @self: an allocation
  * @logical: whether its nodes are no machines, but names for parts of the one that the controller runs on

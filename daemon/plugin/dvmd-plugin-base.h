@@ -33,6 +33,8 @@ typedef enum
  * @slots: how many processes it is meant for, 0 if nobody said
  * @slots_max: how many it may take at most, 0 for no limit beyond @slots
  * @address: (nullable): for a launcher: how to get there, [USER@]HOST[:PORT]; %NULL for its name
+ * @cpus: (nullable): from an allocator: the cpus of the node that it gives, as dvmd_allocation_set_cpus() takes them;
+ *   %NULL for all that its agent may use
  *
  * A node as launchers and allocators see it. Borrowed for the time of the call.
  *
@@ -45,7 +47,8 @@ typedef struct
   guint32 slots;
   guint32 slots_max;
   const char *address;
-  gpointer reserved[2];
+  const char *cpus;
+  gpointer reserved[1];
 } DvmdPluginNode;
 
 /**

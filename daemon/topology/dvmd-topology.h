@@ -56,6 +56,11 @@ void dvmd_topology_unref (DvmdTopology *self);
 guint dvmd_topology_get_n_pus (DvmdTopology *self);
 /* The same text for like nodes, and only for like ones: "2Pa:2Nu:4L3:8Co:16Pu:x86_64:le:1f3a5c7b". */
 const char *dvmd_topology_get_signature (DvmdTopology *self);
+/* The numbers of the hardware threads that cpus means, of those that this topology has, as dvmd_allocation_set_cpus()
+ * writes them: "pu:0-3,8", "core:0-3", "core:1:0;1:1". (transfer full) (nullable): NULL with an error: none of them is
+ * here, or it is written otherwise. All of them if these are as many cores as there are: the numbers may be those of a
+ * larger machine. */
+char *dvmd_topology_choose_cpus (DvmdTopology *self, const char *cpus, GError **error);
 /* How many objects of a kind a node with that signature has; 0: none, or it is no signature */
 guint dvmd_topology_count_in_signature (const char *signature, DvmdTopologyKind kind);
 /* The numbers of all the hardware threads, "0-15". */

@@ -144,6 +144,40 @@ class Allocators(dvmtest.Case):
         dvmtest.wait_until(lambda: said in dvm.log(), 'a command that is missing')
         self.finish(dvm)
 
+    def lsf_tasks(self, *lines):
+        path = os.path.join(self.place(), 'affinity')
+        with open(path, 'w', encoding='ascii') as file:
+            file.writelines(f'{line}\n' for line in lines)
+        return {'LSB_JOBID': '5', 'LSB_AFFINITY_HOSTFILE': path}
+
+    def cpus_of(self, dvm, **options):
+        """Those that a process of a job may use."""
+        done = dvm.run(['grep', 'Cpus_allowed_list', '/proc/self/status'], np=1, personality='plain', **options)
+        self.assertEqual(done.state, NOTIFIED)
+        return done.lines[0].split()[1]
+
+    def test_cpus(self):
+        """The cpus that the scheduler names are those of the node: for its agent, its slots, and processes, bound or not."""
+        own = sorted(os.sched_getaffinity(0))
+        if len(own) < 2:
+            self.skipTest('one cpu alone')
+        dvm = self.dvm(settings=[LOCAL], env=self.lsf_tasks(f'n1 {own[-1]}'))
+        self.assertEqual([(row['Name'], row['Slots']) for row in self.rows(dvm)], [('n1', 1)])
+        self.assertEqual(self.cpus_of(dvm), str(own[-1]))
+        self.assertEqual(self.cpus_of(dvm, bind_to='none'), str(own[-1]))
+        refused = dvm.run(['true'], np=2, map_by='hwthread:OVERSUBSCRIBE', bind_to='hwthread')
+        self.assertEqual(refused.state, dvmtest.MAP_FAILED)
+        self.finish(dvm)
+
+    def test_other_cpus(self):
+        """Cpus that this machine does not have, as of another numbering: the agent keeps its own, and the log says so."""
+        dvm = self.dvm(settings=[LOCAL], env=self.lsf_tasks('n1 60000'))
+        dvmtest.wait_until(lambda: 'The scheduler gives the cpus pu:60000 of this node' in dvm.log(), 'a sentence on the cpus')
+        with open('/proc/self/status', encoding='ascii') as file:
+            own = next(line.split()[1] for line in file if line.startswith('Cpus_allowed_list'))
+        self.assertEqual(self.cpus_of(dvm, bind_to='none'), own)
+        self.finish(dvm)
+
     def test_named_nodes(self):
         """Nodes that somebody names are those of the DVM, in the job of a scheduler, too."""
         for arguments in (['--nodes=2'], ['--host=node1,node2']):

@@ -316,6 +316,33 @@ test_nodes (void)
   g_assert_cmpstr (error->message, ==, "NODES: node n1 has 8589934590 slots; there are at most 1000000");
 }
 
+static void
+test_node_cpus (void)
+{
+  g_autoptr (DvmdNodeTable) table = dvmd_node_table_new ();
+  g_autoptr (DvmdAllocation) allocation = NULL;
+  static const char *const names[] = { "n1", "n2", "n3", "n4" };
+  const DvmdPluginNode *nodes;
+  guint n_nodes;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (names); i++)
+    dvmd_node_table_add (table, names[i], 1);
+  dvmd_node_table_add_cpus (table, "n1", "pu", "0-3");
+  dvmd_node_table_add_cpus (table, "N1", "pu", "8,9");
+  dvmd_node_table_add_cpus (table, "n2", "core", "1:0");
+  /* One line of a host without cpus means all of them. */
+  dvmd_node_table_add_cpus (table, "n3", "core", "0");
+  dvmd_node_table_add_cpus (table, "n3", "core", NULL);
+  dvmd_node_table_add_cpus (table, "another", "core", "0");
+  allocation = dvmd_node_table_to_allocation (table, "7", "NODES", NULL);
+  nodes = dvmd_allocation_get_nodes (allocation, &n_nodes);
+  g_assert_cmpuint (n_nodes, ==, 4);
+  g_assert_cmpstr (nodes[0].cpus, ==, "pu:0-3;8,9");
+  g_assert_cmpstr (nodes[1].cpus, ==, "core:1:0");
+  g_assert_null (nodes[2].cpus);
+  g_assert_null (nodes[3].cpus);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -326,6 +353,7 @@ main (int argc, char **argv)
   g_test_add_func ("/allocator-common/large-lists", test_large_lists);
   g_test_add_func ("/allocator-common/compressed", test_compressed);
   g_test_add_func ("/allocator-common/there-and-back", test_there_and_back);
+  g_test_add_func ("/allocator-common/node-cpus", test_node_cpus);
   g_test_add_func ("/allocator-common/short", test_short);
   g_test_add_func ("/allocator-common/numbers", test_numbers);
   g_test_add_func ("/allocator-common/files", test_files);

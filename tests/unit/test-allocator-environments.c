@@ -23,7 +23,7 @@ typedef struct
 {
   const char *allocator;
   const char *variables[6]; /* "NAME=VALUE" */
-  const char *answer;       /* (nullable): "ID: NODE=SLOTS NODE=SLOTS"; NULL: declined */
+  const char *answer;       /* (nullable): "ID: NODE=SLOTS NODE=SLOTS/CPUS"; NULL: declined */
 } Job;
 
 typedef struct
@@ -138,6 +138,8 @@ show (DvmdAllocation *allocation)
     {
       g_string_append_printf (text, " %s=%u", strcmp (nodes[i].name, g_get_host_name ()) == 0 ? HERE : nodes[i].name,
                               nodes[i].slots);
+      if (nodes[i].cpus != NULL)
+        g_string_append_printf (text, "/%s", nodes[i].cpus);
       g_assert_cmpuint (nodes[i].slots_max, ==, 0);
     }
   return g_string_free (text, FALSE);
@@ -340,7 +342,7 @@ test_gridengine (void)
       "7: node3.cluster.example=4 node1.cluster.example=4" },
     { "gridengine",
       { "JOB_ID=8", "SGE_ROOT=/opt/sge", "PE_HOSTFILE=@gridengine/binding", "SGE_TASK_ID=3" },
-      "8.3: node3=2 node1=2" },
+      "8.3: node3=2/core:0:0;0:1 node1=2/core:0:0;1:0" },
     { "gridengine", { "JOB_ID=9", "SGE_ROOT=/", "PE_HOSTFILE=@gridengine/no-processors" }, "9: node3=1 node1=1" },
     /* Without a parallel environment. */
     { "gridengine", { "JOB_ID=10", "SGE_ROOT=/opt/sge", "NSLOTS=1" }, "10: " HERE "=1" },
@@ -386,7 +388,7 @@ test_lsf (void)
     /* A task may have several cpus. */
     { "lsf",
       { "LSB_JOBID=5", "LSB_AFFINITY_HOSTFILE=@lsf/affinity", "LSB_MCPU_HOSTS=cn17 18 cn18 12" },
-      "5: cn17=3 cn18=2" },
+      "5: cn17=3/pu:0,1,2,3;4,5,6,7;16,17,18,19 cn18=2/pu:0,1,2,3;16,17,18,19" },
     { "lsf", { "LSB_JOBID=5", "LSB_AFFINITY_HOSTFILE=@lsf/affinity-none", "LSB_MCPU_HOSTS=h1 4" }, "5: h1=4" },
   };
 
@@ -484,15 +486,17 @@ check_flux (void)
 {
   static const Job jobs[] = {
     { "flux", { "INSTANCE=@flux/instance.json" }, NULL },
-    { "flux", { AT_FLUX, "INSTANCE=@flux/instance.json" }, ": rack1n12=8 rack1n7=8 rack1n8=8 rack1n9=8 fat1=16" },
+    { "flux",
+      { AT_FLUX, "INSTANCE=@flux/instance.json" },
+      ": rack1n12=8/core:0-7 rack1n7=8/core:0-7 rack1n8=8/core:0-7 rack1n9=8/core:0-7 fat1=16/core:0-15" },
     { "flux",
       { AT_FLUX, "INSTANCE=@flux/instance.json", "FLUX_ENCLOSING_ID=f2345" },
-      "f2345: rack1n12=8 rack1n7=8 rack1n8=8 rack1n9=8 fat1=16" },
+      "f2345: rack1n12=8/core:0-7 rack1n7=8/core:0-7 rack1n8=8/core:0-7 rack1n9=8/core:0-7 fat1=16/core:0-15" },
     { "flux",
       { AT_FLUX, "JOB=@flux/job.json", "FLUX_JOB_ID=ƒ6789", "FLUX_ENCLOSING_ID=f2345" },
-      "ƒ6789: n040=4 n041=4" },
+      "ƒ6789: n040=4/core:2-5 n041=4/core:2-5" },
     /* Ranks in any order, with other cores, some of them of one host. */
-    { "flux", { AT_FLUX, "INSTANCE=@flux/mixed.json" }, ": a=4 b=4 c=3" },
+    { "flux", { AT_FLUX, "INSTANCE=@flux/mixed.json" }, ": a=4/core:0-2,7 b=4/core:0-1;0-1 c=3/core:4-6" },
   };
 
   check_jobs (NULL, jobs, G_N_ELEMENTS (jobs));

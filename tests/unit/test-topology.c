@@ -256,6 +256,59 @@ test_large_number (void)
   g_assert_nonnull (strstr (error->message, "hardware thread 65536: their numbers go from 0 to 65535"));
 }
 
+/* Two packages of four cores, with two hardware threads each: core 1 has the threads 2 and 3. */
+static void
+test_chosen_cpus (void)
+{
+  static const struct
+  {
+    const char *cpus;
+    const char *list;
+    const char *error;
+  } rows[] = {
+    { "pu:0-3,8", "0-3,8" },
+    { "pu:15;0;0", "0,15" },
+    { "pu:14-20", "14-15" },
+    { "core:1", "2-3" },
+    { "core:0-1;7", "0-3,14-15" },
+    { "core:1:0-1;0:3", "6-11" },
+    { "core:1:0", "8-9" },
+    /* As many cores as there are: their numbers are those of a machine of which this is a part. */
+    { "core:100-107", "0-15" },
+    { "core:3:0-7", "0-15" },
+    { "core:6-9", "12-15" },
+    { "core:100", NULL, "none of the cpus core:100 is among 0-15" },
+    { "core:1:4", NULL, "none of the cpus" },
+    { "core:2:0", NULL, "none of the cpus" },
+    { "pu:16", NULL, "none of the cpus pu:16 is among 0-15" },
+    { "pu:", NULL, "is no list of cpus" },
+    { "pu", NULL, "“pu” is no list of cpus" },
+    { "", NULL, "“” is no list of cpus" },
+    { "0-3", NULL, "is no list of cpus" },
+    { "hat:0", NULL, "is no list of cpus" },
+    { "core:", NULL, "is no list of cpus" },
+    { "core:x:0", NULL, "is no list of cpus" },
+    { "core::0", NULL, "is no list of cpus" },
+    { "core:0:", NULL, "is no list of cpus" },
+    { "core:-1", NULL, "is no list of cpus" },
+    { "core:0;", NULL, "is no list of cpus" },
+    { "pu:99999999", NULL, "is no list of cpus" },
+  };
+  g_autoptr (DvmdTopology) topology = dvmd_topology_new_from_synthetic ("package:2 core:4 pu:2", NULL);
+
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autoptr (GError) error = NULL;
+      g_autofree char *list = dvmd_topology_choose_cpus (topology, rows[i].cpus, &error);
+
+      g_test_message ("%s", rows[i].cpus);
+      g_assert_cmpstr (list, ==, rows[i].list);
+      g_assert_cmpint (error == NULL, ==, rows[i].error == NULL);
+      if (error != NULL && strstr (error->message, rows[i].error) == NULL)
+        g_error ("“%s” does not speak of “%s”", error->message, rows[i].error);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -270,5 +323,6 @@ main (int argc, char **argv)
   g_test_add_func ("/topology/inconsistent", test_inconsistent);
   g_test_add_func ("/topology/bitmap", test_bitmap);
   g_test_add_func ("/topology/neighbour", test_neighbour);
+  g_test_add_func ("/topology/chosen-cpus", test_chosen_cpus);
   return g_test_run ();
 }

@@ -12,6 +12,8 @@ typedef struct
 {
   char *name;
   guint64 slots;
+  GString *cpus; /* (nullable): nothing has been said of them */
+  gboolean has_all_cpus;
 } Node;
 
 struct _DvmdNodeTable
@@ -23,7 +25,11 @@ struct _DvmdNodeTable
 static void
 clear_node (gpointer data)
 {
-  g_free (((Node *)data)->name);
+  Node *node = data;
+
+  g_free (node->name);
+  if (node->cpus != NULL)
+    g_string_free (node->cpus, TRUE);
 }
 
 DvmdNodeTable *
@@ -62,6 +68,27 @@ dvmd_node_table_add (DvmdNodeTable *self, const char *name, guint32 slots)
   g_array_index (self->nodes, Node, GPOINTER_TO_UINT (place)).slots += slots;
 }
 
+void
+dvmd_node_table_add_cpus (DvmdNodeTable *self, const char *name, const char *unit, const char *list)
+{
+  g_autofree char *key = g_ascii_strdown (name, -1);
+  gpointer place;
+  Node *node;
+
+  if (!g_hash_table_lookup_extended (self->places, key, NULL, &place))
+    return;
+  node = &g_array_index (self->nodes, Node, GPOINTER_TO_UINT (place));
+  if (list == NULL)
+    node->has_all_cpus = TRUE;
+  else if (node->cpus != NULL)
+    g_string_append_printf (node->cpus, ";%s", list);
+  else
+    {
+      node->cpus = g_string_new (unit);
+      g_string_append_printf (node->cpus, ":%s", list);
+    }
+}
+
 guint
 dvmd_node_table_get_n_nodes (DvmdNodeTable *self)
 {
@@ -90,6 +117,8 @@ dvmd_node_table_to_allocation (DvmdNodeTable *self, const char *alloc_id, const 
           return NULL;
         }
       dvmd_allocation_add_node (allocation, node->name, (guint32)node->slots, 0);
+      if (node->cpus != NULL && !node->has_all_cpus)
+        dvmd_allocation_set_cpus (allocation, i, node->cpus->str);
     }
   return g_steal_pointer (&allocation);
 }

@@ -21,6 +21,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmdNodeTable, dvmd_node_table_free)
 
 /* slots: added to those that the node has; 0 if nothing is known of them */
 void dvmd_node_table_add (DvmdNodeTable *self, const char *name, guint32 slots);
+/* Of a node that was added. unit: "pu" or "core", the same for all; list: as dvmd_allocation_set_cpus() takes it, added
+ * to those that the node has; NULL: it has all, whatever else is said of it */
+void dvmd_node_table_add_cpus (DvmdNodeTable *self, const char *name, const char *unit, const char *list);
 guint dvmd_node_table_get_n_nodes (DvmdNodeTable *self);
 
 /* (transfer full) (nullable): NULL with DVM_ERROR_ALLOC_FAILED, of which place is the beginning: there is no node, or

@@ -16,14 +16,38 @@
 
 #define HOST_FILE "PE_HOSTFILE"
 
+/* The cores of "-binding pe", "0,0:0,1": package and core of each. In other queues there is another word, or a list
+ * that is not about this job. (transfer full) (nullable): NULL: it is none of cores */
+static char *
+read_cores (const char *word)
+{
+  g_auto (GStrv) pairs = g_strsplit (word != NULL ? word : "", ":", -1);
+  g_autoptr (GString) cores = g_string_new (NULL);
+
+  for (guint i = 0; pairs[i] != NULL; i++)
+    {
+      char *comma = strchr (pairs[i], ',');
+
+      if (comma == NULL || comma == pairs[i] || comma[1] == '\0'
+          || strspn (comma + 1, "0123456789") != strlen (comma + 1)
+          || strspn (pairs[i], "0123456789") != (gsize)(comma - pairs[i]))
+        return NULL;
+      *comma = ':';
+      g_string_append_printf (cores, "%s%s", i > 0 ? ";" : "", pairs[i]);
+    }
+  return cores->len > 0 ? g_string_free (g_steal_pointer (&cores), FALSE) : NULL;
+}
+
 static gboolean
 add_line (gpointer data, const char *const *words, const char *place, GError **error)
 {
+  g_autofree char *cores = read_cores (words[2] != NULL ? words[3] : NULL);
   guint32 slots;
 
   if (!dvmd_environment_parse_number (words[1], place, 1, DVMD_NODE_TABLE_MOST_SLOTS, &slots, error))
     return FALSE;
   dvmd_node_table_add (data, words[0], slots);
+  dvmd_node_table_add_cpus (data, words[0], "core", cores);
   return TRUE;
 }
 

@@ -39,13 +39,14 @@ add_line (gpointer data, const char *const *words, const char *place, GError **e
   return TRUE;
 }
 
-/* "HOST 0,2,4": which cpus these are is for the processes; the DVM binds them by itself. */
+/* "HOST 0,2,4": the cpus of all tasks of a host are those of its node; the DVM binds processes in them by itself. */
 static gboolean
 add_task (gpointer data, const char *const *words, const char *place, GError **error)
 {
   if (words[1] != NULL && words[1][strspn (words[1], "0123456789,-")] != '\0')
     return dvmd_node_refuse_text (words[1], place, "is no list of cpus", error);
   add_node (data, words[0], 1);
+  dvmd_node_table_add_cpus (((Reading *)data)->table, words[0], "pu", words[1]);
   return TRUE;
 }
 

@@ -24,6 +24,8 @@ typedef struct
 {
   guint32 rank;
   guint32 n_cores;
+  const char *cores; /* of the text, without brackets */
+  int n_bytes;
 } Target;
 
 typedef struct
@@ -120,7 +122,8 @@ read_ranges (const char *ids, const char *place, guint64 *n, GError **error)
 /* ---- entries ---- */
 
 static gboolean
-add_targets (GArray *targets, GArray *ranks, guint64 n_ranks, guint64 n_cores, const char *place, GError **error)
+add_targets (GArray *targets, GArray *ranks, guint64 n_ranks, guint64 n_cores, const char *cores, const char *place,
+             GError **error)
 {
   if (n_cores > DVMD_NODE_TABLE_MOST_SLOTS)
     return refuse_set (place, "a node has more than " G_STRINGIFY (DVMD_NODE_TABLE_MOST_SLOTS) " cores", error);
@@ -133,6 +136,9 @@ add_targets (GArray *targets, GArray *ranks, guint64 n_ranks, guint64 n_cores, c
       for (guint64 rank = range->first; rank <= range->last; rank++)
         {
           Target target = { .rank = (guint32)rank, .n_cores = (guint32)n_cores };
+
+          target.cores = cores + strspn (cores, "[");
+          target.n_bytes = (int)strcspn (target.cores, "]");
 
           g_array_append_val (targets, target);
         }
@@ -157,7 +163,7 @@ read_targets (GVariant *entry, const char *place, GArray *targets, GError **erro
   ranks = read_ranges (rank, place, &n_ranks, error);
   if (ranks != NULL)
     cores = read_ranges (core, place, &n_cores, error);
-  return cores != NULL && add_targets (targets, ranks, n_ranks, n_cores, place, error);
+  return cores != NULL && add_targets (targets, ranks, n_ranks, n_cores, core, place, error);
 }
 
 static int
@@ -203,12 +209,15 @@ add_nodes (GArray *targets, char **hosts, const char *place, DvmdNodeTable *tabl
   for (guint i = 0; i < targets->len; i++)
     {
       const Target *target = &g_array_index (targets, Target, i);
+      g_autofree char *cores = NULL;
 
       if (i > 0 && target->rank == (target - 1)->rank)
         return refuse_set (place, "a rank comes twice in R_lite", error);
       if (!dvmd_node_check_name (hosts[i], place, error))
         return FALSE;
+      cores = g_strndup (target->cores, (gsize)target->n_bytes);
       dvmd_node_table_add (table, hosts[i], target->n_cores);
+      dvmd_node_table_add_cpus (table, hosts[i], "core", cores);
     }
   return TRUE;
 }

@@ -1,0 +1,50 @@
+/*
+ * SPDX-License-Identifier: LGPL-2.1-or-later
+ *
+ * The cpus that a scheduler has given, where nothing else keeps the agent to them.
+ */
+
+#include "config.h"
+
+#define G_LOG_DOMAIN "dvmd-agent"
+
+#include "dvmd-agent-cpus.h"
+
+#include <dvm.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "dvmd-binding.h"
+
+/* All threads: each may start processes, which inherit it. */
+static gboolean
+set_affinity (const char *list, GError **error)
+{
+  gsize size = 0;
+  g_autofree cpu_set_t *mask = dvmd_binding_dup_cpu_set (list, &size);
+  g_autoptr (GDir) threads = g_dir_open ("/proc/self/task", 0, error);
+  const char *name;
+
+  while (threads != NULL && (name = g_dir_read_name (threads)) != NULL)
+    if (syscall (SYS_sched_setaffinity, (pid_t)atoi (name), size, mask) != 0 && errno != ESRCH)
+      {
+        g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "the kernel does not let it keep to %s: %s", list,
+                     g_strerror (errno));
+        return FALSE;
+      }
+  return threads != NULL;
+}
+
+DvmdTopology *
+dvmd_agent_keep_to_cpus (DvmdTopology *topology, const char *cpus, GError **error)
+{
+  g_autofree char *list = dvmd_topology_choose_cpus (topology, cpus, error);
+
+  if (list == NULL)
+    return NULL;
+  if (g_strcmp0 (list, dvmd_topology_get_cpuset (topology)) == 0)
+    return dvmd_topology_ref (topology);
+  return set_affinity (list, error) ? dvmd_topology_new_local (error) : NULL;
+}
