@@ -185,6 +185,16 @@ class Allocators(dvmtest.Case):
             self.assertEqual([(row['Name'], row['Allocator']) for row in self.rows(dvm)],
                              [('node1', 'hosts'), ('node2', 'hosts')])
 
+    def test_number_alone(self):
+        """The number of a job of Slurm without its nodes: this machine, and the log says why."""
+        dvm = self.dvm(env={'SLURM_JOB_ID': '77'})
+        self.assertEqual([row['Allocator'] for row in self.rows(dvm)], ['hosts'])
+        self.assertIn('SLURM_JOB_ID is “77”, and neither SLURM_JOB_NODELIST nor SLURM_NODELIST names nodes', dvm.log())
+        self.finish(dvm)
+        dvm = self.dvm()
+        self.finish(dvm)
+        self.assertNotIn('SLURM', dvm.log())
+
     def test_mistakes(self):
         """A job that cannot be read is no reason to take this machine."""
         for env, words in [({'PBS_JOBID': '12', 'PBS_NODEFILE': '/no/such/file'}, 'PBS_NODEFILE names “/no/such/file”'),

@@ -7,6 +7,9 @@
 
 #include "config.h"
 
+#include <string.h>
+
+#include "environment.h"
 #include "environment-allocator.h"
 #include "slurm-job.h"
 #include "slurm-loss.h"
@@ -43,13 +46,35 @@ forget_job (DvmdSlurmAllocator *self)
 
 /* ---- the start ---- */
 
+/* A shell that has kept the number of its job and lost the rest looks as one that is in no job. */
+static void
+tell_number_alone (DvmdSlurmAllocator *self, const char *const *environ)
+{
+  static const char *const names[] = { "SLURM_JOB_ID", "SLURM_JOBID", NULL };
+  const char *name;
+  const char *id = dvmd_environment_find (environ, names, &name);
+  g_autofree char *shown = id != NULL ? g_utf8_make_valid (id, (gssize)strnlen (id, 60)) : NULL;
+
+  if (id != NULL)
+    dvmd_plugin_host_log (
+        dvmd_plugin_get_host (self), G_LOG_LEVEL_MESSAGE,
+        "%s is “%s”, and neither SLURM_JOB_NODELIST nor SLURM_NODELIST names nodes: the DVM is started "
+        "as if it were in no job of Slurm",
+        name, shown);
+}
+
 static DvmdAllocation *
 dvmd_slurm_allocator_read (DvmdEnvironmentAllocator *allocator, const char *const *environ, GError **error)
 {
   DvmdSlurmAllocator *self = DVMD_SLURM_ALLOCATOR (allocator);
-  SlurmJob *job = slurm_job_read (environ, error);
+  GError *wrong = NULL;
+  SlurmJob *job = slurm_job_read (environ, &wrong);
   guint n_nodes;
 
+  if (wrong != NULL)
+    g_propagate_error (error, wrong);
+  else if (job == NULL)
+    tell_number_alone (self, environ);
   if (job == NULL)
     return NULL;
   forget_job (self);
