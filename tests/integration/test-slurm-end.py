@@ -19,6 +19,13 @@ NAMES = ('en1', 'en2')
 # Each rank notes that it runs, which signals it gets, and that it has had the time to end in good order.
 RANK = 'trap "echo TERM >>$0.signals; sleep 0.3; echo ended >>$0.ended; exit 0" TERM; trap "echo USR1 >>$0.signals" USR1; echo >>$0.here; ' \
        'while :; do sleep 0.05; done'
+LONG = os.environ.get('DVM_TEST_SOAK') == '1'
+# Jobs of the first partition go when one of the second wants their nodes, after a time of grace.
+PREEMPTION = """PreemptType=preempt/partition_prio
+PreemptMode=CANCEL
+PartitionName=low Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=1 PreemptMode=CANCEL GraceTime=20
+PartitionName=urgent Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=10 PreemptMode=OFF
+"""
 SHARED = slurm.Shared(NAMES, more='ReturnToService=0\nKillWait=20\n')
 
 
@@ -144,6 +151,44 @@ class Ends(Case):
             os.kill(pid, signal.SIGKILL)
         dvmtest.wait_until(lambda: 'DOWN' in self.states(dvm).values(), 'the loss')
         dvmtest.wait_until(lambda: self.states(dvm) == dict.fromkeys(NAMES, 'UP'), 'the nodes to be back')
+
+
+@unittest.skipUnless(LONG, 'it takes seconds: DVM_TEST_SOAK=1')
+class Slow(Case):
+    def own_cluster(self, more=''):
+        self.cluster = slurm.Slurm(NAMES, more='KillWait=20\n' + more)
+        self.addCleanup(self.cluster.stop)
+
+    def test_preempted(self):
+        """Another job takes the nodes: jobs of the DVM have the grace of Slurm, and the DVM ends within it."""
+        self.own_cluster(PREEMPTION)
+        dvm = self.start('--partition=low')
+        self.start_ranks(dvm)
+        urgent = self.cluster.popen(['salloc', '--quiet', '--nodes=2', '--partition=urgent', 'true'], stdin=subprocess.DEVNULL)
+        self.addCleanup(urgent.wait, 60)
+        self.check_end(dvm, 'The DVM has ended: Slurm ends the agents of the DVM: ')
+        self.assertEqual(self.read('ended'), ['ended'] * 2)
+        self.assertEqual(urgent.wait(60), 0)
+
+    def test_stopped_slurmd(self):
+        """Half of the nodes start nothing any more: srun gives up the whole step, the start fails, names the node, and nothing is left of it."""
+        self.own_cluster()
+        stopped = next(daemon for daemon in self.cluster.daemons if daemon.args[-1] == NAMES[1])
+        self.allocation = self.cluster.allocate(2, '--ntasks-per-node=2')
+        self.addCleanup(self.allocation.release)
+        os.kill(stopped.pid, signal.SIGSTOP)
+        try:
+            dvm = self.try_dvm(settings=['kill-grace=1'], env=self.allocation.get_variables())
+            self.assertTrue(dvm.answer.startswith('ERROR: 2 of the 2 nodes of the DVM did not come: '), dvm.answer)
+            self.assertEqual(dvm.process.wait(dvmtest.LIMIT), 1)
+            self.assertIn(f'failed on node {NAMES[1]}: Socket timed out', dvm.log())
+        finally:
+            os.kill(stopped.pid, signal.SIGCONT)
+        dvmtest.wait_until(lambda: dvm.processes() == [], 'all processes to end')
+        self.assertEqual(self.allocation.list_steps(), [])
+        dvm = self.dvm(env=self.allocation.get_variables())
+        self.assertEqual(self.states(dvm), dict.fromkeys(NAMES, 'UP'))
+        self.finish(dvm)
 
 
 class Nodes(Case):

@@ -283,7 +283,9 @@ class Slurm:
         if died:
             raise AssertionError(f'{", ".join(died)} cannot run here:\n{self.log()}')
         try:
-            return self.run(['sinfo', '--noheader', '--Node', '--format=%T']).split() == ['idle'] * len(self.names)
+            # A node is there once for each of its partitions.
+            lines = self.run(['sinfo', '--noheader', '--Node', '--format=%N %T']).splitlines()
+            return {tuple(line.split()) for line in lines} == {(name, 'idle') for name in self.names}
         except AssertionError:  # nobody answers yet
             return False
 
