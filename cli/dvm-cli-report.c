@@ -32,6 +32,7 @@ struct _DvmCliReport
   GCancellable *cancellable;
   guint n_calls;
   gboolean early; /* the job was not mapped yet */
+  gboolean lost;  /* it could not be written */
 };
 
 static void
@@ -61,6 +62,12 @@ gboolean
 dvm_cli_report_is_early (DvmCliReport *self)
 {
   return self->early;
+}
+
+gboolean
+dvm_cli_report_is_lost (DvmCliReport *self)
+{
+  return self->lost;
 }
 
 /* ---- tables ---- */
@@ -298,8 +305,8 @@ print_allocation (DvmCliReport *self, GError **error)
 
 /* ---- asking ---- */
 
-static void
-print_tables (DvmCliReport *self)
+static gboolean
+print_tables (DvmCliReport *self, GError **error)
 {
   static const struct
   {
@@ -315,21 +322,26 @@ print_tables (DvmCliReport *self)
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (parts); i++)
-    {
-      g_autoptr (GError) error = NULL;
+    if ((self->display->what & parts[i].what) != 0 && !parts[i].print (self, error))
+      return FALSE;
+  return TRUE;
+}
 
-      if ((self->display->what & parts[i].what) != 0 && !parts[i].print (self, &error))
-        dvm_cli_complain ("%s", error->message);
-    }
+static gboolean
+print_xml (DvmCliReport *self, GError **error)
+{
+  g_autofree char *xml = dvm_cli_facts_to_xml (&self->facts, self->display, error);
+
+  return xml != NULL && dvm_cli_print (xml, error);
 }
 
 static void
-print_xml (DvmCliReport *self)
+print_report (DvmCliReport *self)
 {
   g_autoptr (GError) error = NULL;
-  g_autofree char *xml = dvm_cli_facts_to_xml (&self->facts, self->display, &error);
 
-  if (xml == NULL || !dvm_cli_print (xml, &error))
+  self->lost = self->display->parseable ? !print_xml (self, &error) : !print_tables (self, &error);
+  if (self->lost)
     dvm_cli_complain ("%s", error->message);
 }
 
@@ -345,10 +357,8 @@ end_call (DvmCliReport *self, const GError *error)
       g_cancellable_cancel (self->cancellable);
       over = TRUE;
     }
-  if (self->n_calls == 1 && !over && self->display->parseable)
-    print_xml (self);
-  else if (self->n_calls == 1 && !over)
-    print_tables (self);
+  if (self->n_calls == 1 && !over)
+    print_report (self);
   self->n_calls--;
   g_rc_box_release_full (self, clear_report);
 }

@@ -30,5 +30,7 @@ void dvm_cli_report_free (DvmCliReport *self);
 gboolean dvm_cli_report_is_done (DvmCliReport *self);
 /* Whether the job had no map when it was asked for: nothing is printed then, and another report has to be made. */
 gboolean dvm_cli_report_is_early (DvmCliReport *self);
+/* Whether some of it could not be written, which has been told. */
+gboolean dvm_cli_report_is_lost (DvmCliReport *self);
 
 G_END_DECLS

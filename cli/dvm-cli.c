@@ -24,15 +24,19 @@
 #include "dvm-cli-verb.h"
 #include "dvm-cli-which.h"
 
-/* A closed standard descriptor would be taken by the next socket or pipe that is opened. */
+/*
+ * A closed standard descriptor would be taken by the next socket or pipe that is opened. Where output was to go every
+ * write fails, ours and those of a job: output that is lost is no success.
+ */
 static void
 fill_standard_descriptors (void)
 {
-  int fd = open ("/dev/null", O_RDWR);
+  int fd;
 
-  while (fd >= 0 && fd <= STDERR_FILENO)
-    fd = dup (fd);
-  if (fd >= 0)
+  do
+    fd = open (fcntl (STDIN_FILENO, F_GETFD) < 0 ? "/dev/null" : "/dev/full", O_RDWR);
+  while (fd >= 0 && fd < STDERR_FILENO);
+  if (fd > STDERR_FILENO)
     close (fd);
 }
 

@@ -727,7 +727,9 @@ finish_run (Run *run, GError **error)
   status = run->interrupted != 0 ? 128 + run->interrupted : dvm_cli_report_end (run->cli, run->job);
   if (run->cli->json && !print_record (run, error))
     return DVM_CLI_EXIT_DVM_FAILED;
-  return status == 0 && run->lost_proctable ? DVM_CLI_EXIT_DVM_FAILED : status;
+  if (status == 0 && (run->lost_proctable || (run->report != NULL && dvm_cli_report_is_lost (run->report))))
+    return DVM_CLI_EXIT_DVM_FAILED;
+  return status;
 }
 
 /* The other end of the pipe has been closed. */

@@ -272,9 +272,19 @@ print_ready (DvmCli *cli, pid_t pid, GError **error)
   return dvm_cli_print (json->str, error);
 }
 
+/* The DVM is there, and stays. */
+static int
+tell_ready (DvmCli *cli, pid_t pid, GError **error)
+{
+  if (print_ready (cli, pid, error))
+    return DVM_CLI_EXIT_OK;
+  g_prefix_error (error, _ ("the DVM is ready, which could not be told: "));
+  return DVM_CLI_EXIT_FAILED;
+}
+
 /* Returns the exit status. */
 static int
-await_ready (Start *start, pid_t pid, DvmCliReadyResult *result, GError **error)
+await_ready (Start *start, DvmCliReadyResult *result, GError **error)
 {
   guint seconds = dvm_cli_args_get_uint (start->cli->args, "timeout", DEFAULT_TIMEOUT);
   g_autoptr (DvmCliProgress) progress = dvm_cli_progress_new (start->cli);
@@ -296,9 +306,7 @@ await_ready (Start *start, pid_t pid, DvmCliReadyResult *result, GError **error)
       dvm_cli_complain (_ ("interrupted: the DVM was not ready and is ended"));
       return 128 + signum;
     }
-  if (judge_answer (*result, answer, seconds, error) && print_ready (start->cli, pid, error))
-    return DVM_CLI_EXIT_OK;
-  return DVM_CLI_EXIT_FAILED;
+  return judge_answer (*result, answer, seconds, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
 }
 
 /* Agents that have come are ended in good order. Returns what waitpid() says of it. */
@@ -324,14 +332,16 @@ run_in_foreground (Start *start, int ready_end, GError **error)
     {
       g_autoptr (GError) local_error = NULL;
       DvmCliReadyResult result;
+      gboolean is_ready;
 
       close (ready_end);
       if (fork () != 0)
         _exit (0);
-      if (await_ready (start, pid, &result, &local_error) != DVM_CLI_EXIT_OK)
-        dvm_cli_complain ("%s", local_error->message);
-      else if (start->state >= 0)
+      is_ready = await_ready (start, &result, &local_error) == DVM_CLI_EXIT_OK;
+      if (is_ready && start->state >= 0)
         dvm_cli_state_forget_end (start->state);
+      if (!is_ready || tell_ready (start->cli, pid, &local_error) != DVM_CLI_EXIT_OK)
+        dvm_cli_complain ("%s", local_error->message);
       _exit (0);
     }
   if (child > 0)
@@ -411,12 +421,13 @@ run_in_background (Start *start, int ready_end, GError **error)
     return DVM_CLI_EXIT_FAILED;
   close (ready_end);
   dvm_cli_tell (start->cli, _ ("%s is started with pid %d"), start->argv[0], (int)keeper.pid);
-  status = await_ready (start, keeper.pid, &result, error);
+  status = await_ready (start, &result, error);
   if (status == DVM_CLI_EXIT_OK)
     {
       dvm_cli_keeper_is_ready (&keeper);
       if (start->log != NULL && start->state >= 0)
         dvm_cli_state_link_log (start->state, start->log);
+      status = tell_ready (start->cli, keeper.pid, error);
     }
   else
     {

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 
-from dvmtest import CLI, check, contains, equal, functions, place, run_tests, verbs
+from dvmtest import CLI, LIMIT, check, contains, equal, functions, place, run_tests, verbs
 
 
 def refuse(*args, mention):
@@ -197,7 +197,34 @@ def test_closed_output():
         equal(result.returncode, 1)
         contains(result.stderr, "standard output")
         result = subprocess.run(["bash", "-c", '"$0" kill -l >&- 2>&- <&-', CLI])
-        equal(result.returncode, 0, "closed descriptors")
+        equal(result.returncode, 1, "closed descriptors")
+        result = subprocess.run(["bash", "-c", '"$0" kill -l >&-', CLI], stderr=subprocess.PIPE, text=True)
+        equal((result.returncode, result.stderr), (1, "dvm-cli: cannot write to standard output: No space left on device\n"))
+
+
+def test_closed_output_of_jobs():
+    """what a job writes where nothing is open is lost, and so is what --display shows; what it does not write is not"""
+    with place() as here:
+        for words, redirection, status in (
+            ("echo x", ">&-", 125), ("echo x", ">&- <&-", 125), ("sh -c 'echo x >&2'", "2>&-", 125), ("--display map,bindings true", ">&-", 125),
+            ("true", ">&- 2>&- <&-", 0), ("cat", "<&-", 0), ("--display map,bindings true", ">/dev/full", 125),
+        ):
+            result = subprocess.run(["bash", "-c", f'"$0" run -n 1 {words} {redirection}', CLI], env=here.env, stdout=subprocess.PIPE,
+                                    stderr=subprocess.PIPE, text=True, timeout=LIMIT)
+            equal(result.returncode, status, f"{words} {redirection}: {result.stderr}")
+            lines = [line for line in result.stderr.split("\n") if line.startswith("dvm-cli: ")]
+            equal(len(lines), 0 if status == 0 or "2>&-" in redirection else 1, f"{words} {redirection}: {result.stderr}")
+
+
+def test_closed_output_of_start():
+    """a start that cannot say that the DVM is ready says so at once, and leaves it as it is"""
+    with place() as here:
+        for redirection in (">/dev/full", ">&-"):
+            result = subprocess.run(["bash", "-c", f'"$0" start --bus none --nodes 1 {redirection}', CLI], env=here.env, stderr=subprocess.PIPE, text=True,
+                                    timeout=LIMIT)
+            equal((result.returncode, result.stderr),
+                  (1, "dvm-cli: the DVM is ready, which could not be told: cannot write to standard output: No space left on device\n"))
+            equal(here.cli("stop").returncode, 0, redirection)
 
 
 if __name__ == "__main__":
