@@ -8,7 +8,7 @@
 
 #define G_LOG_DOMAIN "dvm-hosts"
 
-#include "dvm-host-list-private.h"
+#include "dvm-host-list.h"
 
 #include <glib/gi18n-lib.h>
 #include <string.h>
@@ -164,39 +164,33 @@ expand_rest (Expander *self, const char *at, GError **error)
   return fail_at (self, at, *at == ']' ? _ ("this bracket was not opened") : _ ("a name has no such character"), error);
 }
 
-/* ---- words ---- */
-
-gboolean
-_dvm_host_list_has_ranges (const char *text)
-{
-  const char *name = text + (*text == '^');
-  const char *bracket = strchr (name, '[');
-
-  return bracket != NULL && bracket > name && bracket[-1] != '@';
-}
-
-const char *
-_dvm_host_list_find_comma (const char *text)
-{
-  gboolean inside = FALSE;
-
-  for (; *text != '\0' && (inside || *text != ','); text++)
-    inside = *text == '[' || (inside && *text != ']');
-  return text;
-}
-
 /* ---- the list ---- */
 
+/**
+ * dvm_host_list_expand:
+ * @list: names of hosts with commas between them, and ranges of numbers in brackets:
+ * `n[001-128,200],rack[1-2]n[1-4]-ib`
+ * @place: what the message of an error begins with, such as the name of a variable
+ * @error: return location for an error
+ *
+ * Returns the names of a list, in its order. Numbers are as wide as the first one of their range, brackets are not
+ * nested, and a name that comes twice is there twice.
+ *
+ * Returns: (transfer full) (array zero-terminated=1): the names; %NULL with %DVM_ERROR_BAD_PARAM, which says where the
+ *   mistake is; an empty list is one, too
+ *
+ * Since: 0.1
+ */
 char **
-_dvm_host_list_expand (const char *text, const char *place, GError **error)
+dvm_host_list_expand (const char *list, const char *place, GError **error)
 {
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (GString) name = g_string_new (NULL);
-  Expander self = { .text = text, .place = place, .names = names, .name = name };
-  const char *at = text;
+  Expander self = { .text = list, .place = place, .names = names, .name = name };
+  const char *at = list;
   const char *wrong;
 
-  if (!g_utf8_validate (text, -1, &wrong))
+  if (!g_utf8_validate (list, -1, &wrong))
     {
       fail_at (&self, wrong, _ ("this is no UTF-8"), error);
       return NULL;
@@ -290,19 +284,32 @@ append_stem (GString *list, const Word *words, gsize at, gsize n_words)
   return at;
 }
 
+/**
+ * dvm_host_list_compress:
+ * @names: (array length=n_names): names of hosts, which have none of `[],`
+ * @n_names: how many; -1: the array ends itself, as those of strings do
+ *
+ * Makes a list that dvm_host_list_expand() turns into these names again, in this order: numbers at the end of names
+ * that follow each other are written as ranges.
+ *
+ * Returns: (transfer full): the list; empty without names
+ *
+ * Since: 0.1
+ */
 char *
-_dvm_host_list_compress (const char *const *names, gsize n_names)
+dvm_host_list_compress (const char *const *names, gssize n_names)
 {
-  g_autofree Word *words = g_new (Word, n_names);
+  gsize n = n_names < 0 ? g_strv_length ((GStrv)names) : (gsize)n_names;
+  g_autofree Word *words = g_new (Word, n);
   GString *list = g_string_new (NULL);
 
-  for (gsize i = 0; i < n_names; i++)
+  for (gsize i = 0; i < n; i++)
     words[i] = split_name (names[i]);
-  for (gsize at = 0; at < n_names;)
+  for (gsize at = 0; at < n;)
     {
       if (at > 0)
         g_string_append_c (list, ',');
-      at = append_stem (list, words, at, n_names);
+      at = append_stem (list, words, at, n);
     }
   return g_string_free (list, FALSE);
 }

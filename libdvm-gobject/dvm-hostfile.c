@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "dvm-host-list-private.h"
+#include "dvm-host-list.h"
 #include "dvm-words-private.h"
 
 #define BLANKS " \t\r\f\v"
@@ -294,9 +294,9 @@ read_names (Line *line, GError **error)
   char *alone[] = { word, NULL };
   GStrv names;
 
-  if (!_dvm_host_list_has_ranges (word))
+  if (!_dvm_hosts_has_ranges (word))
     return g_strdupv (alone);
-  names = _dvm_host_list_expand (word, line->host->place, error);
+  names = dvm_host_list_expand (word, line->host->place, error);
   if (names == NULL && error != NULL)
     (*error)->code = DVM_ERROR_PARSE_FAILED;
   return names;

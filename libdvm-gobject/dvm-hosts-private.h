@@ -97,6 +97,12 @@ DvmHosts *_dvm_hosts_filter (DvmHosts *self, DvmHosts *chosen, GError **error);
 DvmHosts *_dvm_hosts_read_new (const char *const *lists, const char *hostfile, const char *what, DvmHostsRead *read,
                                GError **error);
 
+/*
+ * Whether ranges stand in text, one word of a list or file: a bracket that is not that of an address of IPv6, with
+ * which a name, or what stands behind "@", begins.
+ */
+gboolean _dvm_hosts_has_ranges (const char *text);
+
 /* For the parser of files: takes host, of which all is set. In files a host that is named again must be named alone. */
 gboolean _dvm_hosts_take (DvmHosts *self, DvmHost *host, gboolean in_file, GError **error);
 /* [USER@]NAME: name and address, or the sentence why it is none (static, translated). */

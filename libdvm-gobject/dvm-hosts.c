@@ -13,7 +13,7 @@
 #include <glib/gi18n-lib.h>
 #include <string.h>
 
-#include "dvm-host-list-private.h"
+#include "dvm-host-list.h"
 #include "dvm-words-private.h"
 
 /* Of one call: a second's work. */
@@ -297,6 +297,26 @@ _dvm_hosts_count_one (DvmHostsRead *read, const char *place, GError **error)
 
 /* ---- lists ---- */
 
+gboolean
+_dvm_hosts_has_ranges (const char *text)
+{
+  const char *name = text + (*text == '^');
+  const char *bracket = strchr (name, '[');
+
+  return bracket != NULL && bracket > name && bracket[-1] != '@';
+}
+
+/* The comma behind the first word, or the end: commas in brackets are part of the word. */
+static const char *
+find_comma (const char *text)
+{
+  gboolean inside = FALSE;
+
+  for (; *text != '\0' && (inside || *text != ','); text++)
+    inside = *text == '[' || (inside && *text != ']');
+  return text;
+}
+
 /* (nullable) (static): why the word is no host */
 static const char *
 read_word (DvmHost *host, const char *word, gboolean allows_more)
@@ -347,9 +367,9 @@ add_words (DvmHosts *self, const char *word, const char *what, DvmHostsRead *rea
 {
   g_auto (GStrv) words = NULL;
 
-  if (!_dvm_host_list_has_ranges (word))
+  if (!_dvm_hosts_has_ranges (word))
     return add_word (self, word, what, read, error);
-  words = _dvm_host_list_expand (word, what, error);
+  words = dvm_host_list_expand (word, what, error);
   if (words == NULL)
     return FALSE;
   for (gsize i = 0; words[i] != NULL; i++)
@@ -372,7 +392,7 @@ _dvm_hosts_add_list (DvmHosts *self, const char *list, const char *what, DvmHost
   copy = g_strdup (list);
   for (char *word = copy; more;)
     {
-      char *end = (char *)_dvm_host_list_find_comma (word);
+      char *end = (char *)find_comma (word);
 
       more = *end != '\0';
       *end = '\0';

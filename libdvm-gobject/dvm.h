@@ -11,6 +11,7 @@
 #include "dvm-enum-types.h"
 #include "dvm-enums.h"
 #include "dvm-error.h"
+#include "dvm-host-list.h"
 #include "dvm-job-spec.h"
 #include "dvm-job-streams.h"
 #include "dvm-job.h"

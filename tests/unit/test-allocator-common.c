@@ -7,7 +7,7 @@
 #include "config.h"
 
 #include "environment.h"
-#include "dvm-host-list-private.h"
+#include <dvm.h>
 #include "node-table.h"
 
 #include <glib/gstdio.h>
@@ -42,7 +42,7 @@ test_lists (void)
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
     {
       g_autoptr (GError) error = NULL;
-      g_auto (GStrv) names = _dvm_host_list_expand (rows[i].list, "LIST", &error);
+      g_auto (GStrv) names = dvm_host_list_expand (rows[i].list, "LIST", &error);
       g_autofree char *joined = NULL;
 
       g_assert_no_error (error);
@@ -84,7 +84,7 @@ test_wrong_lists (void)
   for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
     {
       g_autoptr (GError) error = NULL;
-      g_auto (GStrv) names = _dvm_host_list_expand (rows[i].list, "LIST", &error);
+      g_auto (GStrv) names = dvm_host_list_expand (rows[i].list, "LIST", &error);
       g_autofree char *begin = NULL;
 
       g_assert_null (names);
@@ -98,7 +98,7 @@ static void
 assert_too_long (const char *list)
 {
   g_autoptr (GError) error = NULL;
-  g_auto (GStrv) names = _dvm_host_list_expand (list, "LIST", &error);
+  g_auto (GStrv) names = dvm_host_list_expand (list, "LIST", &error);
 
   g_assert_null (names);
   g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
@@ -131,11 +131,11 @@ test_large_lists (void)
 
   for (guint i = 1; list->len < 1024 * 1024; i++)
     g_string_append_printf (list, i % 2 == 0 ? ",n%u" : ",n[%u]", i);
-  names = _dvm_host_list_expand (list->str, "LIST", &error);
+  names = dvm_host_list_expand (list->str, "LIST", &error);
   g_assert_no_error (error);
   g_test_message ("%u names in %" G_GINT64_FORMAT " µs", g_strv_length (names), g_get_monotonic_time () - start);
   g_assert_cmpuint (g_strv_length (names), >, 100000);
-  range = _dvm_host_list_expand ("n[0000000-0999999]", "LIST", &error);
+  range = dvm_host_list_expand ("n[0000000-0999999]", "LIST", &error);
   g_assert_no_error (error);
   g_assert_cmpuint (g_strv_length (range), ==, DVM_HOST_LIST_MOST_NAMES);
   g_assert_cmpstr (range[999999], ==, "n0999999");
@@ -145,7 +145,7 @@ static void
 check_compressed (const char *names, const char *list)
 {
   g_auto (GStrv) split = g_strsplit (names, ",", -1);
-  g_autofree char *text = _dvm_host_list_compress ((const char *const *)split, g_strv_length (split));
+  g_autofree char *text = dvm_host_list_compress ((const char *const *)split, g_strv_length (split));
 
   g_assert_cmpstr (text, ==, list);
 }
@@ -153,7 +153,7 @@ check_compressed (const char *names, const char *list)
 static void
 test_compressed (void)
 {
-  g_autofree char *none = _dvm_host_list_compress (NULL, 0);
+  g_autofree char *none = dvm_host_list_compress (NULL, 0);
 
   g_assert_cmpstr (none, ==, "");
   check_compressed ("login", "login");
@@ -188,8 +188,8 @@ test_there_and_back (void)
                                                    g_test_rand_int_range (0, 9) == 0 ? 3 : 2, ABS (number),
                                                    g_test_rand_int_range (0, 12) == 0 ? "-ib" : ""));
         }
-      list = _dvm_host_list_compress ((const char *const *)names->pdata, names->len);
-      again = _dvm_host_list_expand (list, "LIST", &error);
+      list = dvm_host_list_compress ((const char *const *)names->pdata, names->len);
+      again = dvm_host_list_expand (list, "LIST", &error);
       g_assert_no_error (error);
       g_ptr_array_add (names, NULL);
       g_assert_cmpstrv (again, (char **)names->pdata);
@@ -201,11 +201,11 @@ static void
 test_short (void)
 {
   g_autoptr (GError) error = NULL;
-  g_auto (GStrv) names = _dvm_host_list_expand ("n[00000-29999],m[1-30000]", "LIST", &error);
+  g_auto (GStrv) names = dvm_host_list_expand ("n[00000-29999],m[1-30000]", "LIST", &error);
   g_autofree char *list = NULL;
 
   g_assert_no_error (error);
-  list = _dvm_host_list_compress ((const char *const *)names, g_strv_length (names));
+  list = dvm_host_list_compress ((const char *const *)names, g_strv_length (names));
   g_assert_cmpstr (list, ==, "n[00000-29999],m[1-30000]");
 }
 

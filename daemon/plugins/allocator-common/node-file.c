@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "environment.h"
-#include "dvm-host-list-private.h"
 
 /* Bytes of a wrong text in a message. */
 #define SHOWN 60

@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "environment.h"
-#include "dvm-host-list-private.h"
 #include "node-table.h"
 
 /* Components of a heterogeneous job at most. */
@@ -157,7 +156,7 @@ read_names (Component *self, GError **error)
 
       if (list == NULL)
         continue;
-      self->names = _dvm_host_list_expand (list, name, error);
+      self->names = dvm_host_list_expand (list, name, error);
       self->n_names = self->names != NULL ? g_strv_length (self->names) : 0;
       self->list_name = g_steal_pointer (&name);
       return self->names != NULL;

@@ -11,7 +11,6 @@
 
 #include <string.h>
 
-#include "dvm-host-list-private.h"
 #include "slurm-command.h"
 #include "slurm-environment.h"
 
@@ -98,7 +97,7 @@ build_line (const char *job, GPtrArray *held, guint count, guint slots)
 {
   GPtrArray *argv = g_ptr_array_new_with_free_func (g_free);
   g_autofree char *uuid = g_uuid_string_random ();
-  g_autofree char *names = _dvm_host_list_compress ((const char *const *)held->pdata, held->len);
+  g_autofree char *names = dvm_host_list_compress ((const char *const *)held->pdata, held->len);
 
   g_ptr_array_add (argv, g_strdup ("sh"));
   g_ptr_array_add (argv, g_strdup ("-c"));

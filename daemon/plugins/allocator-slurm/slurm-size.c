@@ -11,7 +11,6 @@
 
 #include <string.h>
 
-#include "dvm-host-list-private.h"
 #include "slurm-command.h"
 #include "slurm-environment.h"
 #include "slurm-second-job.h"
@@ -275,7 +274,7 @@ static gboolean
 take_size (Change *change, const DvmdPluginOutcome *outcome, const GError *error)
 {
   g_autofree char *text = slurm_get_last_line (outcome->output);
-  g_auto (GStrv) names = error == NULL ? _dvm_host_list_expand (text, "squeue", NULL) : NULL;
+  g_auto (GStrv) names = error == NULL ? dvm_host_list_expand (text, "squeue", NULL) : NULL;
 
   if (names == NULL)
     {
@@ -392,7 +391,7 @@ begin_release (Change *change)
   /* Slurm takes the nodes that a job keeps, not those that it gives back. */
   if (change->names->len > 0 && kept->len > 0)
     {
-      g_autofree char *list = _dvm_host_list_compress ((const char *const *)kept->pdata, kept->len);
+      g_autofree char *list = dvm_host_list_compress ((const char *const *)kept->pdata, kept->len);
       g_autofree char *words = g_strconcat (NODE_LIST, list, NULL);
 
       if (stays)

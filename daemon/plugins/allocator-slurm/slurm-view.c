@@ -10,7 +10,6 @@
 
 #include <string.h>
 
-#include "dvm-host-list-private.h"
 #include "time-left.h"
 
 /* In all other states the nodes are those of others, or of a later run of the job. */
@@ -50,7 +49,7 @@ add_line (SlurmView *self, GStrvBuilder *nodes, const char *line, GError **error
     self->left = self->left >= 0 ? MIN (self->left, left) : left;
   if (fields[2][0] == '\0')
     return TRUE;
-  names = _dvm_host_list_expand (fields[2], "squeue", error);
+  names = dvm_host_list_expand (fields[2], "squeue", error);
   if (names != NULL)
     g_strv_builder_addv (nodes, (const char **)names);
   return names != NULL;

@@ -12,7 +12,6 @@
 
 #include <json-glib/json-glib.h>
 
-#include "dvm-host-list-private.h"
 #include "node-file.h"
 
 /* Lists and objects in each other; json-glib reads deeper ones until the stack is full. */
@@ -197,7 +196,7 @@ read_hosts (GVariant *list, const char *place, GError **error)
           return NULL;
         }
     }
-  return _dvm_host_list_expand (text->str, place, error);
+  return dvm_host_list_expand (text->str, place, error);
 }
 
 static gboolean

@@ -8,7 +8,6 @@
 
 #include "slurm-words.h"
 
-#include "dvm-host-list-private.h"
 #include "launch-words.h"
 
 #include <string.h>
@@ -64,7 +63,7 @@ begin_argv (const char *name, const char *job, const char *const *nodes)
                                          NULL };
   GPtrArray *argv = g_ptr_array_new_with_free_func (g_free);
   guint n_nodes = g_strv_length ((char **)nodes);
-  g_autofree char *list = _dvm_host_list_compress (nodes, n_nodes);
+  g_autofree char *list = dvm_host_list_compress (nodes, n_nodes);
 
   add_words (argv, options);
   g_ptr_array_add (argv, g_strdup_printf ("--job-name=%s", name));
@@ -173,7 +172,7 @@ slurm_parse_task_end (const char *line, char **words)
   hosts += strlen ("error: ");
   list = g_strndup (hosts, end > hosts ? (gsize)(end - hosts) : 0);
   *words = g_strdup (rest + 2);
-  return _dvm_host_list_expand (list, "", NULL);
+  return dvm_host_list_expand (list, "", NULL);
 }
 
 /* "slurmstepd-n1: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-11-28T00:33:28 DUE TO TIME LIMIT ***" */

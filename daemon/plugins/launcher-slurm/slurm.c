@@ -9,7 +9,6 @@
 #include "config.h"
 
 #include "command-launcher.h"
-#include "dvm-host-list-private.h"
 #include "slurm-step.h"
 #include "slurm-words.h"
 
@@ -75,7 +74,7 @@ begin_steps (DvmdSlurmLauncher *self, SlurmStart *start)
 static gboolean
 are_in_list (const DvmdLaunchRequest *request, const char *list)
 {
-  g_auto (GStrv) names = list != NULL ? _dvm_host_list_expand (list, "", NULL) : NULL;
+  g_auto (GStrv) names = list != NULL ? dvm_host_list_expand (list, "", NULL) : NULL;
   g_autoptr (GHashTable) known = g_hash_table_new (g_str_hash, g_str_equal);
 
   for (gsize i = 0; names != NULL && names[i] != NULL; i++)
