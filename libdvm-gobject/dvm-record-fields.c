@@ -161,11 +161,22 @@ _dvm_record_field_get_type (const DvmRecordField *field)
   return types[field->kind];
 }
 
+/* A floating one, as the values of all other fields are. */
+static GVariant *
+copy_ranks (GVariant *ranks)
+{
+  const guint32 *numbers = NULL;
+  gsize n_numbers = 0;
+
+  if (ranks != NULL)
+    numbers = g_variant_get_fixed_array (ranks, &n_numbers, sizeof *numbers);
+  return g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, numbers, n_numbers, sizeof *numbers);
+}
+
 GVariant *
 _dvm_record_field_to_variant (gconstpointer record, const DvmRecordField *field)
 {
   const char *text;
-  GVariant *ranks;
 
   switch (field->kind)
     {
@@ -190,8 +201,7 @@ _dvm_record_field_to_variant (gconstpointer record, const DvmRecordField *field)
     case DVM_RECORD_FIELD_PATHS:
       return g_variant_new_objv (_dvm_record_get_strv (get_list (record, field)), -1);
     case DVM_RECORD_FIELD_RANKS:
-      ranks = G_STRUCT_MEMBER (GVariant *, record, field->offset);
-      return ranks != NULL ? g_variant_ref (ranks) : g_variant_new ("au", NULL);
+      return copy_ranks (G_STRUCT_MEMBER (GVariant *, record, field->offset));
     case DVM_RECORD_FIELD_ENUM_WORD:
     case DVM_RECORD_FIELD_ENUM_NAME:
       return g_variant_new_string (field->words->to_string (get_number (record, field)));

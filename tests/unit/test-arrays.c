@@ -132,8 +132,8 @@ test_element (void)
   g_assert_true (dvm_job_spec_validate (element, NULL));
   dvm_job_spec_set_array (spec, NULL);
   dvm_job_spec_set_name (spec, "prog[3]");
-  left = g_variant_ref_sink (dvm_job_spec_to_variant (spec));
-  right = g_variant_ref_sink (dvm_job_spec_to_variant (element));
+  left = dvm_job_spec_to_variant (spec);
+  right = dvm_job_spec_to_variant (element);
   g_assert_true (g_variant_equal (left, right));
 }
 

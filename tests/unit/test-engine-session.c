@@ -149,11 +149,12 @@ static void
 control (EngineFixture *self, guint id, const char *directives, Outcome *outcome)
 {
   g_autoptr (DvmdRequester) requester = dvmd_requester_new ("private:1", getuid (), getpid ());
+  g_autoptr (GVariant) parsed = parse (directives);
 
   outcome_clear (outcome);
   outcome->done = FALSE;
-  dvmd_controller_control_session_async (self->controller, id, parse (directives), NULL, requester, FALSE, NULL,
-                                         on_controlled, outcome);
+  dvmd_controller_control_session_async (self->controller, id, parsed, NULL, requester, FALSE, NULL, on_controlled,
+                                         outcome);
   wait_until (outcome->done);
 }
 
