@@ -111,14 +111,18 @@ read_apart (const pmix_info_t *info, gsize n_info, const pmix_app_t *app, Kind k
   pmix_app_t copy = *app;
   DvmdPmixAttributes attributes;
   g_autoptr (GVariant) job = NULL;
+  g_autoptr (GVariant) rows = NULL;
+  g_autoptr (GVariant) options = NULL;
 
   copy.info = (pmix_info_t *)of_app->data;
   copy.ninfo = of_app->len;
   job = dvmd_pmix_read_job ((const pmix_info_t *)of_job->data, of_job->len, &copy, 1, is_daemons ? "@" : "",
                             &attributes, error);
-  return job != NULL
-             ? g_variant_new ("(@aa{sv}@a{sv})", g_variant_get_child_value (job, 0), g_variant_get_child_value (job, 1))
-             : NULL;
+  if (job == NULL)
+    return NULL;
+  rows = g_variant_get_child_value (job, 0);
+  options = g_variant_get_child_value (job, 1);
+  return g_variant_new ("(@aa{sv}@a{sv})", rows, options);
 }
 
 /* with (element-type pmix_app_t): of the first job; kinds: of all */
@@ -129,6 +133,7 @@ read_all (const pmix_info_t *info, gsize n_info, const pmix_app_t *apps, GArray 
   g_autoptr (GArray) of_job = filter (info, n_info, of_daemons, NULL);
   g_autoptr (GVariant) job = dvmd_pmix_read_job ((const pmix_info_t *)of_job->data, of_job->len,
                                                  (const pmix_app_t *)own->data, own->len, "", attributes, error);
+  g_autoptr (GVariant) rows = NULL;
   g_autoptr (GVariant) options = NULL;
   g_auto (GVariantBuilder) with = G_VARIANT_BUILDER_INIT (G_VARIANT_TYPE (DVMD_SPAWN_WITH_TYPE));
   GVariantDict dict;
@@ -145,11 +150,11 @@ read_all (const pmix_info_t *info, gsize n_info, const pmix_app_t *apps, GArray 
       if (apart != NULL)
         g_variant_builder_add_value (&with, apart);
     }
+  rows = g_variant_get_child_value (job, 0);
   options = g_variant_get_child_value (job, 1);
   g_variant_dict_init (&dict, options);
   g_variant_dict_insert_value (&dict, DVMD_SPAWN_WITH, g_variant_builder_end (&with));
-  return g_variant_ref_sink (
-      g_variant_new ("(@aa{sv}@a{sv})", g_variant_get_child_value (job, 0), g_variant_dict_end (&dict)));
+  return g_variant_ref_sink (g_variant_new ("(@aa{sv}@a{sv})", rows, g_variant_dict_end (&dict)));
 }
 
 GVariant *
