@@ -478,7 +478,7 @@ on_items_changed (GListModel *model, guint position, guint removed, guint added,
   g_assert_cmpuint (removed + added, >, 0);
   g_assert_cmpuint (position + removed, <=, mirror->items->len);
   for (guint i = 0; i < removed; i++)
-    g_hash_table_add (mirror->gone, g_object_ref (g_ptr_array_steal_index (mirror->items, position)));
+    g_hash_table_add (mirror->gone, g_ptr_array_steal_index (mirror->items, position));
   for (guint i = 0; i < added; i++)
     {
       GObject *item = g_list_model_get_item (model, position + i);

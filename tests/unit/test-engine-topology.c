@@ -65,7 +65,7 @@ static void
 answer (Fixture *self, guint rank, const char *xml)
 {
   engine_tell (self->engine.controller, DVMD_MSG_TOPOLOGY, rank,
-               g_variant_ref_sink (g_variant_new ("(tss)", (guint64)0, xml, "it is a test")));
+               g_variant_new ("(tss)", (guint64)0, xml, "it is a test"));
 }
 
 static void
