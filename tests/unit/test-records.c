@@ -472,6 +472,7 @@ test_campaign (void)
 {
   g_autoptr (DvmCampaign) campaign = _dvm_campaign_new (2);
   g_autoptr (DvmCampaign) copy = _dvm_campaign_new (2);
+  g_autoptr (GVariant) read = NULL;
   g_autoptr (GVariant) value = NULL;
   g_autoptr (GVariant) value2 = NULL;
   g_autofree char *json = NULL;
@@ -488,6 +489,9 @@ test_campaign (void)
   targets = dvm_campaign_get_targets (campaign, &n_targets);
   g_assert_cmpuint (n_targets, ==, 3);
   g_assert_cmpuint (targets[2], ==, 9);
+  /* The caller takes it; one that is not floating would be kept for ever. */
+  read = _dvm_record_get_bus_property (G_OBJECT (campaign), "Targets");
+  g_assert_true (g_variant_is_floating (read));
   value = dvm_campaign_to_variant (campaign);
   g_assert_true (_dvm_record_update (G_OBJECT (copy), value, NULL));
   value2 = dvm_campaign_to_variant (copy);
