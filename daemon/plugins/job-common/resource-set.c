@@ -262,6 +262,7 @@ dvmd_resource_set_read (const char *text, const char *place, DvmdNodeTable *tabl
                         gint64 *expiration, GError **error)
 {
   g_autoptr (GError) wrong = NULL;
+  g_autoptr (JsonNode) root = NULL;
   g_autoptr (GVariant) set = NULL;
   g_autoptr (GVariant) execution = NULL;
   g_autoptr (GVariant) lite = NULL;
@@ -272,9 +273,12 @@ dvmd_resource_set_read (const char *text, const char *place, DvmdNodeTable *tabl
 
   if (is_too_deep (text))
     return refuse_set (place, "lists and objects are nested too deeply", error);
-  set = json_gvariant_deserialize_data (text, -1, "a{sv}", &wrong);
+  /* In two steps: json_gvariant_deserialize_data() loses its parser when the text is wrong (1.6). */
+  root = json_from_string (text, &wrong);
+  if (root != NULL)
+    set = json_gvariant_deserialize (root, "a{sv}", &wrong);
   if (set == NULL)
-    return refuse_set (place, wrong->message, error);
+    return refuse_set (place, wrong != NULL ? wrong->message : "it is empty", error);
   if (!g_variant_lookup (set, "version", "x", &version) || version != 1)
     return refuse_set (place, "its version is not 1", error);
   if (!g_variant_lookup (set, "execution", "@a{sv}", &execution)
