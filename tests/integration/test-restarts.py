@@ -467,6 +467,15 @@ class Pmix(dvmtest.Case):
     def test_comes_back(self):
         self.comes_back(['node1:4'], 1)
 
+    def test_open_fence(self):
+        """One that has come to a fence before the failure does not go on with one that comes after it, without the process that is back."""
+        dvm = self.dvm(settings=['nodes=2', 'slots=4'])
+        path = os.path.join(dvm.place, 'waiting')
+        script = 'case $DVM_RANK$DVM_RESTART in 00) exec "$0" fence meet "--$1" fence;; 10) exec "$0" fence file "$1".0 die;; 11) exec "$0" meet fence;;' \
+                 '20) exec "$0" on -4 fence await -4 meet fence;; 30) exec "$0" fence meet fence;; esac'
+        done = dvm.run(['sh', '-c', script, EVENTS, path], np=4, hosts=['node1:3', 'node2:1'], max_restarts=1, recoverable=True)
+        self.assertEqual((done.state, sorted(done.lines)), (NOTIFIED, ['0: met later', '2: -4 from UNDEF.-1 affected=1 again=1 timed']), done)
+
     def test_comes_back_elsewhere(self):
         self.comes_back(['node1:2', 'node2:2'], 2)
 
