@@ -18,6 +18,7 @@ import sys
 import tempfile
 import threading
 import unittest
+import unittest.mock
 
 import dvm
 from dvm import Dvm
@@ -396,6 +397,28 @@ class Events(Shared):
         self.assertEqual([(event.id, event.new) for event in found if event.new == 'completed'], [(1, 'completed'), (2, 'completed')])
         pairs = [(event.kind, event.id, event.new) for event in found]
         self.assertEqual(len(pairs), len(set(pairs)))
+
+    def test_unwanted(self):
+        """Of the tens of signals of a job those of the kinds that are wanted come to Python, and no others."""
+        handled = []
+        whole = dvm._events.Subscription._on_signal
+
+        def count(subscription, connection, sender, path, interface, name, *rest):
+            handled.append(name)
+            whole(subscription, connection, sender, path, interface, name, *rest)
+
+        with unittest.mock.patch.object(dvm._events.Subscription, '_on_signal', count):
+            events = self.vm.events(['job', 'campaign'])
+            for _ in range(3):
+                self.vm.run(['true'], n=2)
+            n_ended = 0
+            for event in events:
+                n_ended += event.new == 'NOTIFIED'
+                if n_ended == 3:
+                    break
+            events.close()
+        self.assertLessEqual(set(handled), {'JobsChanged', 'StateChanged', 'InterfacesAdded', 'InterfacesRemoved'})
+        self.assertNotIn('StateChanged', handled)
 
     def test_asyncio(self):
         async def main():

@@ -15,6 +15,19 @@ if TYPE_CHECKING:
 
 KINDS = ('dvm', 'job', 'proc', 'node', 'session', 'campaign', 'warning')
 _NAMES = {'org.dvm.Session': 'session', 'org.dvm.Campaign': 'campaign'}
+_MANAGER = 'org.dvm.Manager'
+_PROPERTIES = 'org.freedesktop.DBus.Properties'
+_OBJECTS = 'org.freedesktop.DBus.ObjectManager'
+# Kind of event, and the signal that tells of it: interface, name, path. Each job has tens of others, which are not read.
+_SIGNALS = (
+    ('job', _MANAGER, 'JobsChanged', None),
+    ('node', _MANAGER, 'NodesChanged', None),
+    ('warning', _MANAGER, 'AllocTimeoutWarning', None),
+    ('proc', 'org.dvm.Job', 'ProcStateChanged', None),
+    ('session', 'org.dvm.Session', 'StateChanged', None),
+    ('campaign', 'org.dvm.Campaign', 'StateChanged', None),
+    ('dvm', _PROPERTIES, 'PropertiesChanged', '/org/dvm/Manager'),
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -58,14 +71,20 @@ class Subscription:
         client = dvm.client
         self._handler = client.connect('notify::connected', lambda *_: None if client.get_connected() else self._finish())
         self._connection = client.get_dbus_connection()
-        self._match = self._connection.signal_subscribe(client.get_dbus_name_owner(), None, None, None, None,
-                                                        Gio.DBusSignalFlags.NONE, self._on_signal)
+        self._matches = [self._follow(interface, name, path) for kind, interface, name, path in _SIGNALS if kind in self._kinds]
+        if self._kinds & set(_NAMES.values()):
+            self._matches += [self._follow(_OBJECTS, name, None) for name in ('InterfacesAdded', 'InterfacesRemoved')]
         # The answers come after all signals of before: what is listed here is what there was.
         if not dvm.subscribed:
             # Once for each connection, whose end takes it back.
             client.subscribe()
             dvm.subscribed = True
         self._list_nodes()
+
+    def _follow(self, interface: str, name: str, path: Optional[str]) -> int:
+        number: int = self._connection.signal_subscribe(self._dvm.client.get_dbus_name_owner(), interface, name, path, None,
+                                                        Gio.DBusSignalFlags.NONE, self._on_signal)
+        return number
 
     def _list_nodes(self) -> None:
         for node in self._dvm.client.list_nodes():
@@ -76,9 +95,10 @@ class Subscription:
             self._tell(event)
 
     def _on_signal(self, _connection: Any, _sender: str, path: str, interface: str, signal: str, parameters: Any, *_data: Any) -> None:
-        handle = getattr(self, f'_on_{signal}', None)
-        if handle is not None and not self._closed:
-            handle(path, interface, parameters.unpack())
+        # That a job comes is told with all of its properties.
+        if self._closed or interface == _OBJECTS and parameters.get_child_value(0).get_string().startswith('/org/dvm/jobs/'):
+            return
+        getattr(self, f'_on_{signal}')(path, interface, parameters.unpack())
 
     def _on_JobsChanged(self, _path: str, _interface: str, values: Any) -> None:
         for path, old, new, reason in values[0]:
@@ -103,10 +123,8 @@ class Subscription:
             self._emit(Event('node', rank, name, old, new))
 
     def _on_StateChanged(self, path: str, interface: str, values: Any) -> None:
-        # Those of jobs come by JobsChanged.
-        if interface in _NAMES:
-            old, new, reason = values
-            self._tell_state(_NAMES[interface], path, old, new, reason)
+        old, new, reason = values
+        self._tell_state(_NAMES[interface], path, old, new, reason)
 
     def _on_InterfacesAdded(self, _path: str, _interface: str, values: Any) -> None:
         path, interfaces = values
@@ -126,7 +144,7 @@ class Subscription:
 
     def _on_PropertiesChanged(self, _path: str, _interface: str, values: Any) -> None:
         interface, changed, _ = values
-        if interface == 'org.dvm.Manager' and 'StateName' in changed:
+        if interface == _MANAGER and 'StateName' in changed:
             self._emit(Event('dvm', 0, '', self._state, changed['StateName']))
             self._state = changed['StateName']
 
@@ -143,7 +161,8 @@ class Subscription:
         if self._closed:
             return
         self._closed = True
-        self._connection.signal_unsubscribe(self._match)
+        for match in self._matches:
+            self._connection.signal_unsubscribe(match)
         self._dvm.client.disconnect(self._handler)
 
 
