@@ -14,6 +14,7 @@
 #include "dvmd-agent-devices.h"
 #include "dvmd-agent-pmi-calls.h"
 #include "dvmd-agent-pmi.h"
+#include "dvmd-agent-stage.h"
 
 #include "dvmd-call-kind.h"
 
@@ -173,12 +174,14 @@ add_info_env (DvmdVariables *environment, DvmdAgentJob *job, const DvmdAgentApp 
 static void
 add_job_marks (DvmdVariables *environment, DvmdAgentJob *job)
 {
+  g_autofree char *session_dir = dvmd_agent_dup_session_dir (job);
+
   dvmd_variables_printf (environment, "DVM_JOBID=%s", job->local->nspace);
   dvmd_variables_printf (environment, "DVM_NODE=%s", dvmd_agent_get_parts (job->agent)->name);
   dvmd_variables_printf (environment, "DVM_SIZE=%u", job->map->num_procs);
   dvmd_variables_printf (environment, "DVM_LOCAL_SIZE=%u", job->local->procs->len);
-  if (job->session_dir != NULL)
-    dvmd_variables_printf (environment, "DVM_SESSION_DIR=%s", job->session_dir);
+  if (session_dir != NULL)
+    dvmd_variables_printf (environment, "DVM_SESSION_DIR=%s", session_dir);
   /* Names that scripts written for mpirun look for. */
   dvmd_variables_printf (environment, "OMPI_COMM_WORLD_SIZE=%u", job->map->num_procs);
   dvmd_variables_printf (environment, "OMPI_COMM_WORLD_LOCAL_SIZE=%u", job->local->procs->len);

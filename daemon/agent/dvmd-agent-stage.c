@@ -219,6 +219,15 @@ dvmd_agent_enter_session_dir (DvmdAgentJob *job)
     g_message ("job %s: %s", job->local->nspace, error->message);
 }
 
+/* The PMIx server makes one for each of its jobs. Other jobs would pay for one that they have no use for. */
+char *
+dvmd_agent_dup_session_dir (DvmdAgentJob *job)
+{
+  if (job->session_dir == NULL && job->pmix)
+    return build_session_dir (job->agent, job->local->nspace);
+  return g_strdup (job->session_dir);
+}
+
 static void
 say_gone (DvmdAgent *self, guint32 job)
 {

@@ -70,6 +70,10 @@ class Staging(dvmtest.Case):
                             **{'set-cwd-to-session-dir': True})
             self.assertEqual(there.lines[0], '0')
             self.assertIn('a', there.lines)
+        # A job without files has one if it is PMIx's; MPI is told of it for the sake of files alone.
+        look = 'test -d "$DVM_SESSION_DIR"; echo $? ${OMPI_FILE_LOCATION-none}'
+        self.assertEqual(dvm.run(['sh', '-c', look], np=2).lines, ['0 none'] * 2)
+        self.assertEqual(dvm.run(['sh', '-c', look], personality='plain', np=1).lines, ['1 none'])
         bare = dvm.run(['pwd'], personality='plain', **{'set-cwd-to-session-dir': True})
         self.assertIn('/sessions/', bare.lines[0])
         self.assertEqual(self.sessions(dvm), [])
