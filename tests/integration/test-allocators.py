@@ -4,6 +4,7 @@
 import getpass
 import json
 import os
+import signal
 import time
 
 import dvmtest
@@ -165,8 +166,14 @@ class Allocators(dvmtest.Case):
         self.assertEqual([(row['Name'], row['Slots']) for row in self.rows(dvm)], [('n1', 1)])
         self.assertEqual(self.cpus_of(dvm), str(own[-1]))
         self.assertEqual(self.cpus_of(dvm, bind_to='none'), str(own[-1]))
+        self.assertEqual(dvm.run([os.environ['DVM_TEST_RING']], np=1).state, NOTIFIED)
         refused = dvm.run(['true'], np=2, map_by='hwthread:OVERSUBSCRIBE', bind_to='hwthread')
         self.assertEqual(refused.state, dvmtest.MAP_FAILED)
+        # An agent that comes back is told, too.
+        os.kill(dvm.agents[0], signal.SIGKILL)
+        dvmtest.wait_until(lambda: self.rows(dvm)[0]['StateName'] == 'DOWN', 'the loss')
+        dvmtest.wait_until(lambda: self.rows(dvm)[0]['StateName'] == 'UP', 'the node to be back')
+        self.assertEqual(self.cpus_of(dvm, bind_to='none'), str(own[-1]))
         self.finish(dvm)
 
     def test_other_cpus(self):
