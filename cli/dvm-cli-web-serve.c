@@ -8,6 +8,7 @@
 
 #include <glib/gi18n-lib.h>
 #include <signal.h>
+#include <string.h>
 
 #include "dvm-cli-connect.h"
 #include "dvm-cli-json.h"
@@ -17,6 +18,16 @@
 #include "dvm-cli-web-run.h"
 #include "dvm-cli-web-server.h"
 
+#define MAX_NAME 253
+#define LABEL    "[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+
+static gboolean
+is_host_name (const char *name)
+{
+  return strlen (name) <= MAX_NAME
+         && g_regex_match_simple ("^" LABEL "(\\." LABEL ")*$", name, G_REGEX_DOLLAR_ENDONLY, 0);
+}
+
 /* Browsers send names in ASCII and ports apart. */
 static gboolean
 check_names (DvmCli *cli, GError **error)
@@ -25,14 +36,13 @@ check_names (DvmCli *cli, GError **error)
 
   for (guint i = 0; names[i] != NULL; i++)
     {
-      gsize length = strspn (names[i], G_CSET_A_2_Z G_CSET_a_2_z G_CSET_DIGITS "-._");
-
-      if (length > 0 && names[i][length] == '\0')
+      if (is_host_name (names[i]))
         continue;
-      g_set_error (
-          error, DVM_CLI_USAGE_ERROR, 0,
-          _ ("--server-name: '%s' is no name of a host: it has letters, digits, '-' and '.' alone, and no port"),
-          names[i]);
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
+                   _ ("--server-name: '%s' is no name of a host, which has letters, digits and '-', not at the end, up "
+                      "to 63 between "
+                      "two dots and 253 in all, and no port"),
+                   names[i]);
       return FALSE;
     }
   return TRUE;

@@ -20,7 +20,9 @@
 
 #include <dvm.h>
 
+#include "dvmd-address.h"
 #include "dvmd-agent.h"
+#include "dvmd-bootstrap.h"
 #include "dvmd-cgroup.h"
 #include "dvmd-munge.h"
 #include "dvmd-programs.h"
@@ -237,9 +239,8 @@ check_name (Checks *self)
     freeaddrinfo (found);
 }
 
-/* Agents that start by themselves prove by it who they are, where the settings of this machine say so. */
 static void
-check_munge (Checks *self, DvmdConfig *config)
+ask_munge (Checks *self, DvmdConfig *config)
 {
   const char *socket = dvmd_config_get_string (config, "bootstrap-munge-socket");
   g_autoptr (GError) error = NULL;
@@ -247,8 +248,6 @@ check_munge (Checks *self, DvmdConfig *config)
   g_autoptr (GBytes) data = NULL;
   guint32 uid = 0;
 
-  if (!g_str_equal (dvmd_config_get_string (config, "bootstrap-auth"), "munge"))
-    return;
   credential = dvmd_munge_seal (socket, (const guint8 *)self->node, strlen (self->node), &error);
   if (credential != NULL)
     data = dvmd_munge_unseal (socket, credential, &uid, &error);
@@ -262,6 +261,59 @@ check_munge (Checks *self, DvmdConfig *config)
         "bootstrap-auth=munge: %s", error != NULL ? error->message : "munged gives credentials of another user");
 }
 
+/* Both are kept where a site goes from one to the other. */
+static void
+note_unused (Checks *self, DvmdConfig *config, const char *auth, const char *setting)
+{
+  if (dvmd_config_get_string (config, setting)[0] != '\0')
+    add (self, "bootstrap", "note", "remove it, or set bootstrap-auth to the other",
+         "%s is not used, for bootstrap-auth is %s", setting, auth);
+}
+
+/* The machine that each agent is on is seldom the controller's. */
+static void
+note_own_machine (Checks *self, const char *place)
+{
+  g_autofree char *address = NULL;
+  g_autofree char *host = NULL;
+  g_autoptr (GSocketAddress) parsed = NULL;
+  guint16 port = 0;
+
+  if (!dvmd_bootstrap_parse_place (place, &address, &port, NULL)
+      || !dvmd_address_parse (address, &parsed, &host, &port, NULL))
+    return;
+  if (parsed != NULL
+          ? g_inet_address_get_is_loopback (g_inet_socket_address_get_address (G_INET_SOCKET_ADDRESS (parsed)))
+          : g_ascii_strcasecmp (host, "localhost") == 0)
+    add (self, "bootstrap", "note", "a name or an address of the controller's machine that all nodes know",
+         "bootstrap-controller: with %s each machine looks for the controller on itself", place);
+}
+
+/* Agents that start by themselves prove by these who they are, where the settings of this machine say so. */
+static void
+check_bootstrap (Checks *self, DvmdConfig *config)
+{
+  const char *place = dvmd_config_get_string (config, "bootstrap-controller");
+  const char *auth = dvmd_config_get_string (config, "bootstrap-auth");
+  gboolean by_munge = g_str_equal (auth, "munge");
+  g_autoptr (DvmdMungeKeys) munge = NULL;
+  g_autoptr (GError) error = NULL;
+  DvmdToken secret = { 0 };
+
+  if (place[0] == '\0' && !by_munge)
+    return;
+  if (!dvmd_bootstrap_choose_means (config, &secret, &munge, &error))
+    add (self, by_munge ? "munge" : "bootstrap", "bad", "mend the setting or the file: agents do not start without",
+         "%s", error->message);
+  else if (by_munge)
+    ask_munge (self, config);
+  else
+    add (self, "bootstrap", "ok", NULL, "the secret can be read, and by nobody else");
+  explicit_bzero (&secret, sizeof secret);
+  note_unused (self, config, auth, by_munge ? "bootstrap-secret" : "bootstrap-munge-socket");
+  note_own_machine (self, place);
+}
+
 /* A file that cannot be read keeps only agents that start by themselves from starting. */
 static void
 check_settings (Checks *self, DvmdConfig *config)
@@ -269,7 +321,7 @@ check_settings (Checks *self, DvmdConfig *config)
   g_autoptr (GError) error = NULL;
 
   if (dvmd_config_load (config, NULL, &error))
-    check_munge (self, config);
+    check_bootstrap (self, config);
   else
     add (self, "settings", "note", "mend the file; an agent that starts by itself (dvm-agent.service) reads it", "%s",
          error->message);

@@ -268,6 +268,9 @@ def test_token():
         for wrong, words in ((["--no-token", "--address", "0.0.0.0"], "for loopback addresses alone"),
                              (["--server-name", "a b"], "'a b' is no name of a host"),
                              (["--server-name", "a:80"], "'a:80' is no name of a host"),
+                             (["--server-name", "."], "'.' is no name of a host"), (["--server-name", "a..b"], "'a..b' is no name of a host"),
+                             (["--server-name", "a-.b"], "'a-.b' is no name of a host"), (["--server-name=-"], "'-' is no name of a host"),
+                             (["--server-name", "a" * 64], "up to 63 between two dots"), (["--server-name", "a." * 127 + "a"], "253 in all"),
                              (["--server-name", ""], "option --server-name has an empty value"),
                              (["--no-token", "--token-file", path], "exclude each other")):
             result = here.cli("web", *wrong)

@@ -287,6 +287,32 @@ class Bootstrap(munge.Users, dvmtest.Case):
         self.configure('n1:2')
         self.assertEqual(check(), [])
 
+    def test_check_of_the_machine(self):
+        """dvm-agent --check reads the settings as an agent that starts by itself does, and the secret."""
+        env = dict(os.environ, XDG_CONFIG_HOME=self.home, XDG_RUNTIME_DIR=self.folder)
+
+        def check(**settings):
+            self.configure('n1:2', **settings)
+            done = subprocess.run([AGENT, '--check', '--node=n1'], env=env, capture_output=True, text=True, timeout=60)
+            self.assertEqual((done.returncode, done.stderr), (0, ''))
+            return [line.split('\t')[1:4] for line in done.stdout.splitlines() if line.split('\t')[1] in ('bootstrap', 'munge')]
+        right, place = check()
+        self.assertEqual(right, ['bootstrap', 'ok', 'the secret can be read, and by nobody else'])
+        self.assertEqual(place, ['bootstrap', 'note', f'bootstrap-controller: with 127.0.0.1:{self.port} each machine looks for the controller on itself'])
+        self.assertEqual(check(bootstrap_controller='localhost:7817')[1][:2], ['bootstrap', 'note'])
+        self.assertEqual(check(bootstrap_controller='node0:7817'), [right])
+        for secret, sentence in ((self.write_secret('open', 'the nodes of this site know these words', 0o644), 'chmod 600'),
+                                 (os.path.join(self.folder, 'missing'), 'No such file')):
+            (name, verdict, text), = check(bootstrap_controller='node0:7817', bootstrap_secret=secret)
+            self.assertEqual((name, verdict), ('bootstrap', 'bad'))
+            self.assertIn(sentence, text)
+        self.assertEqual(check(bootstrap_controller='node0:7817', bootstrap_munge_socket='/run/munge/socket')[1],
+                         ['bootstrap', 'note', 'bootstrap-munge-socket is not used, for bootstrap-auth is secret'])
+        (name, verdict, text), note = check(bootstrap_controller='node0:7817', bootstrap_auth='munge', bootstrap_munge_socket='munge.socket')
+        self.assertEqual((name, verdict), ('munge', 'bad'))
+        self.assertIn('bootstrap-auth=munge: ' if 'library' in text else 'the whole path of the socket', text)
+        self.assertEqual(note, ['bootstrap', 'note', 'bootstrap-secret is not used, for bootstrap-auth is munge'])
+
     def test_wrong_settings(self):
         """Each is a sentence and the status of wrong usage, after which systemd does not try again."""
         open_to_all = self.write_secret('open', 'the nodes of this site know these words', 0o640)
