@@ -248,8 +248,9 @@ class Marks(Pull):
         job, _, _ = dvm.start(['sleep', '1000'], np=1)
         job.wait_running()
         tool = self.tool(dvm, 'node2', 'pull', 'out/pmix.iof.tag/pmix.iof.rank', job.nspace, 'pull', 'out/=pmix.iof.xml', job.nspace,
-                         'pull', 'err/pmix.iof.mrg', job.nspace, 'pull', 'out/pmix.iof.tag/pmix.iof.dir', job.nspace)
-        self.assertEqual([int(line.split()[2]) for line in self.finish(*tool)], [BAD_PARAM, BAD_PARAM, BAD_PARAM, NOT_SUPPORTED])
+                         'pull', 'err/pmix.iof.mrg', job.nspace, 'pull', 'out/pmix.iof.tag/=pmix.iof.dir', job.nspace,
+                         'pull', 'out/pmix.iof.dir', job.nspace)
+        self.assertEqual([int(line.split()[2]) for line in self.finish(*tool)], [BAD_PARAM, BAD_PARAM, BAD_PARAM, NOT_SUPPORTED, BAD_PARAM])
         self.assertEqual(self.pulls(dvm), 0)
 
     def test_slow(self):
