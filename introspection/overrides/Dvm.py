@@ -7,11 +7,12 @@ module of its own, _dvm_executor.py.
 
 import asyncio
 import collections
+import difflib
 import functools
 import os
 import selectors
 
-from gi.repository import Gio, GLib
+from gi.repository import Gio, GLib, GObject
 
 from ..module import get_introspection_module
 from ..overrides import override
@@ -99,6 +100,23 @@ def _to_env(env):
     return [f'{name}={value}' for name, value in env.items()]
 
 
+@functools.lru_cache(maxsize=None)
+def _list_settable(base):
+    return frozenset(pspec.name.replace('-', '_') for pspec in base.list_properties() if pspec.flags & GObject.ParamFlags.WRITABLE)
+
+
+def _check_options(base, options, others=()):
+    """GObject names its own type alone where an option is not there, and does not tell what there is."""
+    settable = _list_settable(base)
+    for option in options:
+        if option in settable:
+            continue
+        names = sorted(settable.union(others))
+        close = difflib.get_close_matches(option, names, 1, 0.65)
+        told = f'did you mean "{close[0]}"?' if close else 'there are ' + ', '.join(names)
+        raise TypeError(f'{base.__name__} has no option "{option}"; {told}')
+
+
 @override
 class AppSpec(_Dvm.AppSpec):
     """AppSpec(argv, np=2, cwd=..., env={...}, unset_env=[...], clear_env=True, hosts=[...],
@@ -106,6 +124,7 @@ class AppSpec(_Dvm.AppSpec):
     map_by=..., rank_by=..., bind_to=...)"""
 
     def __init__(self, argv=None, *, env=None, cwd=None, **properties):
+        _check_options(type(self), properties, ('env', 'cwd'))
         super().__init__(**properties)
         # By the functions: words, paths and variables need not be UTF-8, which values of properties must be.
         if argv is not None:
@@ -133,6 +152,7 @@ class JobSpec(_Dvm.JobSpec):
         app_options = {key: options.pop(key) for key in self._APP_OPTIONS if key in options}
         if argv is None and app_options:
             raise TypeError(f'{", ".join(app_options)}: for the application, and argv is not given')
+        _check_options(type(self), options, self._APP_OPTIONS)
         super().__init__(**options)
         if argv is not None:
             self.add_app(AppSpec(argv, **app_options))

@@ -52,6 +52,12 @@ class Descriptions(WithoutDvm):
             Dvm.JobSpec(np=1)
         with self.assertRaisesRegex(TypeError, 'labell'):
             Dvm.JobSpec(['x'], labell='x')
+        with self.assertRaisesRegex(TypeError, 'JobSpec has no option "unsetenv"; did you mean "unset_env"'):
+            Dvm.JobSpec(['x'], unsetenv=['x'])
+        with self.assertRaisesRegex(TypeError, 'JobSpec has no option "text"; there are .*clear_env.*, label, .*timeout'):
+            Dvm.JobSpec(['x'], text=True)
+        with self.assertRaisesRegex(TypeError, 'AppSpec has no option "hostt"; did you mean "hosts"'):
+            Dvm.AppSpec(['x'], hostt=['x'])
         with self.assertRaisesRegex(Dvm.BadParamError, 'rubbish'):
             Dvm.JobSpec(['x'], map_by='rubbish:').validate()
         with self.assertRaisesRegex(ValueError, 'line 1'):
