@@ -368,8 +368,11 @@ tell_answers (Doctor *self, Asked *asked, gint64 before, gint64 after)
 
   if (n_nodes > 0 && n_answers >= n_nodes)
     return;
-  text = g_strdup_printf (_ ("%u of %u nodes have answered: %s"), n_answers, n_nodes,
-                          reason[0] != '\0' ? reason : dvm_job_get_state_name (asked->job));
+  if (reason[0] == '\0')
+    reason = dvm_job_get_state_name (asked->job);
+  /* A private DVM to which no node has come lists none: "0 of 0" would be no number of those that were asked for. */
+  text = n_nodes == 0 ? g_strdup_printf (_ ("no node has answered: %s"), reason)
+                      : g_strdup_printf (_ ("%u of %u nodes have answered: %s"), n_answers, n_nodes, reason);
   dvm_cli_findings_add (self->findings, NULL, "nodes", DVM_CLI_VERDICT_BAD, text, NULL);
 }
 

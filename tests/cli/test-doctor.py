@@ -112,6 +112,14 @@ def test_wrong_setting():
         equal((result.returncode, result.stderr), (1, ""))
 
 
+def test_no_node_comes():
+    """a DVM to which none of its nodes has come says so, and counts nothing"""
+    with place() as here:
+        found = examine(here, 1, "--host", "far,secret", "--set", fake_ssh(here))
+        contains(found["", "nodes"]["found"], "no node has answered: 2 of the 2 nodes of the DVM did not come")
+        equal({name for name, what in found if what == "node"}, {"far", "secret"})
+
+
 def test_wrong_words():
     """hosts that cannot be read, and a launcher that is not there, are findings: nothing else is looked at in their place"""
     with place() as here:
