@@ -26,7 +26,9 @@ find (DvmdCore *core, guint id, GError **error)
 
   if (job != NULL)
     return job;
-  if (id > dvmd_core_get_last_job_id (core))
+  if (dvmd_core_get_last_job_id (core) == 0)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no job %u: this DVM has had no job yet", id);
+  else if (id > dvmd_core_get_last_job_id (core))
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no job %u: the last one is %u", id,
                  dvmd_core_get_last_job_id (core));
   else

@@ -144,8 +144,10 @@ test_property_values (Fixture *f, gconstpointer data)
 static void
 test_wrong_properties (Fixture *f, gconstpointer data)
 {
-  g_autofree char *job = bus_client_submit (f->client, "hold", NULL);
+  g_autofree char *job = NULL;
 
+  refused (f, "/org/dvm/jobs/1", PROPERTIES, "GetAll", "('org.dvm.Job',)", NOT_FOUND, "this DVM has had no job yet");
+  job = bus_client_submit (f->client, "hold", NULL);
   refused (f, MANAGER_PATH, PROPERTIES, "Get", "('org.dvm.Manager', 'Nothing')", INVALID_ARGS, "Nothing");
   refused (f, MANAGER_PATH, PROPERTIES, "Get", "('org.dvm.Nothing', 'State')", INVALID_ARGS, NULL);
   refused (f, job, PROPERTIES, "Get", "('org.dvm.Job', 'Nothing')", INVALID_ARGS, "Nothing");
