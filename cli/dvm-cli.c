@@ -34,7 +34,12 @@ fill_standard_descriptors (void)
   int fd;
 
   do
-    fd = open (fcntl (STDIN_FILENO, F_GETFD) < 0 ? "/dev/null" : "/dev/full", O_RDWR);
+    {
+      fd = open (fcntl (STDIN_FILENO, F_GETFD) < 0 ? "/dev/null" : "/dev/full", O_RDWR);
+      /* Where there is no /dev/full a descriptor that cannot be written to fails, too. */
+      if (fd < 0)
+        fd = open ("/dev/null", O_RDONLY);
+    }
   while (fd >= 0 && fd < STDERR_FILENO);
   if (fd > STDERR_FILENO)
     close (fd);

@@ -41,10 +41,15 @@ DvmdTopology *
 dvmd_agent_keep_to_cpus (DvmdTopology *topology, const char *cpus, GError **error)
 {
   g_autofree char *list = dvmd_topology_choose_cpus (topology, cpus, error);
+  DvmdTopology *narrowed;
 
   if (list == NULL)
     return NULL;
   if (g_strcmp0 (list, dvmd_topology_get_cpuset (topology)) == 0)
     return dvmd_topology_ref (topology);
-  return set_affinity (list, error) ? dvmd_topology_new_local (error) : NULL;
+  /* A thread that another one started in the meantime is seen at the second time. */
+  narrowed = set_affinity (list, error) && set_affinity (list, error) ? dvmd_topology_new_local (error) : NULL;
+  if (narrowed == NULL)
+    set_affinity (dvmd_topology_get_cpuset (topology), NULL);
+  return narrowed;
 }

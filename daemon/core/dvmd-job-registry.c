@@ -118,9 +118,9 @@ dvmd_core_dispatch_kept (DvmdCore *self)
 {
   DvmdJob *job;
 
-  g_hash_table_remove_all (registry_of (self)->kept_at);
   while ((job = g_queue_pop_head (&registry_of (self)->kept)) != NULL)
     {
+      g_hash_table_remove (registry_of (self)->kept_at, job);
       dvmd_core_post (job, DVMD_JOB_DISPATCHED);
       g_object_unref (job);
     }

@@ -40,10 +40,15 @@ static Unpack
 find_next (void)
 {
   static gsize next_once;
+  const gsize none = 1;
 
   if (g_once_init_enter (&next_once))
-    g_once_init_leave (&next_once, (gsize)dlsym (RTLD_NEXT, "pmix_bfrops_base_unpack_info"));
-  return (Unpack)next_once;
+    {
+      gsize next = (gsize)dlsym (RTLD_NEXT, "pmix_bfrops_base_unpack_info");
+
+      g_once_init_leave (&next_once, next != 0 ? next : none);
+    }
+  return next_once != none ? (Unpack)next_once : NULL;
 }
 
 static gboolean
@@ -79,7 +84,8 @@ check_info (const pmix_info_t *info)
 __attribute__ ((visibility ("default"))) pmix_status_t
 pmix_bfrops_base_unpack_info (void *types, void *buffer, pmix_info_t *info, int32_t *n, pmix_data_type_t type)
 {
-  pmix_status_t rc = find_next () (types, buffer, info, n, type);
+  Unpack next = find_next ();
+  pmix_status_t rc = next != NULL ? next (types, buffer, info, n, type) : PMIX_ERR_NOT_SUPPORTED;
 
   for (int32_t i = 0; rc == PMIX_SUCCESS && i < *n; i++)
     rc = check_info (&info[i]);
