@@ -2,7 +2,9 @@
 """Agents that the commands of schedulers start. Scripts play these commands: they take the words, the standard input and the
 output as tests/schedulers says of each, and start what they are given on this machine."""
 
+import contextlib
 import os
+import signal
 import stat
 import subprocess
 
@@ -122,7 +124,18 @@ class JobLaunchers(dvmtest.Case):
     def clear(self):
         for launch in self.launches:
             launch.close()
+        # The tasks of a batch system go on without the command that has started them, also when the test has failed.
+        dvmtest.wait_until(lambda: not self.kill_tasks(), 'no task of the test is left')
         super().clear()
+
+    def kill_tasks(self):
+        """All processes that have the test's own folder among their words; returns how many there were."""
+        own = (self.folder + '/').encode()
+        tasks = [int(name) for name in os.listdir('/proc') if name.isdigit() and own in leftovers._read(f'/proc/{name}/cmdline')]
+        for pid in tasks:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        return len(tasks)
 
     def script(self, name, text):
         """The file may be in use."""
@@ -226,7 +239,8 @@ class JobLaunchers(dvmtest.Case):
 
     def test_agents(self):
         """An agent gets its words, its token, PATH and LD_LIBRARY_PATH; nobody else sees the token, and it is ended on its node."""
-        token = 'dvm1:token-of-the-test'
+        # Another run of this test may be under way.
+        token = f'dvm1:token-of-the-test-{os.getpid()}'
         agent = self.script('environment', launching.AGENT.replace('read -r token', 'env >"$place/$last.env"\nread -r token'))
         jobs = {launcher: (launcher, self.job(launcher)) for launcher in JOBS}
         jobs['torque'] = ('pbs', self.job('pbs', command='pbsdsh'))
