@@ -104,7 +104,7 @@ class SlurmLaunch(dvmtest.Case):
 
     def test_launch(self):
         """Agents get their words and their secret, which neither ps nor Slurm shows."""
-        token = 'dvm1:token-of-the-test'
+        token = f'dvm1:token-of-srun-{os.getpid()}'
         words = [self.folder, "it's", 'two words', '$HOME', '']
         launch = self.launch(['n1', 'n2'], [self.agent, *words], token=token)
         self.assertEqual(launch.expect('launched'), 'launched done')
