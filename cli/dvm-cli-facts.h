@@ -11,7 +11,7 @@
 
 G_BEGIN_DECLS
 
-/* Those that no word of --display needs are NULL. */
+/* An answer that no word of --display needs is NULL. */
 typedef struct
 {
   GVariant *map;       /* a(uuussss) */

@@ -174,14 +174,20 @@ on_registered (GObject *source, GAsyncResult *result, gpointer user_data)
 }
 
 static void
+say_done (Call *call, const GError *error)
+{
+  say (call->stub, DVMD_PMIX_MSG_DONE,
+       g_variant_new ("(tist)", call->number, code_of (error), text_of (error), measure_memory (call->stub)));
+}
+
+static void
 on_deregistered (GObject *source, GAsyncResult *result, gpointer user_data)
 {
   g_autoptr (Call) call = user_data;
   g_autoptr (GError) error = NULL;
 
   dvmd_pmix_deregister_job_finish (call->stub->pmix, result, &error);
-  say (call->stub, DVMD_PMIX_MSG_DONE,
-       g_variant_new ("(tist)", call->number, code_of (error), text_of (error), measure_memory (call->stub)));
+  say_done (call, error);
 }
 
 static void
@@ -191,8 +197,7 @@ on_taken_back (GObject *source, GAsyncResult *result, gpointer user_data)
   g_autoptr (GError) error = NULL;
 
   dvmd_pmix_take_back_finish (call->stub->pmix, result, &error);
-  say (call->stub, DVMD_PMIX_MSG_DONE,
-       g_variant_new ("(tist)", call->number, code_of (error), text_of (error), measure_memory (call->stub)));
+  say_done (call, error);
 }
 
 static void

@@ -8,32 +8,9 @@
 #include <string.h>
 
 #include "dvm-job-spec-private.h"
-#include "dvm-preload-private.h"
+#include "job-spec-fixture.h"
 
 static const char *const ring[] = { "./ring", "-v", NULL };
-
-static DvmJobSpec *
-from_text (const char *apps, const char *options, GError **error)
-{
-  g_autoptr (GVariant) a = g_variant_parse (G_VARIANT_TYPE ("aa{sv}"), apps, NULL, NULL, NULL);
-  g_autoptr (GVariant) o = g_variant_parse (G_VARIANT_TYPE_VARDICT, options, NULL, NULL, NULL);
-
-  g_assert_nonnull (a);
-  g_assert_nonnull (o);
-  return dvm_job_spec_new_from_variant (a, o, error);
-}
-
-/* The message has all these words in it. */
-static void
-assert_refused (DvmJobSpec *spec, GError *error, int code, const char *const *words)
-{
-  g_assert_null (spec);
-  g_assert_error (error, DVM_ERROR, code);
-  g_assert_true (g_utf8_validate (error->message, -1, NULL));
-  for (gsize i = 0; words[i] != NULL; i++)
-    if (strstr (error->message, words[i]) == NULL)
-      g_error ("“%s” does not name “%s”", error->message, words[i]);
-}
 
 static void
 test_builder (void)
@@ -146,7 +123,7 @@ static void
 test_defaults (void)
 {
   g_autoptr (GError) error = NULL;
-  g_autoptr (DvmJobSpec) spec = from_text (
+  g_autoptr (DvmJobSpec) spec = test_job_spec_from_text (
       "[{'argv': <['a']>, 'np': <uint32 3>, 'env': <{'X': '2', 'Y': '3'}>}, {'argv': <['b']>}]",
       "{'np': <uint32 2>, 'env': <{'X': '1'}>, 'cwd': <'/d'>, 'hosts': <['h:2']>, 'env-clear': <true>}", &error);
   DvmAppSpec *a, *b;
@@ -385,11 +362,11 @@ test_refusals (void)
   for (gsize i = 0; i < G_N_ELEMENTS (refusals); i++)
     {
       g_autoptr (GError) error = NULL;
-      g_autoptr (DvmJobSpec) spec = from_text (refusals[i].apps, refusals[i].options, &error);
+      g_autoptr (DvmJobSpec) spec = test_job_spec_from_text (refusals[i].apps, refusals[i].options, &error);
 
       if (spec != NULL)
         g_error ("accepted: %s %s", refusals[i].apps, refusals[i].options);
-      assert_refused (spec, error, refusals[i].code, refusals[i].words);
+      test_job_spec_assert_refused (spec, error, refusals[i].code, refusals[i].words);
     }
 }
 
@@ -653,7 +630,7 @@ test_json (void)
 
       if (refused != NULL)
         g_error ("accepted: %s", json_refusals[i].json);
-      assert_refused (refused, json_error, json_refusals[i].code, json_refusals[i].words);
+      test_job_spec_assert_refused (refused, json_error, json_refusals[i].code, json_refusals[i].words);
     }
 }
 
@@ -703,161 +680,6 @@ test_output (void)
   g_assert_cmpint (colons.tag, ==, DVM_OUTPUT_TAG_RANK);
 }
 
-static GPtrArray *
-list_preloads (const char *apps, GError **error)
-{
-  g_autoptr (DvmJobSpec) spec = from_text (apps, "{}", error);
-
-  return spec != NULL ? _dvm_job_spec_list_preloads (spec, "", error) : NULL;
-}
-
-static void
-test_preload_targets (void)
-{
-  static const struct
-  {
-    const char *path;
-    const char *source;
-    const char *target;
-  } rows[] = {
-    { "a", "/here/a", "a" },           { "./a//b", "/here/./a//b", "a/b" }, { "../../a/b", "/here/../../a/b", "a/b" },
-    { "a/../b", "/here/a/../b", "b" }, { "/x/y/z", "/x/y/z", "z" },         { "12a", "/here/12a", "12a" },
-    { "a b", "/here/a b", "a b" },
-  };
-
-  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
-    {
-      g_autofree char *apps = g_strdup_printf ("[{'argv': <['p']>, 'cwd': <'/here'>, 'preload-files': <['%s']>}]",
-                                               rows[i].path);
-      g_autoptr (GError) error = NULL;
-      g_autoptr (GPtrArray) list = list_preloads (apps, &error);
-      const DvmPreload *preload;
-
-      g_assert_no_error (error);
-      g_assert_cmpuint (list->len, ==, 1);
-      preload = g_ptr_array_index (list, 0);
-      g_assert_cmpstr (preload->source, ==, rows[i].source);
-      g_assert_cmpstr (preload->target, ==, rows[i].target);
-      g_assert_false (preload->program);
-    }
-}
-
-/* By their names; a program stays what it is. */
-static void
-test_preload_archives (void)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GPtrArray)
-      list = list_preloads ("[{'argv': <['./p.zip']>, 'cwd': <'/here'>, 'preload-binary': <true>, 'preload-files': "
-                            "<['d/a.tar', 'b.tgz', 'c.tar.bz2', 'tar', 'e.zip.old']>}]",
-                            &error);
-
-  g_assert_no_error (error);
-  g_assert_cmpuint (list->len, ==, 6);
-  for (guint i = 0; i < list->len; i++)
-    g_assert_cmpint (((const DvmPreload *)g_ptr_array_index (list, i))->archive, ==, i >= 1 && i <= 3);
-}
-
-/* The same program for several applications: once. */
-static void
-test_preload_program_twice (void)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GPtrArray) list = list_preloads ("[{'argv': <['./p', 'a']>, 'cwd': <'/here'>, 'preload-binary': <true>},"
-                                              " {'argv': <['./p', 'b']>, 'cwd': <'/here'>, 'preload-binary': <true>}]",
-                                              &error);
-
-  g_assert_no_error (error);
-  g_assert_cmpuint (list->len, ==, 1);
-}
-
-static void
-test_preload_lists (void)
-{
-  g_autoptr (GError) error = NULL;
-  g_autoptr (GPtrArray)
-      list = list_preloads ("[{'argv': <['./p', 'x']>, 'cwd': <'/here'>, 'preload-binary': <true>, 'preload-files': "
-                            "<['a', './a', '/here/a']>},"
-                            " {'argv': <['q']>, 'cwd': <'/there'>, 'preload-dir': <'/here'>, 'preload-binary': <true>,"
-                            "  'preload-files': <['a', 'd/a']>}]",
-                            &error);
-  const DvmPreload *preload;
-
-  /* The same file for several: once. */
-  g_assert_no_error (error);
-  g_assert_cmpuint (list->len, ==, 4);
-  preload = g_ptr_array_index (list, 0);
-  g_assert_true (preload->program);
-  g_assert_cmpstr (preload->source, ==, "/here/./p");
-  g_assert_cmpstr (preload->target, ==, "p");
-  preload = g_ptr_array_index (list, 2);
-  g_assert_true (preload->program);
-  g_assert_cmpuint (preload->app, ==, 1);
-  g_assert_cmpstr (preload->source, ==, "q");
-  preload = g_ptr_array_index (list, 3);
-  g_assert_cmpstr (preload->source, ==, "/here/d/a");
-}
-
-static void
-test_preload_refusals (void)
-{
-  static const struct
-  {
-    const char *apps;
-    int code;
-    const char *words[3];
-  } rows[] = {
-    { "[{'argv': <['p']>, 'preload-files': <['']>}]", DVM_ERROR_BAD_PARAM, { "apps[0].preload-files", "name" } },
-    { "[{'argv': <['p']>, 'preload-files': <['..']>}]", DVM_ERROR_BAD_PARAM, { "preload-files", ".." } },
-    { "[{'argv': <['p']>, 'preload-files': <['a/']>}]", DVM_ERROR_BAD_PARAM, { "preload-files", "a/" } },
-    { "[{'argv': <['p']>, 'preload-files': <['/']>}]", DVM_ERROR_BAD_PARAM, { "preload-files" } },
-    { "[{'argv': <['p']>, 'preload-files': <['a/../../b']>}]", DVM_ERROR_BAD_PARAM, { "a/../../b", "leads out" } },
-    { "[{'argv': <['p']>, 'preload-files': <['0']>}]", DVM_ERROR_BAD_PARAM, { "“0”", "ranks" } },
-    { "[{'argv': <['p']>, 'preload-files': <['12/a']>}]", DVM_ERROR_BAD_PARAM, { "12/a", "ranks" } },
-    { "[{'argv': <['p']>, 'preload-files': <['/x/a', '/y/a']>}]", DVM_ERROR_BAD_PARAM, { "/y/a", "/x/a" } },
-    { "[{'argv': <['p']>, 'preload-files': <['a']>, 'cwd': <'/x'>},"
-      " {'argv': <['q']>, 'preload-files': <['a']>, 'cwd': <'/y'>}]",
-      DVM_ERROR_BAD_PARAM,
-      { "apps[1].preload-files", "/y/a", "/x/a" } },
-    { "[{'argv': <['./a']>, 'preload-binary': <true>, 'preload-files': <['/x/a']>}]",
-      DVM_ERROR_BAD_PARAM,
-      { "/x/a", "same name" } },
-    { "[{'argv': <['p']>, 'preload-files': <['a', 'a/b']>}]", DVM_ERROR_BAD_PARAM, { "a/b", "part of its path" } },
-    { "[{'argv': <['p']>, 'preload-dir': <'x'>}]", DVM_ERROR_BAD_PARAM, { "preload-dir", "absolute" } },
-    { "[{'argv': <['p']>, 'preload-files': <'a'>}]", DVM_ERROR_BAD_PARAM, { "preload-files", "as" } },
-  };
-
-  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
-    {
-      const char *words[] = { rows[i].words[0], rows[i].words[1], rows[i].words[2], NULL };
-      g_autoptr (GError) error = NULL;
-      g_autoptr (DvmJobSpec) spec = from_text (rows[i].apps, "{}", &error);
-
-      assert_refused (spec, error, rows[i].code, words);
-    }
-}
-
-static void
-test_preload_round_trip (void)
-{
-  static const char json[] = "{\"argv\": [\"p\"], \"preload-files\": [\"a\", \"/b\"], \"preload-dir\": \"/d\","
-                             " \"preload-binary\": true, \"set-cwd-to-session-dir\": true}";
-  g_autoptr (GError) error = NULL;
-  g_autoptr (DvmJobSpec) first = dvm_job_spec_new_from_json (json, -1, &error);
-  g_autofree char *text = first != NULL ? dvm_job_spec_to_json (first) : NULL;
-  g_autoptr (DvmJobSpec) second = text != NULL ? dvm_job_spec_new_from_json (text, -1, &error) : NULL;
-  DvmAppSpec *app;
-
-  g_assert_no_error (error);
-  app = dvm_job_spec_get_app (second, 0);
-  g_assert_cmpstr (dvm_app_spec_get_preload_files (app)[0], ==, "a");
-  g_assert_cmpstr (dvm_app_spec_get_preload_files (app)[1], ==, "/b");
-  g_assert_null (dvm_app_spec_get_preload_files (app)[2]);
-  g_assert_cmpstr (dvm_app_spec_get_preload_dir (app), ==, "/d");
-  g_assert_true (dvm_app_spec_get_preload_binary (app));
-  g_assert_true (dvm_app_spec_get_session_cwd (app));
-}
-
 /* The option of the job is that of each application that does not say it. */
 static void
 test_psets (void)
@@ -899,11 +721,11 @@ test_pset_limits (void)
   g_assert_no_error (error);
   dvm_app_spec_set_pset (app, longer);
   g_assert_false (dvm_job_spec_validate (spec, &error));
-  assert_refused (NULL, error, DVM_ERROR_BAD_PARAM, (const char *[]){ "apps[0].pset", "511", NULL });
+  test_job_spec_assert_refused (NULL, error, DVM_ERROR_BAD_PARAM, (const char *[]){ "apps[0].pset", "511", NULL });
   g_clear_error (&error);
   dvm_app_spec_set_pset (app, "\xff");
   g_assert_false (dvm_job_spec_validate (spec, &error));
-  assert_refused (NULL, error, DVM_ERROR_BAD_PARAM, (const char *[]){ "apps[0].pset", "UTF-8", NULL });
+  test_job_spec_assert_refused (NULL, error, DVM_ERROR_BAD_PARAM, (const char *[]){ "apps[0].pset", "UTF-8", NULL });
   g_clear_error (&error);
   dvm_app_spec_set_pset (app, "set 0");
   app = dvm_app_spec_new (ring);
@@ -911,7 +733,7 @@ test_pset_limits (void)
   dvm_job_spec_add_app (spec, app);
   g_object_unref (app);
   g_assert_false (dvm_job_spec_validate (spec, &error));
-  assert_refused (NULL, error, DVM_ERROR_BAD_PARAM, (const char *[]){ "pset", "512", "513", NULL });
+  test_job_spec_assert_refused (NULL, error, DVM_ERROR_BAD_PARAM, (const char *[]){ "pset", "512", "513", NULL });
 }
 
 static void
@@ -1040,12 +862,6 @@ main (int argc, char **argv)
   g_test_add_func ("/job-spec/json", test_json);
   g_test_add_func ("/job-spec/json-cut", test_json_cut);
   g_test_add_func ("/job-spec/output", test_output);
-  g_test_add_func ("/job-spec/preload/targets", test_preload_targets);
-  g_test_add_func ("/job-spec/preload/program-twice", test_preload_program_twice);
-  g_test_add_func ("/job-spec/preload/archives", test_preload_archives);
-  g_test_add_func ("/job-spec/preload/lists", test_preload_lists);
-  g_test_add_func ("/job-spec/preload/refusals", test_preload_refusals);
-  g_test_add_func ("/job-spec/preload/round-trip", test_preload_round_trip);
   g_test_add_func ("/job-spec/psets", test_psets);
   g_test_add_func ("/job-spec/pset-limits", test_pset_limits);
   return g_test_run ();

@@ -17,9 +17,6 @@ typedef struct
 {
   DvmdLaunchCall *call;
   DvmdKeptRequest *kept;
-  GCancellable *stop; /* (nullable): of the squeue that is asked for the nodes of the allocation */
-  gulong cancelled;   /* what hands the end of the call on to that */
-  guint timer;        /* likewise, for the time that it has */
 } SlurmStart;
 
 /* Starts the agents of some of the nodes in a step of their own. agents: rank -> SlurmAgent, all of the launcher */

@@ -11,6 +11,7 @@
 #include "command-launcher.h"
 #include "slurm-step.h"
 #include "slurm-words.h"
+#include "timed-command.h"
 
 #include <string.h>
 
@@ -34,9 +35,6 @@ G_DEFINE_FINAL_TYPE (DvmdSlurmLauncher, dvmd_slurm_launcher, DVMD_TYPE_LAUNCHER)
 static void
 start_free (SlurmStart *start)
 {
-  if (start->timer != 0)
-    g_source_remove (start->timer);
-  g_clear_object (&start->stop);
   dvmd_kept_request_free (start->kept);
   g_free (start);
 }
@@ -115,7 +113,7 @@ read_answer (DvmdSlurmLauncher *self, const SlurmStart *start, const DvmdPluginO
 
       reason = g_strdup_printf ("it has ended with status %d, and said: %s", outcome->exit_code, words);
     }
-  else if (start->timer == 0)
+  else if (g_error_matches (failed, DVM_ERROR, DVM_ERROR_TIMEOUT))
     reason = g_strdup_printf ("it has not answered within %u s", get_timeout (self));
   else
     reason = g_strdup (failed->message);
@@ -126,19 +124,13 @@ read_answer (DvmdSlurmLauncher *self, const SlurmStart *start, const DvmdPluginO
 }
 
 static void
-on_nodes_told (GObject *source, GAsyncResult *result, gpointer user_data)
+on_nodes_told (const DvmdPluginOutcome *outcome, const GError *failed, gpointer user_data)
 {
   SlurmStart *start = user_data;
   DvmdSlurmLauncher *self = g_task_get_source_object (start->call->task);
-  DvmdPluginOutcome outcome = { 0 };
-  g_autoptr (GError) failed = NULL;
-  g_autofree char *list = NULL;
+  g_autofree char *list = read_answer (self, start, outcome, failed);
 
-  dvmd_plugin_host_spawn_finish (DVMD_PLUGIN_HOST (source), result, &outcome, &failed);
   g_ptr_array_remove_fast (self->asking, start);
-  g_cancellable_disconnect (g_task_get_cancellable (start->call->task), start->cancelled);
-  list = read_answer (self, start, &outcome, failed);
-  dvmd_plugin_outcome_clear (&outcome);
   /* None is left if all of them were ended meanwhile. */
   if (are_in_list (&start->kept->request, list))
     {
@@ -149,38 +141,18 @@ on_nodes_told (GObject *source, GAsyncResult *result, gpointer user_data)
   start_free (start);
 }
 
-static void
-on_call_cancelled (GCancellable *cancellable, gpointer user_data)
-{
-  g_cancellable_cancel (user_data);
-}
-
-static gboolean
-on_squeue_late (gpointer user_data)
-{
-  SlurmStart *start = user_data;
-
-  start->timer = 0;
-  g_cancellable_cancel (start->stop);
-  return G_SOURCE_REMOVE;
-}
-
 /* The allocation may have grown since the DVM was started in it. */
 static void
 ask_for_nodes (DvmdSlurmLauncher *self, SlurmStart *start)
 {
-  GCancellable *cancellable = g_task_get_cancellable (start->call->task);
   g_auto (GStrv) environ = g_get_environ ();
   g_auto (GStrv) own = slurm_make_environ ((const char *const *)environ);
   g_auto (GStrv) argv = slurm_make_squeue_argv ((const char *const *)environ, "%N", FALSE);
   const DvmdPluginCommand command = { .argv = (const char *const *)argv, .environ = (const char *const *)own };
 
   g_ptr_array_add (self->asking, start);
-  start->stop = g_cancellable_new ();
-  start->timer = g_timeout_add_seconds (get_timeout (self), on_squeue_late, start);
-  if (cancellable != NULL)
-    start->cancelled = g_cancellable_connect (cancellable, G_CALLBACK (on_call_cancelled), start->stop, NULL);
-  dvmd_plugin_host_spawn_async (dvmd_plugin_get_host (self), &command, start->stop, on_nodes_told, start);
+  dvmd_timed_command_run (dvmd_plugin_get_host (self), &command, get_timeout (self), "launcher-slurm.timeout",
+                          g_task_get_cancellable (start->call->task), on_nodes_told, start);
 }
 
 /* Takes the node out of a start that has not begun. FALSE: it is in none. */
