@@ -163,7 +163,7 @@ def test_thousand():
     """a thousand hosts, as a range: their agents come, each has a process of a job, and all of them leave"""
     if not LONG:
         return
-    with place() as here, Start(here, ["h[0001-1000]"], radix=32) as start:
+    with place() as here, Start(here, ["h[0001-1000]"], radix=32, timeout=120) as start:
         start.run("--timeout", "600")
         calls = start.calls()
         equal({called for _, called in calls}, {f"h{i:04}" for i in range(1, 1001)})

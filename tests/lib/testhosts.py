@@ -28,6 +28,8 @@ import time
 import unittest
 
 LIMIT = 60  # seconds; what takes so long will never happen
+# The kernel keeps 1,024 neighbours for all its network namespaces together, and drops packets beyond them.
+MOST_WITH_ARP = 64
 HERE = os.path.dirname(os.path.abspath(__file__))
 PREFIX = 'dvm-testhosts-'
 PLACE = os.path.join('/tmp', PREFIX)
@@ -164,6 +166,7 @@ class Host:
         self.number = number
         self.name = f'{hosts.prefix}{number}'
         self.address = f'10.90.{number // 250}.{number % 250 + 1}'
+        self.ether = f'02:90:00:00:{number // 250:02x}:{number % 250 + 1:02x}'
         self.pid = None  # of its first process
         self.port = f'p{number}'  # of the switch
         self.cgroup = os.path.join(hosts.cgroup, str(number)) if hosts.cgroup else None
@@ -271,8 +274,12 @@ class Host:
         return self.pid is not None
 
     def connect(self):
-        self._in_network('ip', '-batch', '-', stdin=None,
-                         input=f'addr add {self.address}/16 dev eth0\nlink set eth0 up\nlink set lo up\n')
+        lines = [f'addr add {self.address}/16 dev eth0', 'link set eth0 up', 'link set lo up']
+        if len(self.hosts) > MOST_WITH_ARP:
+            # Entries that are given do not count, and a host that is gone is not told of by its neighbours.
+            lines += [f'neigh add {host.address} lladdr {host.ether} dev eth0 nud permanent'
+                      for host in self.hosts if host is not self]
+        self._in_network('ip', '-batch', '-', stdin=None, input='\n'.join(lines) + '\n')
 
     def log(self):
         return _read(f'/proc/{self.hosts.keeper_pid}/root{self.hosts.place}/hosts/{self.number}/log')
@@ -365,7 +372,8 @@ class Hosts:
     def _make_links(self):
         lines = ['link add br0 type bridge', 'link set br0 up']
         for host in self.hosts:
-            lines += [f'link add {host.port} type veth peer name eth0 netns {host.pid}', f'link set {host.port} master br0 up']
+            lines += [f'link add {host.port} type veth peer name eth0 address {host.ether} netns {host.pid}',
+                      f'link set {host.port} master br0 up']
         self.switch('ip', '-batch', '-', stdin=None, input='\n'.join(lines) + '\n')
         for host in self.hosts:
             host.connect()
