@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""What desktops and readers of manuals get of the monitor: its entry, its metainfo, its icons, its pages."""
+"""What desktops get of the monitor, its entry, its metainfo and its icons; and what readers of manuals get, all pages."""
 
 import os
 import shutil
@@ -13,7 +13,7 @@ import house
 
 FOLDER = 'introspection/monitor/'
 ID = 'org.dvm.Monitor'
-PAGES = (FOLDER + 'dvm-monitor.1', 'cli/man/dvm-cli-monitor.1')
+PAGES = (FOLDER, 'cli/man/')
 
 
 def complaints(text, name, *command):
@@ -55,7 +55,7 @@ def without_homepage():
 
 def check_pages():
     found = []
-    for path in PAGES:
+    for path in house.files(('.1', '.5', '.8'), PAGES):
         found += check_file(path, os.path.basename(path), ('.SH NAME', '.SI NAME'), 'mandoc', '-Tlint', '-Wwarning')
     return found
 
