@@ -5,11 +5,33 @@
 //
 //     grow-and-shrink.js [--name DVM] --hosts LIST PROGRAM [ARGUMENTS]
 //
-// The DVM has to be elastic: dvm-cli start --elastic. It ends with 125 if anything fails, else as the job does.
+// The DVM has to be elastic: dvm-cli start --elastic. It ends with 125 if anything fails,
+// with 141 if nobody reads what it says, else as the job does.
 
 import Dvm from 'gi://Dvm?version=1.0';
+import Gio from 'gi://Gio';
 import GLib from 'gi://GLib';
 import System from 'system';
+
+// Newer releases of GLib have what is of Unix in a library of its own; older ones do not know it.
+const lookForStream = () => {
+    try {
+        return imports.gi.GioUnix.OutputStream;
+    } catch (error) {
+        return Gio.UnixOutputStream;
+    }
+};
+const output = new (lookForStream())({fd: 1, close_fd: false});
+let hasReader = true;
+
+// print() does not tell that nobody reads any more.
+function say(line) {
+    try {
+        output.write_all(new TextEncoder().encode(`${line}\n`), null);
+    } catch (error) {
+        hasReader = false;
+    }
+}
 
 // The signal comes to whoever asked and to nobody else: once, and after the answer.
 function change(client, begin) {
@@ -22,7 +44,7 @@ function change(client, begin) {
     const handlers = [
         client.connect('dvm-is-ready', (_client, allocId, _reqId, details) => {
             const {kind, nodes} = details.recursiveUnpack();
-            print(`${kind} of ${allocId} is done: ${nodes.join(' ')}`);
+            say(`${kind} of ${allocId} is done: ${nodes.join(' ')}`);
             end(null);
         }),
         client.connect('dvm-mod-failed', (_client, allocId, _reqId, status, reason) =>
@@ -32,7 +54,7 @@ function change(client, begin) {
     const [, allocId, campaign] = begin();
     // Without a campaign nothing changes, and nothing is told.
     if (campaign !== null) {
-        print(`${campaign.get_object_path()} for ${allocId}`);
+        say(`${campaign.get_object_path()} for ${allocId}`);
         loop.run();
     }
     handlers.forEach(handler => client.disconnect(handler));
@@ -54,7 +76,7 @@ function runJob(client, command, nodes) {
     const job = client.submit(spec, null);
     client.wait(job, 0, null);
     client.refresh_job(job, null);
-    print(`${job.nspace} ran on ${job.nodes.join(' ')}: ${job.state_name}`);
+    say(`${job.nspace} ran on ${job.nodes.join(' ')}: ${job.state_name}`);
     if (job.exit_signal)
         return 128 + job.exit_signal;
     return job.exit_code || (job.failed ? 125 : 0);
@@ -84,7 +106,7 @@ try {
     client.connect_sync(null);
     const allocId = change(client, () => client.grow(request({hosts: new GLib.Variant('as', hosts)}), null));
     try {
-        status = runJob(client, command, client.find_session(allocId, null).nodes);
+        status = hasReader ? runJob(client, command, client.find_session(allocId, null).nodes) : 141;
     } finally {
         change(client, () => client.shrink(request({'alloc-id': text(allocId)}), null));
     }

@@ -6,11 +6,33 @@
 //     reserve-and-run.js [--name DVM] [--time SECONDS] [--warn SECONDS] --hosts LIST PROGRAM [ARGUMENTS]
 //
 // Hosts that are not in the DVM come, if it is elastic: dvm-cli start --elastic. A job that takes longer gets more time:
-// the DVM warns, and the program answers. It ends with 125 if anything fails, else as the job does.
+// the DVM warns, and the program answers. It ends with 125 if anything fails,
+// with 141 if nobody reads what it says, else as the job does.
 
 import Dvm from 'gi://Dvm?version=1.0';
+import Gio from 'gi://Gio';
 import GLib from 'gi://GLib';
 import System from 'system';
+
+// Newer releases of GLib have what is of Unix in a library of its own; older ones do not know it.
+const lookForStream = () => {
+    try {
+        return imports.gi.GioUnix.OutputStream;
+    } catch (error) {
+        return Gio.UnixOutputStream;
+    }
+};
+const output = new (lookForStream())({fd: 1, close_fd: false});
+let hasReader = true;
+
+// print() does not tell that nobody reads any more.
+function say(line) {
+    try {
+        output.write_all(new TextEncoder().encode(`${line}\n`), null);
+    } catch (error) {
+        hasReader = false;
+    }
+}
 
 const request = keys => new GLib.Variant('a{sv}', keys);
 const uint = value => new GLib.Variant('u', value);
@@ -33,7 +55,7 @@ function reserve(client, options) {
     }), null).recursiveUnpack();
     waitFor(client, answer.campaign);
     const session = client.find_session(answer['alloc-id'], null);
-    print(`${session.get_object_path()} has ${session.nodes.join(' ')}`);
+    say(`${session.get_object_path()} has ${session.nodes.join(' ')}`);
     return session;
 }
 
@@ -60,7 +82,7 @@ function runJob(client, session, command) {
     if (failure !== null)
         throw failure;
     client.refresh_job(job, null);
-    print(`${job.nspace} ran on ${job.nodes.join(' ')}: ${job.state_name}`);
+    say(`${job.nspace} ran on ${job.nodes.join(' ')}: ${job.state_name}`);
     if (job.exit_signal)
         return 128 + job.exit_signal;
     return job.exit_code || (job.failed ? 125 : 0);
@@ -92,14 +114,14 @@ try {
     const session = reserve(client, options);
     client.connect('alloc-timeout-warning', (_client, _allocId, _reqId, left) => {
         client.extend_session(session, request({time: uint(options.time), 'warn-timeout': uint(options.warn)}), null);
-        print(`extended with ${left} s left`);
+        say(`extended with ${left} s left`);
     });
     try {
-        status = runJob(client, session, options.command);
+        status = hasReader ? runJob(client, session, options.command) : 141;
     } finally {
         const [, campaign] = client.release_session(session, null, null);
         waitFor(client, campaign === null ? '/' : campaign.get_object_path());
-        print(`${session.alloc_id} is given back`);
+        say(`${session.alloc_id} is given back`);
     }
 } catch (error) {
     printerr(`reserve-and-run.js: ${error.message}`);

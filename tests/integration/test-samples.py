@@ -415,9 +415,9 @@ class NoReader(Case):
                              (['parameter-sweep.py', '2', '100'], '')):
             self.assertEqual(self.run_unread(dvm, sample(*words), stdin), -signal.SIGPIPE, words)
 
-    def test_python_with_nodes(self):
+    def test_with_nodes(self):
         dvm = self.dvm(settings=['nodes=1', 'elastic=true'])
-        for name in ('grow-and-shrink.py', 'reserve-and-run.py'):
+        for name in ('grow-and-shrink.py', 'reserve-and-run.py', 'grow-and-shrink.js', 'reserve-and-run.js'):
             self.assertEqual(self.run_unread(dvm, sample(name, '--hosts', 'n9', 'sleep', '1000')), 141, name)
             self.assertEqual([row['Name'] for row in dvm.get_nodes()[1:]], ['node1'], name)
 
