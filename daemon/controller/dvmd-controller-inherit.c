@@ -72,8 +72,6 @@ inherit_environment (DvmAppSpec *app, DvmAppSpec *parent)
   dvm_app_spec_set_unset_env (app, (const char *const *)names);
   if (dvm_app_spec_get_clear_env (parent))
     dvm_app_spec_set_clear_env (app, TRUE);
-  if (dvm_app_spec_get_cwd (app) == NULL)
-    dvm_app_spec_set_cwd (app, dvm_app_spec_get_cwd (parent));
 }
 
 static gboolean
@@ -142,7 +140,7 @@ inherit_policies (DvmdController *self, DvmJobSpec *spec, DvmJobSpec *asker, Dvm
 }
 
 void
-dvmd_controller_inherit (DvmdController *self, DvmJobSpec *spec, const DvmdCall *call)
+dvmd_controller_inherit (DvmdController *self, DvmJobSpec *spec, const DvmdCall *call, gboolean with_environment)
 {
   DvmdJob *job = dvmd_core_find_job (dvmd_controller_get_core (self), call->nspace);
   guint32 number = 0;
@@ -159,8 +157,15 @@ dvmd_controller_inherit (DvmdController *self, DvmJobSpec *spec, const DvmdCall 
   /* Its own map-by may say it as well. */
   if (dvm_job_spec_get_when_full (spec) == NULL && _dvm_job_spec_get_oversubscribe (spec) < 0)
     dvm_job_spec_set_when_full (spec, when_full != NULL ? when_full : "refuse");
-  if (asker != NULL && parent != NULL)
+  if (with_environment && asker != NULL && parent != NULL)
     inherit_edits (spec, asker, number);
   for (guint i = 0; parent != NULL && i < dvm_job_spec_get_n_apps (spec); i++)
-    inherit_environment (dvm_job_spec_get_app (spec, i), parent);
+    {
+      DvmAppSpec *app = dvm_job_spec_get_app (spec, i);
+
+      if (with_environment)
+        inherit_environment (app, parent);
+      if (dvm_app_spec_get_cwd (app) == NULL)
+        dvm_app_spec_set_cwd (app, dvm_app_spec_get_cwd (parent));
+    }
 }

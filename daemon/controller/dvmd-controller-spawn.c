@@ -42,6 +42,7 @@ typedef struct
   guint32 timeout;
   gint64 came;           /* by the clock */
   guint32 wanted;        /* of its output */
+  gboolean bare;         /* without the environment of the parent */
   gboolean not_told;     /* as in Spawn */
   gboolean not_told_end; /* likewise */
   GVariant *apps;
@@ -229,7 +230,7 @@ submit (Request *request, GError **error)
   g_autoptr (DvmdRequester) requester = dvmd_call_new_requester (request->call);
   const int fds[3] = { -1, -1, -1 };
 
-  dvmd_controller_inherit (self, request->spec, request->call);
+  dvmd_controller_inherit (self, request->spec, request->call, !request->bare);
   return dvmd_controller_submit (self, request->spec, requester, fds, error);
 }
 
@@ -470,6 +471,7 @@ read_spec (gpointer data, GError **error)
   g_variant_dict_remove (&options, DVMD_SPAWN_WITH);
   stop_ranks = take_option (&options, DVMD_SPAWN_STOP_RANKS, "s");
   index_argv = take_flag (&options, DVMD_SPAWN_INDEX_ARGV, FALSE);
+  request->bare = !take_flag (&options, DVMD_SPAWN_FORWARD_ENV, TRUE);
   request->not_told = !take_flag (&options, DVMD_SPAWN_NOTIFY, TRUE);
   request->not_told_end = !take_flag (&options, DVMD_SPAWN_NOTIFY_END, TRUE);
   whole = g_variant_ref_sink (g_variant_dict_end (&options));

@@ -46,6 +46,7 @@ typedef enum
   DVMD_PMIX_TAKE_FORWARD_OUT, /* the caller gets that stream, or does not */
   DVMD_PMIX_TAKE_FORWARD_ERR,
   DVMD_PMIX_TAKE_NOTHING, /* it happens without the key, too, or is no concern of the host */
+  DVMD_PMIX_TAKE_IF_ON,   /* refused if it is false: it is so in any case */
   DVMD_PMIX_TAKE_IF_OFF,  /* refused, unless it is false or 0 */
   DVMD_PMIX_TAKE_NEVER,   /* refused */
 } DvmdPmixTake;

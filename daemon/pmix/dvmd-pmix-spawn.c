@@ -698,6 +698,8 @@ take_value (Reader *self, GVariantDict *dict, const pmix_info_t *info, const Dvm
     case DVMD_PMIX_TAKE_FILE_ONLY:
       self->file_only = PMIX_INFO_TRUE (info);
       return TRUE;
+    case DVMD_PMIX_TAKE_IF_ON:
+      return PMIX_INFO_TRUE (info) || refuse (info, error);
     case DVMD_PMIX_TAKE_APART:
     case DVMD_PMIX_TAKE_IF_OFF:
       return is_off (info) || refuse (info, error);
@@ -743,9 +745,9 @@ static gboolean
 check_type (const pmix_info_t *info, const DvmdPmixSpawnKey *key, GError **error)
 {
   static const DvmdPmixTake flags[] = {
-    DVMD_PMIX_TAKE_FLAG,        DVMD_PMIX_TAKE_WORD,        DVMD_PMIX_TAKE_PLAIN,
-    DVMD_PMIX_TAKE_QUALIFIER,   DVMD_PMIX_TAKE_RUNTIME,     DVMD_PMIX_TAKE_FILE_ONLY,
-    DVMD_PMIX_TAKE_FORWARD_OUT, DVMD_PMIX_TAKE_FORWARD_ERR, DVMD_PMIX_TAKE_DAEMONS,
+    DVMD_PMIX_TAKE_FLAG,    DVMD_PMIX_TAKE_WORD,      DVMD_PMIX_TAKE_PLAIN,       DVMD_PMIX_TAKE_QUALIFIER,
+    DVMD_PMIX_TAKE_RUNTIME, DVMD_PMIX_TAKE_FILE_ONLY, DVMD_PMIX_TAKE_FORWARD_OUT, DVMD_PMIX_TAKE_FORWARD_ERR,
+    DVMD_PMIX_TAKE_DAEMONS, DVMD_PMIX_TAKE_IF_ON,
   };
 
   for (gsize i = 0; i < G_N_ELEMENTS (flags); i++)

@@ -70,6 +70,9 @@ G_BEGIN_DECLS
 /* b: argv[0] of each process has its rank behind it, with a hyphen. */
 #define DVMD_SPAWN_INDEX_ARGV "index-argv"
 
+/* b: whether a child has the environment that was given to its parent, as it has without that. */
+#define DVMD_SPAWN_FORWARD_ENV "forward-env"
+
 /* b: the one who asks is told of the start and the end; of the end, if of both. */
 #define DVMD_SPAWN_NOTIFY     "notify"
 #define DVMD_SPAWN_NOTIFY_END "notify-end"

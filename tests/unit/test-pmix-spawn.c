@@ -89,6 +89,7 @@ read_spec_told (Request *self, const char *told)
   info = g_variant_dict_lookup_value (&dict, DVMD_SPAWN_INFO, NULL);
   g_variant_dict_remove (&dict, DVMD_SPAWN_INFO);
   g_variant_dict_remove (&dict, DVMD_SPAWN_STOP_RANKS);
+  g_variant_dict_remove (&dict, DVMD_SPAWN_FORWARD_ENV);
   options = g_variant_ref_sink (g_variant_dict_end (&dict));
   spec = dvm_job_spec_new_from_variant (apps, options, &error);
   g_assert_no_error (error);

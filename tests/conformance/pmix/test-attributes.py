@@ -49,6 +49,13 @@ DONE = {
     'IOF_OUTPUT_TO_DIRECTORY': ('pmix.iof.dir', ['info=pmix.iof.dir:@PLACE/directory'], 'echo x', ['x'] * 2),
     'IOF_FILE_PATTERN': ('pmix.iof.fpt', ['info=pmix.iof.file:@PLACE/pattern-%r', 'info=pmix.iof.fpt:true'], 'echo x', ['x'] * 2),
     'IOF_FILE_ONLY': ('pmix.iof.fonly', ['info=pmix.iof.file:@PLACE/only', 'info=pmix.iof.fonly:true'], 'echo x', []),
+    'TAG_OUTPUT': ('pmix.tagout', ['info=pmix.tagout:true'], 'echo x', ['[%s,0]<stdout>: x', '[%s,1]<stdout>: x']),
+    'TIMESTAMP_OUTPUT': ('pmix.tsout', ['info=pmix.tsout:true'], 'echo x', ['%s:%s:%s<stdout>: x'] * 2),
+    'MERGE_STDERR_STDOUT': ('pmix.mergeerrout', ['info=pmix.mergeerrout:true'], 'echo x >&2', ['x'] * 2),
+    'OUTPUT_TO_FILE': ('pmix.outfile', ['info=pmix.outfile:@PLACE/old'], 'echo x', ['x'] * 2),
+    'OUTPUT_TO_DIRECTORY': ('pmix.outdir', ['info=pmix.outdir:@PLACE/directory-old'], 'echo x', ['x'] * 2),
+    'OUTPUT_NOCOPY': ('pmix.nocopy', ['info=pmix.outfile:@PLACE/nocopy', 'info=pmix.nocopy:true'], 'echo x', []),
+    'FWD_ENVIRONMENT': ('pmix.fwdenv', ['info=pmix.fwdenv:false', 'env=A:b'], 'echo ${GIVEN-none} $A', ['none b'] * 2),
     'TIMEOUT': ('pmix.timeout', ['timeout=60'], 'echo x', ['x'] * 2),
     'SPAWN_TIMEOUT': ('pmix.sp.time', ['info=pmix.sp.time:#60'], 'echo x', ['x'] * 2),
     'JOB_TIMEOUT': ('pmix.job.time', ['np=1', 'info=pmix.job.time:#1'], 'echo x; exec sleep 1000', ['x']),
@@ -60,7 +67,7 @@ DONE = {
 }
 
 # Files that a row leaves: pattern -> their contents, in the order of their names.
-FILES = {'file*': ['x\n'] * 2, 'directory/**/*': ['x\n'] * 2, 'pattern-*': ['x\n'] * 2, 'only*': ['x\n'] * 2}
+FILES = {'file*': ['x\n'] * 2, 'directory/**/*': ['x\n'] * 2, 'old*': ['x\n'] * 2, 'directory-old/**/*': ['x\n'] * 2, 'nocopy*': ['x\n'] * 2, 'pattern-*': ['x\n'] * 2, 'only*': ['x\n'] * 2}
 
 # Shown elsewhere: the file below tests, and the function in it.
 ELSEWHERE = {
@@ -83,11 +90,13 @@ ELSEWHERE = {
 
 # They say what is so in any case.
 NO_CONCERN = {
-    'SETUP_APP_ENVARS': 'pmix.setup.env', 'ENVARS_HARVESTED': 'pmix.evar.hvstd', 'IOF_LOCAL_OUTPUT': 'pmix.iof.local', 'FWD_ENVIRONMENT': 'pmix.fwdenv',
+    'SETUP_APP_ENVARS': 'pmix.setup.env', 'ENVARS_HARVESTED': 'pmix.evar.hvstd', 'IOF_LOCAL_OUTPUT': 'pmix.iof.local',
     'PARENT_ID': 'pmix.parent', 'REQUESTOR_IS_TOOL': 'pmix.req.tool', 'REQUESTOR_IS_CLIENT': 'pmix.req.client', 'WDIR_USER_SPECIFIED': 'pmix.wdir.user',
     'FWD_STDDIAG': 'pmix.fwd.stddiag', 'AGGREGATE_HELP': 'pmix.agg.help', 'LOG_AGG': 'pmix.log.agg', 'REPORT_PHYSICAL_CPUS': 'pmix.repphys.cpus',
     'DISPLAY_PARSEABLE_OUTPUT': 'pmix.dispparse',
 }
+# What they would turn off cannot be: that is refused.
+SO_IN_ANY_CASE = {('AGGREGATE_HELP', 'false')}
 # A client of libpmix (4.2.2) has no part to harvest variables by, and takes the other one for a process, whatever it is.
 BY_THE_LIBRARY = ('SETUP_APP_ENVARS', 'PARENT_ID')
 # Refused; flags and numbers are accepted when they are off.
@@ -95,11 +104,13 @@ REFUSED_FLAGS = {
     'FWD_STDIN': 'pmix.fwd.stdin', 'DISPLAY_MAP': 'pmix.dispmap', 'DISPLAY_MAP_DETAILED': 'pmix.dispmapdet', 'DISPLAY_ALLOCATION': 'pmix.dispalloc',
     'REPORT_BINDINGS': 'pmix.repbind', 'DO_NOT_LAUNCH': 'pmix.dnl', 'SHOW_LAUNCH_PROGRESS': 'pmix.showprog',
     'SPAWN_TOOL': 'pmix.spwn.tool', 'NOHUP': 'pmix.nohup', 'NOTIFY_PROC_TERMINATION': 'pmix.noteproc',
-    'NOTIFY_PROC_ABNORMAL_TERMINATION': 'pmix.noteabproc',
+    'NOTIFY_PROC_ABNORMAL_TERMINATION': 'pmix.noteabproc', 'NOTIFY_LAUNCH': 'pmix.note.lnch', 'GPU_SUPPORT': 'pmix.gpu.support',
+    'LOG_JOB_EVENTS': 'pmix.log.jev', 'LOG_COMPLETION': 'pmix.logcomp', 'LOG_PROC_TERMINATION': 'pmix.logproc',
+    'LOG_PROC_ABNORMAL_TERMINATION': 'pmix.logabproc',
 }
 REFUSED_TEXTS = {
     'MAPPER': 'pmix.mapper', 'DISPLAY_TOPOLOGY': 'pmix.disptopo', 'DISPLAY_PROCESSORS': 'pmix.dispcpus', 'FORKEXEC_AGENT': 'pmix.fe.agnt',
-    'GPU_SUPPORT': 'pmix.gpu.support', 'PREFIX': 'pmix.prefix',
+    'LAUNCHER_DAEMON': 'pmix.lnch.dmn', 'PREFIX': 'pmix.prefix',
 }
 
 FUNCTIONS = {
@@ -195,7 +206,8 @@ class Attributes:
 
     def check_no_concern(self, dvm):
         """A job is started all the same, whatever they say."""
-        pairs = [(key, value) for name, key in NO_CONCERN.items() for value in ('true', 'false') if name not in BY_THE_LIBRARY]
+        pairs = [(key, value) for name, key in NO_CONCERN.items() for value in ('true', 'false')
+                 if name not in BY_THE_LIBRARY and (name, value) not in SO_IN_ANY_CASE]
         words = [word for key, value in pairs
                  for word in ('spawn', 'np=2', f'info={key}:{value}', '--', 'true', ';', 'ended', '@@')]
         done = dvm.run([ALLOC, 'jobs', *words], np=1)
@@ -206,6 +218,7 @@ class Attributes:
         """Nothing is started, unless they are off."""
         pairs = [(f'{key}:true', NOT_SUPPORTED) for key in REFUSED_FLAGS.values()] + [(f'{key}:false', 0) for key in REFUSED_FLAGS.values()]
         pairs += [(f'{key}:text', NOT_SUPPORTED) for key in REFUSED_TEXTS.values()]
+        pairs += [(f'{NO_CONCERN[name]}:{value}', NOT_SUPPORTED) for name, value in SO_IN_ANY_CASE]
         words = [word for pair, _ in pairs for word in ('spawn', 'np=2', f'info={pair}', '--', 'true', ';')]
         done = dvm.run([ALLOC, *words], np=1, when_full='oversubscribe')
         said = [line.split()[2] for line in done.lines if line.startswith('0 spawn ')]
