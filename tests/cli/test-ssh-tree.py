@@ -100,7 +100,9 @@ class Start:
     def __enter__(self):
         return self
 
-    def __exit__(self, *args):
+    def __exit__(self, kind, *_rest):
+        if kind is not None:
+            self.here.cli("stop")
         self.machine.close()
 
     def run(self, *options):
