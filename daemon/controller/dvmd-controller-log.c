@@ -40,7 +40,13 @@ write_text (DvmdController *controller, const DvmdCall *call, guint32 channel, g
 
   if (channel == DVMD_LOG_SYSTEM)
     {
-      dvmd_log_rank (G_LOG_DOMAIN, find_level (priority), call->nspace, call->rank, "says: %s", text);
+      const DvmdLogSubject subject = {
+        .job = call->nspace,
+        .rank = &call->rank,
+        .node = dvmd_node_pool_get_name (dvmd_core_get_nodes (dvmd_controller_get_core (controller)), call->agent),
+      };
+
+      dvmd_log_about (G_LOG_DOMAIN, find_level (priority), &subject, "says: %s", text);
       return DVMD_PMIX_SUCCESS;
     }
   streams = channel < DVMD_LOG_SYSTEM ? find_streams (controller, call) : NULL;

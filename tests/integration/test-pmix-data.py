@@ -180,7 +180,7 @@ class Log(Case):
         """syslog is the log of the DVM: as messages, whatever the priority, or below."""
         dvm = self.nodes()
         self.assertEqual(self.log(dvm, 'log', 'syslog', 'for the operator', 'pri=0', 'log', 'gsys', 'a detail', 'pri=6')[0], 'log SUCCESS\n' * 2)
-        dvmtest.wait_until(lambda: 'says: for the operator' in dvm.log(), 'the text in the log')
+        dvmtest.wait_until(lambda: re.search(r'job \S+ rank 0 on node2: says: for the operator', dvm.log()), 'the text in the log')
         self.assertNotIn('a detail', dvm.log())
 
     def test_tool(self):

@@ -228,6 +228,10 @@ class Journal(dvmtest.Case):
         self.assertTrue(self.journal(f'JOB={other.job.nspace}'))
         node = dvm.get_nodes()[1]['Name']
         self.assertTrue([r for r in self.journal(f'NODE={node}') if r['MESSAGE'].startswith(f'node {node}: UP')])
+        # What a process has logged by PMIx_Log().
+        said = dvm.run([os.environ['DVM_TEST_PMIX_DATA'], 'log', 'syslog', 'for the operator'], np=1).job.nspace
+        records = dvmtest.wait_until(lambda: self.journal(f'JOB={said}', 'RANK=0', f'NODE={node}'), 'the text in the journal')
+        self.assertEqual([r['MESSAGE'] for r in records if 'says: ' in r['MESSAGE']], [f'job {said} rank 0 on {node}: says: for the operator'])
         self.assertEqual(dvm.log(), '')
 
     def documented(self):
