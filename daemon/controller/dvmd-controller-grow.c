@@ -230,9 +230,9 @@ add_known (DvmdSizeChange *self, const char *name, guint slots, guint slots_max)
   g_array_append_val (self->known, node);
 }
 
-/* Nodes that are named, by whomever. */
+/* Nodes that are named, by whomever. lender (nullable): they come back into it, with the slots that they had */
 static void
-list_known (DvmdSizeChange *self)
+list_known (DvmdSizeChange *self, DvmdSession *lender)
 {
   DvmHosts *hosts = self->hosts != NULL ? self->hosts : self->request->hosts;
   guint n = hosts != NULL ? _dvm_hosts_get_n (hosts) : self->lent != NULL ? self->lent->len : 0;
@@ -247,6 +247,8 @@ list_known (DvmdSizeChange *self)
       guint slots = host != NULL ? host->slots : 0;
 
       self->names[i] = host != NULL ? host->name : g_ptr_array_index (self->lent, i);
+      if (slots == 0 && lender != NULL)
+        slots = dvmd_session_get_lent_slots (lender, self->names[i]);
       /* No allocator is asked after a scheduler, though one would know how many slots there are. */
       add_known (self, self->names[i],
                  slots == 0 && self->hosts != NULL ? dvmd_controller_get_parts (self->controller)->shape->slots : slots,
@@ -256,37 +258,39 @@ list_known (DvmdSizeChange *self)
 
 /* Without any word of which ones, an allocation takes back all that it has given away. */
 static gboolean
-find_lent (DvmdSizeChange *self, GError **error)
+find_lent (DvmdSizeChange *self, DvmdSession **lender, GError **error)
 {
   const DvmdSizeRequest *request = self->request;
-  DvmdSession *session;
 
-  if (!request->reaquire || request->hosts != NULL || self->hosts != NULL)
+  if (!request->reaquire || self->hosts != NULL)
     return TRUE;
   if (!dvmd_core_select_session_for (dvmd_controller_get_core (self->controller),
                                      self->scheduler ? NULL : self->requester, request->session, request->alloc_id,
-                                     request->of_req_id, &session, error))
+                                     request->of_req_id, lender, error))
     return FALSE;
-  self->lent = dvmd_session_list_lent (session);
+  if (request->hosts != NULL)
+    return TRUE;
+  self->lent = dvmd_session_list_lent (*lender);
   if (self->lent->len > 0)
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND,
                "No nodes were released from the allocation %s, so that there are none to be had back",
-               dvmd_session_get_alloc_id (session));
+               dvmd_session_get_alloc_id (*lender));
   return FALSE;
 }
 
 void
 dvmd_size_change_begin_grow (DvmdSizeChange *self)
 {
+  DvmdSession *lender = NULL;
   GError *error = NULL;
 
-  if (!find_lent (self, &error))
+  if (!find_lent (self, &lender, &error))
     {
       dvmd_size_change_fail (self, error);
       return;
     }
-  list_known (self);
+  list_known (self, lender);
   if (!check_number (self, &error))
     dvmd_size_change_fail (self, error);
   else if (self->hosts != NULL && self->known != NULL)

@@ -59,6 +59,8 @@ gboolean dvmd_session_is_ending (DvmdSession *self);
 GArray *dvmd_session_list_jobs (DvmdSession *self);
 /* (element-type utf8) (transfer container): hosts that were released on their own, and can be taken back (REAQUIRE) */
 GPtrArray *dvmd_session_list_lent (DvmdSession *self);
+/* 0: there is no such host among them */
+guint dvmd_session_get_lent_slots (DvmdSession *self, const char *name);
 /* (element-type guint) (transfer none): the sessions whose nodes the job may use, the primary one first */
 GArray *dvmd_job_get_sessions (DvmdJob *self);
 

@@ -302,11 +302,17 @@ dvmd_session_list_lent (DvmdSession *self)
 }
 
 void
-dvmd_session_lend (DvmdSession *self, const char *name)
+dvmd_session_lend (DvmdSession *self, const char *name, guint slots)
 {
   if (self->lent == NULL)
     self->lent = g_hash_table_new_full (_dvm_host_name_hash, _dvm_host_name_equal, g_free, NULL);
-  g_hash_table_add (self->lent, g_strdup (name));
+  g_hash_table_insert (self->lent, g_strdup (name), GUINT_TO_POINTER (slots));
+}
+
+guint
+dvmd_session_get_lent_slots (DvmdSession *self, const char *name)
+{
+  return self->lent != NULL ? GPOINTER_TO_UINT (g_hash_table_lookup (self->lent, name)) : 0;
 }
 
 gboolean

@@ -8,6 +8,7 @@
  *   --stranger               first: its sockets are those of another user (root alone can do that), whatever it says
  *   --tool FILE              first: a tool, that finds its server by this file, or by its environment: -
  *   --tool-name NAME         then perhaps: what it calls itself
+ *   --says KEY               then perhaps: a flag of a tool that is set
  *   register | register-all  for the events of changes of size and of limits; for everything
  *   warned | ended           for the event that the node leaves; for the one that its server ends
  *   new | extend | release | reaquire | cancel [KEY=VALUE...]   a request; "id=@" is the id that the last one answered
@@ -356,7 +357,7 @@ run (char **argv)
 static char **
 start_tool (char **argv)
 {
-  pmix_info_t info[3];
+  pmix_info_t info[MAX_INFO];
   pmix_rank_t rank = 0;
   size_t n = 0;
 
@@ -369,6 +370,8 @@ start_tool (char **argv)
       PMIX_INFO_LOAD (&info[n++], PMIX_TOOL_RANK, &rank, PMIX_PROC_RANK);
       argv += 2;
     }
+  for (; *argv != NULL && strcmp (*argv, "--says") == 0 && n < MAX_INFO; argv += 2)
+    PMIX_INFO_LOAD (&info[n++], argv[1], NULL, PMIX_BOOL);
   is_tool = true;
   pmix_begin_tool ();
   check (PMIx_tool_init (&self, info, n), "tool init", 10);

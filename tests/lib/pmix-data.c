@@ -7,24 +7,21 @@
  *
  *   --tool FILE                   first: a tool that finds its server by this file; or
  *   --tool WAY                    by pid=N, nspace=NAME, uri=ADDRESS, system-first, system; or session: as it may
- *   publish KEY VALUE [range=N] [persist=N] [no-items]
+ *   publish KEY VALUE [range=N] [persist=N] [no-items] [custom=NSPACE] [uids=N] [gids=N]
+ *                                 [permitted-uids=N]
  *   lookup KEY[,KEY] [wait=N] [timeout=S] [range=N]
  *   unpublish KEY|all
  *   types                         publishes values of many types, and compares what it looks up
  *   connect NSPACE[.RANK] [timeout=S], disconnect ...   with all of its own job, and all (or that one) of that one
  *   fence NSPACE                  of both jobs; of its own alone for "."
- *   get NSPACE RANK|job|all KEY [timeout=S] [node=NAME] [app=N]   what that has put, or what is known of that job
- *   put KEY VALUE                 and commits
- *   query KEY[,KEY] [nspace=NAME] [host=NAME] [node=ID] [id=ALLOCATION] [rank=N] [pset=NAME] [req=REQUEST]
- *                                 [prop=KEY] [fresh=1]   PMIx_Query_info()
- *   log CHANNEL TEXT [DIRECTIVE]...  CHANNEL: stdout, stderr, syslog, gsys, email; DIRECTIVE: once, tag, time, xml,
- *                                 pri=N, then=CHANNEL (the same text)
- *   credential PATH [types=LIST] [timeout=S]   of this process's user, is written there
- *   validate PATH [types=LIST] [timeout=S]     whose the credential is that stands there: UID GID
- *   file PATH                     until that file is there
- *   touch PATH                    makes it
- *   rank N | all                  what follows is for that rank alone, for all again
- *   die                           kills itself
+ *   get NSPACE RANK|job|all KEY [timeout=S] [node=NAME] [app=N] [session=N]   what that has put, or what is known of
+ * that job topology                      PMIx_Load_topology(), where its cpus lie, and PMIx_Compute_distances() put KEY
+ * VALUE                 and commits query KEY[,KEY] [nspace=NAME] [host=NAME] [node=ID] [id=ALLOCATION] [rank=N]
+ * [pset=NAME] [req=REQUEST] [prop=KEY] [fresh=1]   PMIx_Query_info() log CHANNEL TEXT [DIRECTIVE]...  CHANNEL: stdout,
+ * stderr, syslog, gsys, email; DIRECTIVE: once, tag, time, xml, pri=N, then=CHANNEL (the same text) credential PATH
+ * [types=LIST] [timeout=S]   of this process's user, is written there validate PATH [types=LIST] [timeout=S]     whose
+ * the credential is that stands there: UID GID file PATH                     until that file is there touch PATH makes
+ * it rank N | all                  what follows is for that rank alone, for all again die kills itself
  *
  * "@" is the namespace in the file that the environment names as PEER_FILE; "touch" writes its own there. "." is its
  * own. Each answer is one line on its output.
@@ -65,6 +62,47 @@ say (const char *what, pmix_status_t status)
   fflush (stdout);
 }
 
+static const char *
+find_nspace (const char *word)
+{
+  static char nspace[PMIX_MAX_NSLEN + 1];
+  FILE *file;
+
+  if (strcmp (word, ".") == 0)
+    return self.nspace;
+  if (strncmp (word, "@", 2) != 0)
+    return word;
+  file = fopen (getenv ("PEER_FILE"), "r");
+  if (file == NULL || fgets (nspace, sizeof nspace, file) == NULL)
+    exit (30);
+  fclose (file);
+  return nspace;
+}
+
+/* "uids" or "gids": one. within: as PMIX_ACCESS_PERMISSIONS has them */
+static void
+load_access (pmix_info_t *info, const char *key, uint32_t id, bool within)
+{
+  pmix_data_array_t ids = { .type = PMIX_UINT32, .size = 1, .array = &id };
+  pmix_data_array_t permissions = { .type = PMIX_INFO, .size = 1 };
+  pmix_info_t inner;
+
+  PMIX_INFO_LOAD (within ? &inner : info, key, &ids, PMIX_DATA_ARRAY);
+  permissions.array = &inner;
+  if (within)
+    PMIX_INFO_LOAD (info, PMIX_ACCESS_PERMISSIONS, &permissions, PMIX_DATA_ARRAY);
+}
+
+static void
+load_custom (pmix_info_t *info, const char *nspace)
+{
+  pmix_proc_t proc;
+  pmix_data_array_t procs = { .type = PMIX_PROC, .size = 1, .array = &proc };
+
+  PMIX_LOAD_PROCID (&proc, find_nspace (nspace), PMIX_RANK_WILDCARD);
+  PMIX_INFO_LOAD (info, PMIX_EVENT_CUSTOM_RANGE, &procs, PMIX_DATA_ARRAY);
+}
+
 /* Those of the words that are KEY=VALUE; the rest of the words is returned. */
 static char **
 read_options (char **words, pmix_info_t *info, size_t *n)
@@ -99,6 +137,22 @@ read_options (char **words, pmix_info_t *info, size_t *n)
           (*n)++;
           PMIX_INFO_LOAD (&info[*n], PMIX_APPNUM, &app, PMIX_UINT32);
         }
+      else if (strncmp (*words, "session=", 8) == 0)
+        {
+          uint32_t session = (uint32_t)number;
+
+          PMIX_INFO_LOAD (&info[*n], PMIX_SESSION_INFO, NULL, PMIX_BOOL);
+          (*n)++;
+          PMIX_INFO_LOAD (&info[*n], PMIX_SESSION_ID, &session, PMIX_UINT32);
+        }
+      else if (strncmp (*words, "custom=", 7) == 0)
+        load_custom (&info[*n], *words + 7);
+      else if (strncmp (*words, "uids=", 5) == 0)
+        load_access (&info[*n], PMIX_ACCESS_USERIDS, (uint32_t)number, false);
+      else if (strncmp (*words, "gids=", 5) == 0)
+        load_access (&info[*n], PMIX_ACCESS_GRPIDS, (uint32_t)number, false);
+      else if (strncmp (*words, "permitted-uids=", 15) == 0)
+        load_access (&info[*n], PMIX_ACCESS_USERIDS, (uint32_t)number, true);
       else if (strncmp (*words, "bad-range=", 10) == 0)
         PMIX_INFO_LOAD (&info[*n], PMIX_RANGE, "wide", PMIX_STRING);
       else if (strncmp (*words, "required=", 9) == 0)
@@ -189,23 +243,6 @@ compare_types (void)
   fflush (stdout);
 }
 
-static const char *
-find_nspace (const char *word)
-{
-  static char nspace[PMIX_MAX_NSLEN + 1];
-  FILE *file;
-
-  if (strcmp (word, ".") == 0)
-    return self.nspace;
-  if (strncmp (word, "@", 2) != 0)
-    return word;
-  file = fopen (getenv ("PEER_FILE"), "r");
-  if (file == NULL || fgets (nspace, sizeof nspace, file) == NULL)
-    exit (30);
-  fclose (file);
-  return nspace;
-}
-
 /* Both jobs take part: all of this one, and all of the other one. */
 static void
 load_both (pmix_proc_t procs[2], const char *word)
@@ -243,6 +280,8 @@ show_value (const pmix_value_t *value)
     printf (" %u", value->data.uint32);
   else if (value->type == PMIX_UINT16)
     printf (" %u", (unsigned int)value->data.uint16);
+  else if (value->type == PMIX_UINT8)
+    printf (" %u", (unsigned int)value->data.uint8);
   else if (value->type == PMIX_UINT64)
     printf (" %llu", (unsigned long long)value->data.uint64);
   else if (value->type == PMIX_INT32)
@@ -318,6 +357,18 @@ show_found (const pmix_info_t *info)
   printf ("]");
 }
 
+/* A text, or a flag that is set: "KEY=1". */
+static void
+load_other (pmix_info_t *info, char *word)
+{
+  char *value = strchr (word, '=');
+
+  *value = '\0';
+  PMIX_INFO_LOAD (info, word, strcmp (value + 1, "1") == 0 ? NULL : value + 1,
+                  strcmp (value + 1, "1") == 0 ? PMIX_BOOL : PMIX_STRING);
+  *value = '=';
+}
+
 /* Reads the words KEY=VALUE that narrow a query, and returns the rest of the words. */
 static char **
 read_qualifiers (char **words, pmix_info_t *info, size_t *n)
@@ -346,7 +397,7 @@ read_qualifiers (char **words, pmix_info_t *info, size_t *n)
       else if (strncmp (*words, "rank=", 5) == 0)
         PMIX_INFO_LOAD (&info[*n], PMIX_RANK, &rank, PMIX_PROC_RANK);
       else
-        PMIX_INFO_LOAD (&info[*n], *words, NULL, PMIX_BOOL);
+        load_other (&info[*n], *words);
       (*n)++;
     }
   return words;
@@ -502,6 +553,16 @@ validate (char **words)
 }
 
 static void
+load_topology (void)
+{
+  pmix_topology_t topology = { 0 };
+  pmix_status_t status = PMIx_Load_topology (&topology);
+
+  printf ("topology %s %.5s\n", pmix_status_word (status), topology.source != NULL ? topology.source : "none");
+  fflush (stdout);
+}
+
+static void
 await_file (const char *path)
 {
   for (int i = 0; access (path, F_OK) != 0; i++)
@@ -552,6 +613,8 @@ run_one (char **words)
     return validate (words + 1);
   if (strcmp (words[0], "types") == 0)
     compare_types ();
+  else if (strcmp (words[0], "topology") == 0)
+    load_topology ();
   else if (strcmp (words[0], "die") == 0)
     raise (SIGKILL);
   else if (strcmp (words[0], "file") == 0)

@@ -629,6 +629,8 @@ test_reaquire (void)
   lent = dvmd_session_list_lent (session);
   g_ptr_array_add (lent, NULL);
   assert_strings ((const char *const *)lent->pdata, "node2 node3");
+  g_assert_cmpuint (dvmd_session_get_lent_slots (session, "node3"), ==, 2);
+  g_assert_cmpuint (dvmd_session_get_lent_slots (session, "node1"), ==, 0);
   assert_state (spawn (&world, TOOL, 1, alloc_of (session)), DVM_JOB_STATE_MAP_FAILED);
   refuse_allocate (&world, TOOL, "node1", &request, DVM_ERROR_NOT_FOUND);
   allocate (&world, TOOL, "node3", &request);

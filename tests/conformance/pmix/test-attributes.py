@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""Every attribute of PMIx_Spawn(), function and key of a query that docs/pmix.md names: a client program asks for it, on one agent and on four."""
+"""Every attribute of PMIx_Spawn() and function that docs/pmix.md names: a client program asks for it, on one agent and on four."""
 
 import glob
 import os
@@ -129,19 +129,6 @@ FUNCTIONS = {
     'monitor': 'integration/test-pmix-events.py test_again',
 }
 
-DATA, ALLOCATIONS = 'integration/test-pmix-data.py test_queries', 'integration/test-pmix-alloc.py test_queries'
-GROUPS, PSETS = 'integration/test-pmix-groups.py test_queries', 'integration/test-pmix-psets.py test_same_on_each_node'
-QUERIES = {
-    'QUERY_NAMESPACES': DATA, 'QUERY_NAMESPACE_INFO': DATA, 'JOB_SIZE': DATA, 'QUERY_PROC_TABLE': DATA, 'QUERY_LOCAL_PROC_TABLE': DATA,
-    'QUERY_RESOLVE_PEERS': DATA, 'QUERY_RESOLVE_NODE': DATA, 'NUM_SLOTS': DATA, 'QUERY_AVAILABLE_SLOTS': DATA,
-    'QUERY_ALLOC_IDS': ALLOCATIONS, 'QUERY_ALLOCATION': ALLOCATIONS, 'QUERY_ALLOC_STATUS': ALLOCATIONS, 'QUERY_ALLOC_PROPERTIES': ALLOCATIONS,
-    'TIME_REMAINING': ALLOCATIONS, 'QUERY_NUM_GROUPS': GROUPS, 'QUERY_GROUP_NAMES': GROUPS, 'QUERY_GROUP_MEMBERSHIP': GROUPS,
-    'QUERY_PROC_RESOURCE_USAGE': 'integration/test-pmix-usage.py test_process', 'QUERY_NODE_RESOURCE_USAGE': 'integration/test-pmix-usage.py test_node',
-    'QUERY_NUM_PSETS': PSETS, 'QUERY_PSET_NAMES': PSETS, 'QUERY_PSET_MEMBERSHIP': PSETS, 'QUERY_SPAWN_SUPPORT': DATA, 'QUERY_DEBUG_SUPPORT': DATA,
-    'QUERY_SUPPORTED_KEYS': 'conformance/pmix/test-attributes.py check_keys', 'QUERY_ATTRIBUTE_SUPPORT': 'integration/test-pmix-servers.py test_questions',
-    'HWLOC_XML_V2': 'integration/test-pmix-data.py test_idle_qualifiers',
-}
-
 
 def read(name):
     with open(os.path.join(SOURCE, name), encoding='utf-8') as file:
@@ -260,7 +247,7 @@ class Listed(dvmtest.Case):
         self.assertEqual(other, set(NO_CONCERN) | set(REFUSED_FLAGS) | set(REFUSED_TEXTS))
 
     def test_elsewhere(self):
-        for name, where in {**ELSEWHERE, **FUNCTIONS, **QUERIES}.items():
+        for name, where in {**ELSEWHERE, **FUNCTIONS}.items():
             path, function = where.split()
             self.assertRegex(read(f'tests/{path}'), rf'(?m)^\s*(def )?{function} ?\(', (name, where))
 
@@ -268,11 +255,6 @@ class Listed(dvmtest.Case):
         page = self.section('\n## What the server does', '\nThe library refuses')
         names = {name for line in page.splitlines() if line.startswith('| `') for name in re.findall(r'`(\w+)`', line.split('|')[1])}
         self.assertEqual(names, set(FUNCTIONS))
-
-    def test_queries(self):
-        page = self.section('\n## Queries', '\n`PMIX_PROCID` is the same')
-        names = {name for line in page.splitlines() if line.startswith('| `PMIX_') for name in re.findall(r'`PMIX_(\w+)`', line.split('|')[1])}
-        self.assertEqual(names, set(QUERIES))
 
 
 if __name__ == '__main__':
