@@ -17,6 +17,7 @@
 #include "dvmd-controller-groups.h"
 #include "dvmd-controller-jobs.h"
 #include "dvmd-log.h"
+#include "dvmd-member-set.h"
 
 /* Members of all groups, who may form them without end. */
 #define MAX_MEMBERS (1024 * 1024)
@@ -52,72 +53,13 @@ typedef struct
   guint64 leader;      /* who invites */
   gboolean broken;     /* a member has ended without leaving */
   guint32 flags;       /* DvmdGroupFlags */
-  GHashTable *members; /* set of those who are left, see make_member() */
+  GHashTable *members; /* set of those who are left, see dvmd_member_new() */
   GHashTable *missing; /* likewise, of those who have yet to come to its forming or its end */
   GPtrArray *calls;    /* DvmdCall, of those who have come */
   GPtrArray *infos;    /* GVariant (sua(say)), what they have for the others */
   gsize info_size;     /* bytes of it */
   guint timer;
 } Group;
-
-/* ---- members ---- */
-
-static guint64
-make_member (guint job, guint32 rank)
-{
-  return (guint64)job << 32 | rank;
-}
-
-static guint
-get_job (guint64 member)
-{
-  return (guint)(member >> 32);
-}
-
-static guint32
-get_rank (guint64 member)
-{
-  return (guint32)member;
-}
-
-static GHashTable *
-new_set (void)
-{
-  return g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
-}
-
-static void
-add_to_set (GHashTable *set, guint64 member)
-{
-  if (!g_hash_table_contains (set, &member))
-    g_hash_table_add (set, g_memdup2 (&member, sizeof member));
-}
-
-static GHashTable *
-copy_set (GHashTable *set)
-{
-  GHashTable *copy = new_set ();
-  GHashTableIter iter;
-  gpointer member;
-
-  g_hash_table_iter_init (&iter, set);
-  while (g_hash_table_iter_next (&iter, &member, NULL))
-    add_to_set (copy, *(guint64 *)member);
-  return copy;
-}
-
-static gboolean
-is_same_set (GHashTable *one, GHashTable *other)
-{
-  GHashTableIter iter;
-  gpointer member;
-
-  g_hash_table_iter_init (&iter, one);
-  while (g_hash_table_iter_next (&iter, &member, NULL))
-    if (!g_hash_table_contains (other, member))
-      return FALSE;
-  return g_hash_table_size (one) == g_hash_table_size (other);
-}
 
 static DvmdCore *
 get_core (const Groups *self)
@@ -173,7 +115,7 @@ group_new (Groups *all, const char *name, const char *key)
   self->name = g_strdup (name);
   self->key = g_strdup (key);
   self->state = FORMING;
-  self->members = new_set ();
+  self->members = dvmd_member_set_new ();
   self->calls = g_ptr_array_new_with_free_func (drop_call);
   self->infos = g_ptr_array_new_with_free_func ((GDestroyNotify)g_variant_unref);
   return self;
@@ -256,7 +198,7 @@ list_jobs (Group *self)
 
   g_hash_table_iter_init (&iter, self->members);
   while (g_hash_table_iter_next (&iter, &member, NULL))
-    g_hash_table_add (jobs, GUINT_TO_POINTER (get_job (*(guint64 *)member)));
+    g_hash_table_add (jobs, GUINT_TO_POINTER (dvmd_member_get_job (*(guint64 *)member)));
   return jobs;
 }
 
@@ -293,7 +235,7 @@ tell_of_jobs (Group *self)
 static void
 answer_all (Group *self, int status, guint64 context, GPtrArray *names)
 {
-  g_autoptr (GHashTable) told = new_set ();
+  g_autoptr (GHashTable) told = dvmd_member_set_new ();
   g_autoptr (GPtrArray) calls = g_steal_pointer (&self->calls);
   const char *const *jobs = names != NULL ? (const char *const *)names->pdata : NULL;
 
@@ -301,13 +243,13 @@ answer_all (Group *self, int status, guint64 context, GPtrArray *names)
   for (guint i = 0; i < calls->len; i++)
     {
       const DvmdCall *call = calls->pdata[i];
-      guint64 server = make_member (call->agent, DVMD_CALL_SERVER (call->token));
+      guint64 server = dvmd_member_new (call->agent, DVMD_CALL_SERVER (call->token));
       GVariantBuilder infos;
 
       g_variant_builder_init (&infos, G_VARIANT_TYPE ("a(sua(say))"));
       for (guint j = 0; j < self->infos->len && !g_hash_table_contains (told, &server); j++)
         g_variant_builder_add_value (&infos, self->infos->pdata[j]);
-      add_to_set (told, server);
+      dvmd_member_set_add (told, server);
       dvmd_controller_answer (self->all->controller, call->id, status,
                               g_variant_new ("(t@asa(sua(say)))", context,
                                              g_variant_new_strv (jobs, names != NULL ? (gssize)names->len : 0),
@@ -361,13 +303,13 @@ complete (Group *self)
 static gboolean
 is_too_much (Group *self)
 {
-  g_autoptr (GHashTable) servers = new_set ();
+  g_autoptr (GHashTable) servers = dvmd_member_set_new ();
 
   for (guint i = 0; self->info_size > 0 && i < self->calls->len; i++)
     {
       const DvmdCall *call = self->calls->pdata[i];
 
-      add_to_set (servers, make_member (call->agent, DVMD_CALL_SERVER (call->token)));
+      dvmd_member_set_add (servers, dvmd_member_new (call->agent, DVMD_CALL_SERVER (call->token)));
     }
   return self->info_size > MAX_TOLD / MAX (1, g_hash_table_size (servers));
 }
@@ -413,7 +355,7 @@ add_member (Group *self, DvmdJob *job, guint32 rank)
   const DvmdProcRow *row = dvmd_proc_table_row (dvmd_job_get_procs (job), rank);
 
   if (row->state < DVM_PROC_STATE_UNTERMINATED && !dvmd_controller_is_lost (self->all->controller, row->node))
-    add_to_set (self->members, make_member (dvmd_job_get_id (job), rank));
+    dvmd_member_set_add (self->members, dvmd_member_new (dvmd_job_get_id (job), rank));
   else if ((self->flags & DVMD_GROUP_OPTIONAL) == 0)
     return DVMD_PMIX_ERR_LOST_CONNECTION;
   return DVMD_PMIX_SUCCESS;
@@ -440,9 +382,9 @@ add_members (Group *self, const char *nspace, guint32 rank)
 static guint
 find_node (Groups *self, guint64 member)
 {
-  DvmdJob *job = dvmd_core_get_job (get_core (self), get_job (member));
+  DvmdJob *job = dvmd_core_get_job (get_core (self), dvmd_member_get_job (member));
 
-  return dvmd_proc_table_row (dvmd_job_get_procs (job), get_rank (member))->node;
+  return dvmd_proc_table_row (dvmd_job_get_procs (job), dvmd_member_get_rank (member))->node;
 }
 
 static gboolean
@@ -503,7 +445,7 @@ begin (Groups *self, const DvmdCall *call, guint64 caller, const char *name, con
       group_free (group);
       return NULL;
     }
-  group->missing = copy_set (group->members);
+  group->missing = dvmd_member_set_copy (group->members);
   keep (group);
   return group;
 }
@@ -553,11 +495,88 @@ handle_construct (Groups *self, DvmdCall *call, guint64 caller, const char *name
   join (group, call, caller, timeout);
 }
 
-/* ---- the end ---- */
+/* ---- news ---- */
+
+static const char *
+name_job (Group *self, guint job)
+{
+  return dvm_job_get_nspace (dvmd_job_get_record (dvmd_core_get_job (get_core (self->all), job)));
+}
+
+/* (transfer full): a{sv}. Where one has left, fences by the name of the group are of those that are named here. */
+static GVariant *
+describe_change (Group *self, int status, const char *nspace, guint32 rank)
+{
+  GVariantBuilder details;
+  GVariantBuilder members;
+  GHashTableIter iter;
+  gpointer member;
+
+  g_variant_builder_init (&details, G_VARIANT_TYPE_VARDICT);
+  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_AFFECTED_PROC, g_variant_new ("(su)", nspace, rank));
+  g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_GROUP_ID, g_variant_new_string (self->name));
+  if (status == DVMD_PMIX_GROUP_LEFT)
+    {
+      g_variant_builder_init (&members, G_VARIANT_TYPE ("a(su)"));
+      g_hash_table_iter_init (&iter, self->members);
+      while (g_hash_table_iter_next (&iter, &member, NULL))
+        g_variant_builder_add (&members, "(su)", name_job (self, dvmd_member_get_job (*(guint64 *)member)),
+                               dvmd_member_get_rank (*(guint64 *)member));
+      g_variant_builder_add (&details, "{sv}", DVMD_PMIX_KEY_GROUP_MEMBERS, g_variant_builder_end (&members));
+    }
+  return g_variant_ref_sink (g_variant_builder_end (&details));
+}
 
 static void
-handle_destruct (Groups *self, DvmdCall *call, guint64 caller, const char *name, guint32 timeout)
+tell_members (Group *self, guint job, int status, GVariant *details)
 {
+  g_auto (GVariantBuilder) members = G_VARIANT_BUILDER_INIT (G_VARIANT_TYPE ("a(su)"));
+  GHashTableIter iter;
+  gpointer member;
+
+  g_hash_table_iter_init (&iter, self->members);
+  while (g_hash_table_iter_next (&iter, &member, NULL))
+    if (dvmd_member_get_job (*(guint64 *)member) == job)
+      g_variant_builder_add (&members, "(su)", name_job (self, job), dvmd_member_get_rank (*(guint64 *)member));
+  dvmd_controller_send_to_job (self->all->controller, dvmd_core_get_job (get_core (self->all), job), DVMD_MSG_EVENT,
+                               g_variant_new ("(isua(su)b@a{sv})", status, "", 0, &members, FALSE, details));
+}
+
+/* The others hear of it, job by job. */
+static void
+notify (Group *self, int status, const char *nspace, guint32 rank)
+{
+  g_autoptr (GHashTable) jobs = list_jobs (self);
+  g_autoptr (GVariant) details = describe_change (self, status, nspace, rank);
+  GHashTableIter iter;
+  gpointer job;
+
+  g_hash_table_iter_init (&iter, jobs);
+  while (g_hash_table_iter_next (&iter, &job, NULL))
+    tell_members (self, GPOINTER_TO_UINT (job), status, details);
+}
+
+/* ---- the end ---- */
+
+/* The others go on without it, and come to the end without it. */
+static int
+leave (Group *self, const DvmdCall *call, guint64 member)
+{
+  if (g_hash_table_size (self->members) > MAX_NOTIFIED)
+    return DVMD_PMIX_ERR_OUT_OF_RESOURCE;
+  forget_member (self, member);
+  notify (self, DVMD_PMIX_GROUP_LEFT, call->nspace, call->rank);
+  if (self->state == ENDING && g_hash_table_remove (self->missing, &member))
+    check_complete (self);
+  else if (g_hash_table_size (self->members) == 0)
+    drop (self);
+  return DVMD_PMIX_SUCCESS;
+}
+
+static void
+handle_destruct (Groups *self, DvmdCall *call, guint64 caller, const char *name, guint32 flags, guint32 timeout)
+{
+  gboolean leaves = (flags & DVMD_GROUP_LEAVE) != 0;
   Group *group = find_of_member (self, name, caller);
   int status = DVMD_PMIX_SUCCESS;
 
@@ -565,6 +584,8 @@ handle_destruct (Groups *self, DvmdCall *call, guint64 caller, const char *name,
     status = DVMD_PMIX_ERR_NOT_FOUND;
   else if (group->state <= FORMING || (group->state == ENDING && !g_hash_table_contains (group->missing, &caller)))
     status = DVMD_PMIX_ERR_BAD_PARAM;
+  else if (leaves)
+    status = leave (group, call, caller);
   else if (group->broken)
     {
       /* A member that has been told has left. */
@@ -573,15 +594,17 @@ handle_destruct (Groups *self, DvmdCall *call, guint64 caller, const char *name,
       if (g_hash_table_size (group->members) == 0)
         drop (group);
     }
-  if (status != DVMD_PMIX_SUCCESS)
+  if (leaves || status != DVMD_PMIX_SUCCESS)
     {
-      dvmd_controller_answer (self->controller, call->id, status, NULL);
+      dvmd_controller_answer (self->controller, call->id, status,
+                              status == DVMD_PMIX_SUCCESS ? g_variant_new_parsed ("(uint64 0, @as [], @a(sua(say)) [])")
+                                                          : NULL);
       return;
     }
   if (group->state == WHOLE)
     {
       group->state = ENDING;
-      group->missing = copy_set (group->members);
+      group->missing = dvmd_member_set_copy (group->members);
     }
   join (group, call, caller, timeout);
 }
@@ -607,9 +630,9 @@ handle_group (gpointer service, DvmdCall *call, GVariant *request)
       dvmd_controller_answer (self->controller, call->id, DVMD_PMIX_ERR_NOT_SUPPORTED, NULL);
       return;
     }
-  caller = make_member (dvmd_job_get_id (job), call->rank);
+  caller = dvmd_member_new (dvmd_job_get_id (job), call->rank);
   if (dissolves)
-    handle_destruct (self, call, caller, name, timeout);
+    handle_destruct (self, call, caller, name, flags, timeout);
   else
     handle_construct (self, call, caller, name, key, flags, timeout, procs, given);
 }
@@ -639,7 +662,7 @@ list_groups (Groups *self, guint64 member)
 static gboolean
 is_named (Groups *self, GVariant *procs, guint64 member)
 {
-  DvmdJob *job = dvmd_core_get_job (get_core (self), get_job (member));
+  DvmdJob *job = dvmd_core_get_job (get_core (self), dvmd_member_get_job (member));
   const char *name = dvm_job_get_nspace (dvmd_job_get_record (job));
   GVariantIter iter;
   const char *nspace;
@@ -647,7 +670,7 @@ is_named (Groups *self, GVariant *procs, guint64 member)
 
   g_variant_iter_init (&iter, procs);
   while (g_variant_iter_next (&iter, "(&su)", &nspace, &rank))
-    if ((rank == get_rank (member) || rank == DVMD_PMIX_RANK_WILDCARD) && g_str_equal (nspace, name))
+    if ((rank == dvmd_member_get_rank (member) || rank == DVMD_PMIX_RANK_WILDCARD) && g_str_equal (nspace, name))
       return TRUE;
   return FALSE;
 }
@@ -673,7 +696,7 @@ invite (Groups *self, const DvmdCall *call, guint64 leader, const char *name, GV
       group_free (group);
       return status;
     }
-  group->missing = copy_set (group->members);
+  group->missing = dvmd_member_set_copy (group->members);
   g_hash_table_remove (group->missing, &leader);
   keep (group);
   return status;
@@ -715,7 +738,7 @@ declare (Groups *self, const DvmdCall *call, guint64 leader, const char *name, G
   named = group_new (self, name, "");
   status = find_members (named, call, leader, procs);
   if (status == DVMD_PMIX_SUCCESS
-      && (!is_same_set (named->members, group->members)
+      && (!dvmd_member_set_equal (named->members, group->members)
           || g_variant_n_children (procs) > g_hash_table_size (group->members)))
     status = DVMD_PMIX_ERR_BAD_PARAM;
   group_free (named);
@@ -732,7 +755,7 @@ dvmd_controller_check_group_event (DvmdController *controller, const DvmdCall *c
 {
   Groups *self = dvmd_services_get (controller, &dvmd_groups_service);
   DvmdJob *job = dvmd_core_find_job (get_core (self), call->nspace);
-  guint64 caller = job != NULL ? make_member (dvmd_job_get_id (job), call->rank) : 0;
+  guint64 caller = job != NULL ? dvmd_member_new (dvmd_job_get_id (job), call->rank) : 0;
 
   if (job == NULL)
     return DVMD_PMIX_ERR_NOT_SUPPORTED;
@@ -746,39 +769,6 @@ dvmd_controller_check_group_event (DvmdController *controller, const DvmdCall *c
 }
 
 /* ---- members that end ---- */
-
-static void
-tell_members (Group *self, guint job, const char *nspace, guint32 rank)
-{
-  g_auto (GVariantBuilder) members = G_VARIANT_BUILDER_INIT (G_VARIANT_TYPE ("a(su)"));
-  DvmdJob *told = dvmd_core_get_job (get_core (self->all), job);
-  const char *name = dvm_job_get_nspace (dvmd_job_get_record (told));
-  GHashTableIter iter;
-  gpointer member;
-
-  g_hash_table_iter_init (&iter, self->members);
-  while (g_hash_table_iter_next (&iter, &member, NULL))
-    if (get_job (*(guint64 *)member) == job)
-      g_variant_builder_add (&members, "(su)", name, get_rank (*(guint64 *)member));
-  dvmd_controller_send_to_job (self->all->controller, told, DVMD_MSG_EVENT,
-                               g_variant_new_parsed ("(%i, '', uint32 0, %@a(su), false, {%s: <(%s, %u)>, %s: <%s>})",
-                                                     DVMD_PMIX_GROUP_MEMBER_FAILED, g_variant_builder_end (&members),
-                                                     DVMD_PMIX_KEY_AFFECTED_PROC, nspace, rank, DVMD_PMIX_KEY_GROUP_ID,
-                                                     self->name));
-}
-
-/* The others hear of it, job by job. */
-static void
-notify (Group *self, const char *nspace, guint32 rank)
-{
-  g_autoptr (GHashTable) jobs = list_jobs (self);
-  GHashTableIter iter;
-  gpointer job;
-
-  g_hash_table_iter_init (&iter, jobs);
-  while (g_hash_table_iter_next (&iter, &job, NULL))
-    tell_members (self, GPOINTER_TO_UINT (job), nspace, rank);
-}
 
 /* It is missed no more; its own call is answered to nobody. */
 static void
@@ -810,7 +800,7 @@ member_ended (Group *self, guint64 member, const char *nspace)
     {
       self->broken |= (self->flags & (DVMD_GROUP_NOTIFY | DVMD_GROUP_OPTIONAL)) == 0;
       if ((self->flags & DVMD_GROUP_NOTIFY) != 0)
-        notify (self, nspace, get_rank (member));
+        notify (self, DVMD_PMIX_GROUP_MEMBER_FAILED, nspace, dvmd_member_get_rank (member));
     }
   if (self->state != WHOLE)
     member_ended_while (self, member);
@@ -822,7 +812,7 @@ static void
 proc_ended (gpointer service, DvmdJob *job, guint32 rank)
 {
   Groups *self = service;
-  guint64 member = make_member (dvmd_job_get_id (job), rank);
+  guint64 member = dvmd_member_new (dvmd_job_get_id (job), rank);
   g_autoptr (GPtrArray) groups = NULL;
 
   if (g_hash_table_size (self->names) == 0)
@@ -843,7 +833,7 @@ proc_failed (gpointer service, DvmdJob *job, guint32 rank, int exit_code, int ex
 static void
 members_ended (Groups *self, guint job, guint node)
 {
-  g_autoptr (GHashTable) ended = new_set ();
+  g_autoptr (GHashTable) ended = dvmd_member_set_new ();
   GHashTableIter iter;
   gpointer same;
   gpointer member;
@@ -856,12 +846,14 @@ members_ended (Groups *self, guint job, guint node)
 
         g_hash_table_iter_init (&members, ((Group *)((GPtrArray *)same)->pdata[i])->members);
         while (g_hash_table_iter_next (&members, &member, NULL))
-          if (node != DVMD_NO_NODE ? find_node (self, *(guint64 *)member) == node : get_job (*(guint64 *)member) == job)
-            add_to_set (ended, *(guint64 *)member);
+          if (node != DVMD_NO_NODE ? find_node (self, *(guint64 *)member) == node
+                                   : dvmd_member_get_job (*(guint64 *)member) == job)
+            dvmd_member_set_add (ended, *(guint64 *)member);
       }
   g_hash_table_iter_init (&iter, ended);
   while (g_hash_table_iter_next (&iter, &member, NULL))
-    proc_ended (self, dvmd_core_get_job (get_core (self), get_job (*(guint64 *)member)), get_rank (*(guint64 *)member));
+    proc_ended (self, dvmd_core_get_job (get_core (self), dvmd_member_get_job (*(guint64 *)member)),
+                dvmd_member_get_rank (*(guint64 *)member));
 }
 
 /* proc_ended() is not called for the processes of a node that is lost. */
@@ -897,15 +889,6 @@ dvmd_controller_list_groups (DvmdController *controller)
   return names;
 }
 
-static gint
-compare_members (gconstpointer a, gconstpointer b)
-{
-  guint64 one = *(const guint64 *)a;
-  guint64 other = *(const guint64 *)b;
-
-  return (one > other) - (one < other);
-}
-
 GArray *
 dvmd_controller_list_group_members (DvmdController *controller, const char *name)
 {
@@ -928,7 +911,7 @@ dvmd_controller_list_group_members (DvmdController *controller, const char *name
         g_array_append_val (members, *(guint64 *)member);
     }
   if (members != NULL)
-    g_array_sort (members, compare_members);
+    g_array_sort (members, dvmd_member_compare);
   return members;
 }
 

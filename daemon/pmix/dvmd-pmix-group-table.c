@@ -190,10 +190,9 @@ dvmd_pmix_groups_answered (DvmdPmixGroup *self, const pmix_proc_t *client, pmix_
   return n;
 }
 
-void
-dvmd_pmix_groups_left (const pmix_proc_t *client, const char *id)
+static void
+take_out (const pmix_proc_t *client, const char *id)
 {
-  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&mutex);
   g_autofree char *name = make_name (client);
   DvmdPmixGroup *group = find_group (client, id);
 
@@ -201,6 +200,14 @@ dvmd_pmix_groups_left (const pmix_proc_t *client, const char *id)
     return;
   g_hash_table_remove (group->clients, name);
   drop_unused (group);
+}
+
+void
+dvmd_pmix_groups_left (const pmix_proc_t *client, const char *id)
+{
+  g_autoptr (GMutexLocker) locker = g_mutex_locker_new (&mutex);
+
+  take_out (client, id);
 }
 
 void
@@ -219,6 +226,7 @@ dvmd_pmix_groups_note (const pmix_proc_t *client, const char *id, GVariant *memb
     }
   dvmd_pmix_sort_procs (procs, n);
   g_mutex_lock (&mutex);
+  take_out (client, id);
   group = ensure_group (id, procs, n);
   g_hash_table_add (group->clients, make_name (client));
   g_mutex_unlock (&mutex);

@@ -85,7 +85,7 @@ read_request (pmix_peer_t *peer, pmix_buffer_t *buffer, DvmdPmixGroupRequest *re
   PMIX_BFROPS_UNPACK (status, peer, buffer, &request->id, &count, PMIX_STRING);
   if (status != PMIX_SUCCESS || request->id == NULL)
     return status != PMIX_SUCCESS ? status : PMIX_ERR_BAD_PARAM;
-  if (!request->dissolves || knows_members (peer))
+  if (!request->dissolves || (!request->leaves && knows_members (peer)))
     {
       gpointer procs = NULL;
 
@@ -151,10 +151,60 @@ pack_answer (pmix_peer_t *peer, pmix_buffer_t *buffer, const DvmdPmixGroupReques
   return rc;
 }
 
+/* The client of a request, which may have gone before the answer. An object of the library for that cannot be made
+ * here. */
+typedef struct
+{
+  pmix_peer_t *peer;
+  guint32 tag;
+} Asker;
+
+static Asker *
+asker_new (pmix_peer_t *peer, guint32 tag)
+{
+  Asker *self = g_new0 (Asker, 1);
+
+  PMIX_RETAIN (peer);
+  self->peer = peer;
+  self->tag = tag;
+  return self;
+}
+
+static void
+asker_free (Asker *self)
+{
+  PMIX_RELEASE (self->peer);
+  g_free (self);
+}
+
+/* buffer: (transfer full). packed: what has come of packing the answer into it */
+static pmix_status_t
+send_answer (pmix_peer_t *peer, guint32 tag, pmix_buffer_t *buffer, pmix_status_t packed)
+{
+  pmix_status_t status = packed;
+
+  if (status == PMIX_SUCCESS)
+    PMIX_SERVER_QUEUE_REPLY (status, peer, tag, buffer);
+  /* Its process has gone. */
+  if (status != PMIX_SUCCESS)
+    PMIX_RELEASE (buffer);
+  return status;
+}
+
+static pmix_status_t
+answer_status (pmix_peer_t *peer, guint32 tag, pmix_status_t said)
+{
+  pmix_buffer_t *buffer = PMIX_NEW (pmix_buffer_t);
+  pmix_status_t status;
+
+  PMIX_BFROPS_PACK (status, peer, buffer, &said, 1, PMIX_STATUS);
+  return send_answer (peer, tag, buffer, status);
+}
+
 static void
 answer (const DvmdPmixGroupRequest *request)
 {
-  pmix_server_caddy_t *client = request->client;
+  Asker *asker = request->client;
   pmix_buffer_t *buffer = PMIX_NEW (pmix_buffer_t);
   pmix_status_t status = PMIX_SUCCESS;
 
@@ -163,13 +213,8 @@ answer (const DvmdPmixGroupRequest *request)
   if (status != PMIX_SUCCESS)
     g_message ("What the members of group %s have for one another is not stored: %s", request->id,
                PMIx_Error_string (status));
-  status = pack_answer (client->peer, buffer, request);
-  if (status == PMIX_SUCCESS)
-    PMIX_SERVER_QUEUE_REPLY (status, client->peer, client->hdr.tag, buffer);
-  /* Its process has gone. */
-  if (status != PMIX_SUCCESS)
-    PMIX_RELEASE (buffer);
-  PMIX_RELEASE (client);
+  send_answer (asker->peer, asker->tag, buffer, pack_answer (asker->peer, buffer, request));
+  asker_free (asker);
 }
 
 /* The library's own notes of groups that it has told its clients of. */
@@ -184,34 +229,45 @@ drop_notes (void)
 #endif
 }
 
-/* client: the library's, unless this succeeds */
 static pmix_status_t
-take (pmix_server_caddy_t *client, pmix_buffer_t *buffer, gboolean dissolves)
+take (pmix_peer_t *peer, guint32 tag, pmix_buffer_t *buffer, gboolean dissolves, gboolean leaves)
 {
   DvmdPmixGroupRequest *request = g_new0 (DvmdPmixGroupRequest, 1);
   pmix_status_t status;
 
   drop_notes ();
-  request->client = client;
   request->dissolves = dissolves;
+  request->leaves = leaves;
   request->answer = answer;
-  status = read_request (client->peer, buffer, request);
+  status = read_request (peer, buffer, request);
   if (status != PMIX_SUCCESS)
     {
       dvmd_pmix_group_request_free (request);
       return status;
     }
   dvmd_pmix_sort_procs (request->procs, request->n_procs);
-  PMIX_LOAD_PROCID (&request->proc, client->peer->info->pname.nspace, client->peer->info->pname.rank);
+  PMIX_LOAD_PROCID (&request->proc, peer->info->pname.nspace, peer->info->pname.rank);
+  request->client = asker_new (peer, tag);
   dvmd_pmix_upcall_group (request);
   return PMIX_SUCCESS;
+}
+
+/* client: the library's, unless this succeeds */
+static pmix_status_t
+take_of_client (pmix_server_caddy_t *client, pmix_buffer_t *buffer, gboolean dissolves)
+{
+  pmix_status_t status = take (client->peer, client->hdr.tag, buffer, dissolves, FALSE);
+
+  if (status == PMIX_SUCCESS)
+    PMIX_RELEASE (client);
+  return status;
 }
 
 EXPORTED pmix_status_t
 pmix_server_grpconstruct (pmix_server_caddy_t *client, pmix_buffer_t *buffer)
 {
   if (dvmd_pmix_groups_are_served ())
-    return take (client, buffer, FALSE);
+    return take_of_client (client, buffer, FALSE);
   return ((ServeGroup)dlsym (RTLD_NEXT, "pmix_server_grpconstruct")) (client, buffer);
 }
 
@@ -219,8 +275,57 @@ EXPORTED pmix_status_t
 pmix_server_grpdestruct (pmix_server_caddy_t *client, pmix_buffer_t *buffer)
 {
   if (dvmd_pmix_groups_are_served ())
-    return take (client, buffer, TRUE);
+    return take_of_client (client, buffer, TRUE);
   return ((ServeGroup)dlsym (RTLD_NEXT, "pmix_server_grpdestruct")) (client, buffer);
+}
+
+/* ---- a request that the library's server has no function for ---- */
+
+typedef void (*ServeMessage) (struct pmix_peer_t *sender, pmix_ptl_hdr_t *header, pmix_buffer_t *buffer, void *data);
+
+/* For each message; on PMIx's thread alone. */
+static ServeMessage
+find_next_handler (void)
+{
+  static gsize next_once;
+
+  if (g_once_init_enter (&next_once))
+    g_once_init_leave (&next_once, (gsize)dlsym (RTLD_NEXT, "pmix_server_message_handler"));
+  return (ServeMessage)next_once;
+}
+
+/* TRUE: the rest of the buffer is what it is about; else all of it is there as before. */
+static gboolean
+take_leave (pmix_peer_t *peer, pmix_buffer_t *buffer)
+{
+  char *start = buffer->unpack_ptr;
+  pmix_cmd_t command = 0;
+  int32_t count = 1;
+  pmix_status_t status;
+
+  if (PMIX_BUFFER_IS_EMPTY (buffer))
+    return FALSE;
+  PMIX_BFROPS_UNPACK (status, peer, buffer, &command, &count, PMIX_COMMAND);
+  if (status == PMIX_SUCCESS && command == PMIX_GROUP_LEAVE_CMD)
+    return TRUE;
+  buffer->unpack_ptr = start;
+  return FALSE;
+}
+
+EXPORTED void
+pmix_server_message_handler (struct pmix_peer_t *sender, pmix_ptl_hdr_t *header, pmix_buffer_t *buffer, void *data)
+{
+  pmix_peer_t *peer = (pmix_peer_t *)sender;
+  pmix_status_t status;
+
+  if (!dvmd_pmix_groups_are_served () || !take_leave (peer, buffer))
+    {
+      find_next_handler () (sender, header, buffer, data);
+      return;
+    }
+  status = take (peer, header->tag, buffer, TRUE, TRUE);
+  if (status != PMIX_SUCCESS)
+    answer_status (peer, header->tag, status);
 }
 
 /* ---- fences of groups ---- */
@@ -309,24 +414,6 @@ is_singleton (const pmix_proc_t *proc)
   return g_str_has_prefix (proc->nspace, "singleton.");
 }
 
-/* To a fence of itself: there is no other process. */
-static pmix_status_t
-answer_alone (pmix_server_caddy_t *client)
-{
-  pmix_buffer_t *buffer = PMIX_NEW (pmix_buffer_t);
-  pmix_status_t success = PMIX_SUCCESS;
-  pmix_status_t status;
-
-  PMIX_BFROPS_PACK (status, client->peer, buffer, &success, 1, PMIX_STATUS);
-  if (status == PMIX_SUCCESS)
-    PMIX_SERVER_QUEUE_REPLY (status, client->peer, client->hdr.tag, buffer);
-  if (status == PMIX_SUCCESS)
-    PMIX_RELEASE (client);
-  else
-    PMIX_RELEASE (buffer);
-  return status;
-}
-
 EXPORTED pmix_status_t
 pmix_server_connect (pmix_server_caddy_t *client, pmix_buffer_t *buffer, pmix_op_cbfunc_t done)
 {
@@ -375,7 +462,12 @@ pmix_server_fence (pmix_server_caddy_t *client, pmix_buffer_t *buffer, pmix_mode
     procs = expand (&proc, named, n, &status);
   free (named);
   if (is_alone)
-    return answer_alone (client);
+    {
+      status = answer_status (client->peer, client->hdr.tag, PMIX_SUCCESS);
+      if (status == PMIX_SUCCESS)
+        PMIX_RELEASE (client);
+      return status;
+    }
   if (status != PMIX_SUCCESS)
     return status;
   if (procs != NULL)

@@ -191,9 +191,9 @@ read_request (DvmdPmixGroupRequest *request, GError **error)
   for (gsize i = 0; i < request->n_info; i++)
     if (!read_directive (&request->info[i], &directives, error))
       return NULL;
-  return g_variant_new ("(bssuua(su)a(say))", request->dissolves, request->id,
-                        request->dissolves ? "" : ask (request, &members), directives.flags, directives.timeout,
-                        &members, &given);
+  return g_variant_new (
+      "(bssuua(su)a(say))", request->dissolves, request->id, request->dissolves ? "" : ask (request, &members),
+      directives.flags | (request->leaves ? DVMD_GROUP_LEAVE : 0), directives.timeout, &members, &given);
 }
 
 /* ---- the answer ---- */
@@ -267,7 +267,9 @@ run (DvmdPmixServer *server, const DvmdPmixUpcall *self)
   GVariant *body;
 
   dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, self->proc.nspace, self->proc.rank, "%s a group",
-                 request->dissolves ? "dissolves" : "forms");
+                 request->leaves      ? "leaves"
+                 : request->dissolves ? "dissolves"
+                                      : "forms");
   if (dvmd_pmix_server_refuse_stranger_at_times (server, &self->proc, &self->call))
     return;
   body = read_request (request, &error);

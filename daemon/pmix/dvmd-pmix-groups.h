@@ -27,6 +27,7 @@ struct _DvmdPmixGroupRequest
   gpointer client; /* whoever has captured it knows it by this */
   pmix_proc_t proc;
   gboolean dissolves;
+  gboolean leaves; /* with dissolves: it alone */
   char *id;
   pmix_proc_t *procs; /* of a group that is to be: sorted */
   gsize n_procs;
@@ -74,7 +75,7 @@ gboolean dvmd_pmix_groups_are_none (void);
 /* Whether this server has groups: the library that it has is the one that it was built with. */
 gboolean dvmd_pmix_groups_are_served (void);
 gboolean dvmd_pmix_group_check_name (const char *id, GError **error);
-/* The client is in that group now, as others have told. members: a(su) */
+/* The client is in that group now, as others have told, and in no other of the name. members: a(su) */
 void dvmd_pmix_groups_note (const pmix_proc_t *client, const char *id, GVariant *members);
 /* The clients of that job have gone. */
 void dvmd_pmix_groups_forget (const char *nspace);

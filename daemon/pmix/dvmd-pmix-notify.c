@@ -353,7 +353,7 @@ dvmd_pmix_server_notify_event (DvmdPmix *pmix, int status, const DvmdPmixProc *s
     PMIX_LOAD_PROCID (&event.source, source->nspace, source->rank);
   if (was_told (self, &event))
     return;
-  if (status == PMIX_GROUP_CONSTRUCT_COMPLETE && owned != NULL)
+  if ((status == PMIX_GROUP_CONSTRUCT_COMPLETE || status == PMIX_GROUP_LEFT) && owned != NULL)
     note_group (self, owned);
   for (guint i = 0; i < n_targets; i++)
     {

@@ -99,6 +99,7 @@ typedef enum
   DVMD_GROUP_OPTIONAL = 1 << 1,       /* members that end do not end it for the others */
   DVMD_GROUP_NOTIFY = 1 << 2,         /* the others are told of members that end */
   DVMD_GROUP_LOCAL = 1 << 3,          /* all members are on one node */
+  DVMD_GROUP_LEAVE = 1 << 4,          /* the group is not dissolved: one leaves it */
 } DvmdGroupFlags;
 
 /* Where a process wants something logged. */

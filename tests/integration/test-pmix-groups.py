@@ -199,11 +199,31 @@ class Invitations(Case):
         self.end(job)
 
     def test_leave(self):
-        """No server of the library knows that request."""
+        """One that leaves is in the group no more: the others are told, meet in fences by its name, and come to its end without it."""
         if self.FORGETS:
-            self.skipTest('clients with this libpmix fall over it')
-        self.assertEqual(self.say(self.nodes(1), 'construct', 'g', '0', 'leave', 'g', 'destruct', 'g')[0],
-                         ['construct g SUCCESS', 'leave g NOT-SUPPORTED', 'destruct g SUCCESS'])
+            self.skipTest('clients with this libpmix fall over the answer')
+        for dvm, host in self.placed():
+            goes = ['fence', '*', 'leave', 'g', 'leave', 'g', 'destruct', 'g', 'query', 'members', 'g', 'fence', '*', 'construct', 'g', '5']
+            stay = ['watch', 'left', 'fence', '*', 'await', 'fence', '*', 'fence', 'g:*', 'destruct', 'g']
+            words = ['construct', 'g', '*', 'rank', '5', *goes, *(word for rank in range(8) if rank != 5 for word in ('rank', str(rank), *stay))]
+            lines = self.say(dvm, *words, np=8, host=host)
+            self.assertEqual(lines.pop(5), ['construct g SUCCESS', 'fence * SUCCESS', 'leave g SUCCESS', 'leave g NOT-FOUND', 'destruct g NOT-FOUND',
+                                            'members SUCCESS 0 1 2 3 4 6 7', 'fence * SUCCESS', 'construct g SUCCESS'])
+            self.same(lines, [0, 1, 2, 3, 4, 6, 7], ['construct g SUCCESS', 'fence * SUCCESS', 'told left g 5', 'fence * SUCCESS', 'fence g:* SUCCESS', 'destruct g SUCCESS'])
+
+    def test_leave_at_the_end(self):
+        """The others do not wait at the end of a group for one that leaves; the last one that leaves ends it; and what is no name is none."""
+        if self.FORGETS:
+            self.skipTest('clients with this libpmix fall over the answer')
+        for dvm, host in self.placed():
+            come = self.path(f'come{id(dvm)}')
+            words = ['construct', 'g', '0,7', 'rank', '0', 'touch', come, 'destruct', 'g', 'fence', '*', 'rank', '7', 'file', come, 'leave', 'g', 'leave', '', 'fence', '*', 'construct', 'h', '7',
+                     'leave', 'h', 'query', 'number', *(word for rank in range(1, 7) for word in ('rank', str(rank), 'fence', '*'))]
+            words = ['rank', '0', *words[:3], 'rank', '7', *words[:3], *words[3:]]
+            lines = self.say(dvm, *words, np=8, host=host)
+            self.assertEqual(lines[0], ['construct g SUCCESS', 'destruct g SUCCESS', 'fence * SUCCESS'])
+            self.assertEqual(lines[7], ['construct g SUCCESS', 'leave g SUCCESS', 'leave  BAD-PARAM', 'fence * SUCCESS', 'construct h SUCCESS', 'leave h SUCCESS', 'number SUCCESS 0'])
+            self.assertEqual(dvm.get('Statistics')['group-members'], 0)
 
 
 class Refused(Case):

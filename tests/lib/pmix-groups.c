@@ -18,7 +18,7 @@
  *   given RANK                            the number that this rank has given in the last group
  *   fence MEMBERS
  *   put KEY VALUE, get NSPACE:RANK KEY
- *   watch failed | invited | formed       wants to be told of that
+ *   watch failed | left | invited | formed   wants to be told of that
  *   await                                 until it has been
  *   query number | names | members NAME
  *
@@ -308,7 +308,8 @@ on_event (size_t id, pmix_status_t status, const pmix_proc_t *source, pmix_info_
   else if (status == PMIX_GROUP_CONSTRUCT_COMPLETE)
     snprintf (text, sizeof text, "formed %s", group);
   else
-    snprintf (text, sizeof text, "failed %s %d", group, affected != NULL ? (int)affected->rank : -1);
+    snprintf (text, sizeof text, "%s %s %d", status == PMIX_GROUP_LEFT ? "left" : "failed", group,
+              affected != NULL ? (int)affected->rank : -1);
   tell (text);
   done (PMIX_EVENT_ACTION_COMPLETE, NULL, 0, NULL, NULL, data);
 }
@@ -317,6 +318,7 @@ static char **
 watch (char **words)
 {
   pmix_status_t code = strcmp (words[0], "failed") == 0    ? PMIX_GROUP_MEMBER_FAILED
+                       : strcmp (words[0], "left") == 0    ? PMIX_GROUP_LEFT
                        : strcmp (words[0], "invited") == 0 ? PMIX_GROUP_INVITED
                                                            : PMIX_GROUP_CONSTRUCT_COMPLETE;
 
