@@ -306,6 +306,18 @@ class Talk(dvmtest.Case):
             self.assertEqual(done.state, ABORTED_WO_SYNC, done)
             self.assertRegex(done.result['reason'], '^Rank 1 ')
 
+    def test_not_again(self):
+        """One that has come does not come back (max-restarts), alone or in a job that may lose ranks, and that is said; one that fails before does."""
+        dvm = self.dvm(slots=2)
+        done, lines = self.talk(dvm, '@die', max_restarts=2)
+        self.assertEqual((done.state, done.job.get('Restarts'), lines), (ABORTED_BY_SIG, 2, []), done)
+        self.assertNotIn('speaks PMI', dvm.log())
+        for options in ({}, {'np': 2, 'recoverable': True}):
+            done, lines = self.talk(dvm, INIT, '0:@die', 'cmd=finalize', max_restarts=2, **options)
+            self.assertEqual((done.job.get('Restarts'), lines.count(f'0: {GREETING}')), (0, 1), done)
+            said = f'job {done.job.nspace} rank 0: '
+            dvmtest.wait_until(lambda one=said: [line for line in dvm.log().splitlines() if one in line and 'of a library that speaks PMI' in line], 'the reason')
+
     def test_others_are_told(self):
         """In a job that may lose ranks the barrier fails for those that are left."""
         done, lines = self.talk(self.dvm(slots=3), INIT, '1:@die', 'cmd=barrier_in', 'cmd=finalize', np=3, recoverable=True)

@@ -502,6 +502,16 @@ class Pmix(dvmtest.Case):
             done = dvm.run([os.environ['DVM_TEST_PMIX_DATA'], *words], np=2, **options)
             self.assertEqual((done.state, done.lines), (NOTIFIED, wanted), done)
 
+    def test_fences(self):
+        """Those of a job whose processes may come back do not go by the tree, which counts them."""
+        dvm = self.dvm(slots=1, settings=['nodes=4', 'radix=2', 'kill-grace=0.5'])
+        for options, counted in (({}, 1), ({'max_restarts': 1}, 0)):
+            job = dvm.submit([CLIENT, 'wait'], np=4, **options)
+            wait_until(lambda one=job: one.get('NumRegistered') == 4, 'its processes')
+            self.assertEqual(dvm.get('Statistics')['tree-fence-jobs'], counted)
+            job.cancel()
+            job.wait()
+
     def test_abort(self):
         done = self.dvm(slots=4).run([CLIENT, 'abort'], np=2, max_restarts=3)
         self.assertEqual((done.state, done.job.get('Restarts')), (CALLED_ABORT, 0), done)
