@@ -4,6 +4,7 @@ the DVM agree afterwards. A real Slurm, of which all nodes are this machine; wha
 
 import os
 import shutil
+import signal
 import subprocess
 import unittest
 
@@ -23,13 +24,17 @@ KILLED = '#!/bin/sh\n[ -e PLACE/asked ] || { : >PLACE/asked; kill -KILL $$; }\ne
 KILLED_AFTER = '#!/bin/sh\nREAL "$@"\nkill -KILL $$\n'
 HELD = '#!/bin/sh\n: >PLACE/asked\nuntil [ -e PLACE/go ]; do sleep 0.05; done\nexec REAL "$@"\n'
 SHARED = slurm.Shared(NAMES, resizes=True)
+# srun waits for twice as long.
+QUICK = slurm.Shared(NAMES, more='MessageTimeout=2\n')
 
 
 @unittest.skipIf(slurm.explain_absence(), slurm.explain_absence())
 class Case(dvmtest.Case):
+    shared = SHARED
+
     def setUp(self):
         super().setUp()
-        self.cluster = SHARED.get()
+        self.cluster = self.shared.get()
         self.cluster.wait_idle()
         self.folder = self.place()
 
@@ -134,6 +139,54 @@ class Commands(Case):
                 return
             self.call(dvm, 'Shrink', hosts=['fn2', 'fn3'])
             self.check(dvm, 'fn1')
+
+
+@soak
+class Stopped(Case):
+    """Half an allocation does not answer: slurmd is there, and stands still."""
+    shared = QUICK
+
+    def stop(self, *names):
+        daemons = [one for one in self.cluster.daemons if one.args[-2] == '-N' and one.args[-1] in names]
+        self.assertEqual(len(daemons), len(names))
+        for one in daemons:
+            one.send_signal(signal.SIGSTOP)
+            self.addCleanup(one.send_signal, signal.SIGCONT)
+
+    def check_reason(self, dvm, name):
+        reason = next(row['Reason'] for row in dvm.get_nodes() if row['Name'] == name)
+        self.assertRegex(reason, f'^srun says: Task launch for .* failed on node {name}: ')
+
+    def test_start(self):
+        """The DVM has the nodes that answer, and the reason of each other one is in srun's words."""
+        self.allocate(3)
+        self.stop('fn1', 'fn3')
+        dvm = self.dvm(settings=['kill-grace=1', 'allow-missing=true'], env=self.allocation.get_variables())
+        self.assertEqual(self.names(dvm), ['fn2'], dvm.log())
+        for name in ('fn1', 'fn3'):
+            self.check_reason(dvm, name)
+        self.assertEqual(set(dvm.run(WHERE, np=2).lines), {'fn2'})
+
+    def test_start_of_all(self):
+        """Without --allow-missing the start fails, and names those nodes alone."""
+        self.allocate(3)
+        self.stop('fn1', 'fn3')
+        dvm = self.try_dvm(env=self.allocation.get_variables())
+        self.assertRegex(dvm.answer, '2 of the 3 nodes of the DVM did not come: ')
+        self.assertRegex(dvm.answer, 'srun says: Task launch for .* failed on node fn1: ')
+        self.assertNotIn('fn2', dvm.answer)
+        dvm.wait_exit()
+
+    def test_grow(self):
+        """A grow that a node does not come to fails for the reason of that node, and all is as it was."""
+        self.allocate(3)
+        self.stop('fn3')
+        dvm = self.dvm(settings=['kill-grace=1', 'hosts=fn1:2'], arguments=['--elastic'], env=self.allocation.get_variables())
+        self.call(dvm, 'Grow', hosts=['fn2', 'fn3'])
+        self.assertRegex(dvm.log(), r'campaign 1 \(grow of fn2, fn3\) has failed: fn3: srun says: Task launch for ')
+        self.assertEqual(self.names(dvm), ['fn1'])
+        self.call(dvm, 'Grow', hosts=['fn2'])
+        self.assertEqual(self.names(dvm), ['fn1', 'fn2'])
 
 
 class Ends(Case):

@@ -2,6 +2,7 @@
 """The launcher slurm, in allocations of a real Slurm whose nodes are all this machine."""
 
 import os
+import shutil
 import signal
 import unittest
 
@@ -15,6 +16,19 @@ STEP = 'dvm-agents'
 HANGING = '#!/bin/sh\necho "srun: error: Requested nodes are busy" >&2\nexec sleep 1000000\n'
 # Likewise, when the first of two agents is there.
 HALF = '#!/bin/sh\necho "0: dvm-agent-process $$ n1" >&2\necho "0: the first one" >&2\nexec sleep 1000000\n'
+# Likewise; what it is given beside the first agent is written down.
+WAITING = '#!/bin/sh\ncase " $* " in *" --nodes=2 "*) ;; *) exec REAL "$@" ;; esac\n' \
+          'echo "0: dvm-agent-process $$ n1" >&2\nread -r line && echo "$line" >PLACE/given\n'
+# What srun 22.05 has said when the slurmd of n2 was stopped; of 20 s the first agent has waited.
+REFUSED = '#!/bin/sh\ncase " $* " in *" --nodes=2 "*) ;; *) exec REAL "$@" ;; esac\ncat >&2 <<END\n' \
+          '0: dvm-agent-process 4711 n1\n' \
+          'srun: error: slurm_receive_msgs: [[localhost]:33943] failed: Socket timed out on send/recv operation\n' \
+          'srun: error: Task launch for StepId=1.0 failed on node n2: Socket timed out on send/recv operation\n' \
+          'srun: error: Application launch failed: Socket timed out on send/recv operation\n' \
+          'srun: Job step aborted: Waiting up to 5 seconds for job step to finish.\n' \
+          '0: slurmstepd-n1: error: *** STEP 1.0 ON n1 CANCELLED AT 2026-11-28T19:19:39 ***\n' \
+          'srun: error: n1: task 0: Killed\n' \
+          'END\nexit 140\n'
 # Is called as squeue, and answers when it may.
 SQUEUE = '#!/bin/sh\n: >PLACE/asked\nuntil [ -e PLACE/go ]; do sleep 0.05; done\necho "n[1-2]"\n'
 # Does not end with its input, nor by a signal that asks.
@@ -202,6 +216,32 @@ class SlurmLaunch(dvmtest.Case):
         launch.order('terminate')
         self.assertEqual(launch.expect('terminated'), 'terminated declined')
         self.assertEqual(launch.close(), 0)
+
+    def launch_in_part(self, text, **values):
+        """A launch of two, of which n2 fails; n1 starts by the real srun, and the reason of n2 is returned."""
+        self.script('srun', text.replace('REAL', shutil.which('srun')).replace('PLACE', self.folder))
+        launch = self.launch(['n1', 'n2'], [self.agent, self.folder], {'PATH': f'{self.folder}:{os.environ["PATH"]}'}, grace=1, **values)
+        launch.expect('launched done')
+        self.wait_for('n1.pid')
+        self.assertEqual(self.allocation.list_steps()[0].split()[1:], [STEP])
+        self.end(launch)
+        self.assertEqual(list(launch.failures()), [1], launch.seen)
+        self.assertFalse([line for line in launch.seen if line.startswith('ends')], launch.seen)
+        self.assertIn('started again', '\n'.join(launch.log))
+        return launch.failures()[1]
+
+    def test_refused(self):
+        """A node that does not take its task takes no other along: these are started again without it."""
+        code, reason = self.launch_in_part(REFUSED)
+        self.assertEqual(code, 'LaunchFailed')
+        self.assertEqual(reason, 'n2: srun says: Task launch for StepId=1.0 failed on node n2: Socket timed out on send/recv operation')
+
+    def test_waiting(self):
+        """A node that does not come in time likewise. No agent has begun by then, which would end again."""
+        code, reason = self.launch_in_part(WAITING, timeout=1)
+        self.assertEqual(code, 'Timeout')
+        self.assertEqual(reason, 'n2: timeout: srun has not started its agent within 1 s')
+        self.assertFalse(os.path.exists(os.path.join(self.folder, 'given')))
 
     def ask(self, **values):
         """A launch whose squeue has been asked, and answers when "go" is there."""

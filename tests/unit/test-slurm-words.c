@@ -207,9 +207,10 @@ test_strange_node (void)
   g_autofree char *messages = NULL;
   g_autoptr (GSubprocess) process = run_there ("n1", &out, &messages);
 
-  g_assert_cmpint (g_subprocess_get_exit_status (process), ==, 1);
+  g_assert_cmpint (g_subprocess_get_exit_status (process), ==, 0);
   g_assert_cmpstr (out, ==, "");
-  g_assert_cmpstr (messages, ==, "n1 is none of the nodes of this start\n");
+  g_assert_true (g_regex_match_simple (
+      "^dvm-agent-process [0-9]+ n1\nn1 is none of the nodes of this start\ndvm-agent-ended 1\n$", messages, 0, 0));
 }
 
 /* ---- what srun says ---- */
@@ -272,6 +273,35 @@ test_task_ends (void)
     }
 }
 
+static void
+test_refusal (void)
+{
+  static const struct
+  {
+    const char *line;
+    const char *node; /* NULL: it is none */
+    const char *words;
+  } rows[] = {
+    { "srun: error: Task launch for StepId=1.0 failed on node n2: Socket timed out on send/recv operation", "n2",
+      "Task launch for StepId=1.0 failed on node n2: Socket timed out on send/recv operation" },
+    { "srun: error: Task launch for 1.0 failed on node a-b.c: Invalid job credential", "a-b.c",
+      "Task launch for 1.0 failed on node a-b.c: Invalid job credential" },
+    { "srun: error: Task launch for StepId=1.0 failed on node : x", NULL, NULL },
+    { "srun: error: Application launch failed: Socket timed out on send/recv operation", NULL, NULL },
+    { "n2: Task launch for 1.0 failed on node n2: x", NULL, NULL },
+    { "", NULL, NULL },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autofree char *words = NULL;
+      g_autofree char *node = slurm_parse_refusal (rows[i].line, &words);
+
+      g_assert_cmpstr (node, ==, rows[i].node);
+      g_assert_cmpstr (words, ==, rows[i].words);
+    }
+}
+
 /* The first node of a step says so of itself: that it is down is no end of the others. */
 static void
 test_step_end (void)
@@ -327,6 +357,7 @@ main (int argc, char **argv)
   g_test_add_func ("/slurm-words/squeue", test_squeue);
   g_test_add_func ("/slurm-words/node", test_node);
   g_test_add_func ("/slurm-words/strange-node", test_strange_node);
+  g_test_add_func ("/slurm-words/refusal", test_refusal);
   g_test_add_func ("/slurm-words/labels", test_labels);
   g_test_add_func ("/slurm-words/task-ends", test_task_ends);
   g_test_add_func ("/slurm-words/step-end", test_step_end);

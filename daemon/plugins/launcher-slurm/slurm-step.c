@@ -27,9 +27,12 @@ typedef struct
   GHashTable *by_rank; /* rank -> SlurmAgent: of all steps of the launcher */
   GPtrArray *agents;   /* SlurmAgent */
   GHashTable *tasks;   /* number -> SlurmAgent, of those that have arrived */
-  guint process;       /* 0: does not run */
+  char **agent_argv;
+  guint process; /* 0: does not run */
   guint timer;
   gboolean closed; /* its standard input: all agents are to end */
+  gboolean given;  /* agents have their input; before that those that have arrived wait */
+  gboolean fails;  /* srun ends all tasks, as some nodes have none; those of the others are started again */
 } SlurmStep;
 
 struct _SlurmAgent
@@ -37,6 +40,7 @@ struct _SlurmAgent
   SlurmStep *step;
   char *name;
   guint32 rank;
+  GBytes *input;
   DvmdLaunchCall *launch;  /* until its start is over */
   GPtrArray *terminations; /* DvmdLaunchCall */
   char *words;             /* (nullable): its last ones */
@@ -57,6 +61,7 @@ slurm_agent_free (gpointer data)
   if (agent->timer != 0)
     g_source_remove (agent->timer);
   g_ptr_array_unref (agent->terminations);
+  g_bytes_unref (agent->input);
   g_free (agent->words);
   g_free (agent->name);
   g_free (agent);
@@ -138,24 +143,75 @@ on_step_late (gpointer user_data)
 }
 
 static gboolean
-is_wanted (SlurmStep *step)
+agent_is_wanted (SlurmAgent *agent)
 {
+  return !agent->is_ending && !agent->has_ended;
+}
+
+static guint
+count_wanted (SlurmStep *step, gboolean arrived)
+{
+  guint n = 0;
+
   for (guint i = 0; i < step->agents->len; i++)
     {
       SlurmAgent *agent = g_ptr_array_index (step->agents, i);
 
-      if (!agent->is_ending && !agent->has_ended)
-        return TRUE;
+      if (agent_is_wanted (agent) && (!arrived || agent->pid != 0))
+        n++;
     }
-  return FALSE;
+  return n;
 }
 
-/* Agents end with their standard input, which all of the step have together. */
+static gboolean
+is_wanted (SlurmStep *step)
+{
+  return count_wanted (step, FALSE) > 0;
+}
+
+static void
+give_input (SlurmStep *step)
+{
+  g_autoptr (GPtrArray) nodes = g_ptr_array_new ();
+  g_autoptr (GPtrArray) inputs = g_ptr_array_new ();
+  g_autoptr (GBytes) table = NULL;
+
+  for (guint i = 0; i < step->agents->len; i++)
+    {
+      SlurmAgent *agent = g_ptr_array_index (step->agents, i);
+
+      if (!agent_is_wanted (agent))
+        continue;
+      g_ptr_array_add (nodes, agent->name);
+      g_ptr_array_add (inputs, agent->input);
+    }
+  g_ptr_array_add (nodes, NULL);
+  table = slurm_make_input ((const char *const *)nodes->pdata, (GBytes *const *)inputs->pdata);
+  step->given = TRUE;
+  dvmd_plugin_host_give_input (dvmd_plugin_get_host (step->launcher), step->process, table, FALSE);
+  if (step->timer != 0)
+    g_source_remove (step->timer);
+  step->timer = 0;
+}
+
+/*
+ * Agents get their input when all have arrived: an srun that cannot start one of its tasks ends all, and the others can
+ * be started again as long as no agent has begun. They end with their standard input, which all of the step have
+ * together.
+ */
 static void
 check_step (SlurmStep *step)
 {
-  if (step->process == 0 || step->closed || is_wanted (step))
+  guint n_wanted = count_wanted (step, FALSE);
+
+  if (step->process == 0 || step->closed || step->fails)
     return;
+  if (n_wanted > 0)
+    {
+      if (!step->given && count_wanted (step, TRUE) == n_wanted)
+        give_input (step);
+      return;
+    }
   step->closed = TRUE;
   dvmd_plugin_host_give_input (dvmd_plugin_get_host (step->launcher), step->process, NULL, TRUE);
   set_timer (step, dvmd_command_launcher_get_number (step->launcher, "grace", GRACE), on_step_late);
@@ -289,6 +345,7 @@ agent_arrived (SlurmStep *step, guint task, const char *text)
   start_is_over (agent);
   if (agent->is_ending && !step->closed)
     kill_there (agent, FALSE);
+  check_step (step);
 }
 
 static void
@@ -307,13 +364,28 @@ keep_words (SlurmAgent *agent, const char *text)
 static void
 read_agent_line (SlurmAgent *agent, const char *text)
 {
-  if (!agent->has_ended && g_str_has_prefix (text, SLURM_ENDED))
+  if (!agent->has_ended && !agent->step->fails && g_str_has_prefix (text, SLURM_ENDED))
     {
       agent_ended (agent, explain_end (agent, atoi (text + strlen (SLURM_ENDED))));
       return;
     }
   dvmd_plugin_host_log (dvmd_plugin_get_host (agent->step->launcher), G_LOG_LEVEL_MESSAGE, "%s: %s", agent->name, text);
   keep_words (agent, text);
+}
+
+/* A node that does not take its task. FALSE: the line says something else. */
+static gboolean
+read_refusal (SlurmStep *step, const char *line)
+{
+  g_autofree char *words = NULL;
+  g_autofree char *node = slurm_parse_refusal (line, &words);
+  SlurmAgent *agent = node != NULL ? find_agent (step, node) : NULL;
+
+  if (agent == NULL || step->given)
+    return node != NULL;
+  step->fails = TRUE;
+  agent_ended (agent, g_error_new (DVM_ERROR, DVM_ERROR_LAUNCH_FAILED, "%s: srun says: %s", node, words));
+  return TRUE;
 }
 
 /* A task that has ended in another way than with its agent: that would have said so, with the status. */
@@ -325,6 +397,8 @@ read_srun_line (SlurmStep *step, const char *line)
 
   dvmd_plugin_host_log (dvmd_plugin_get_host (step->launcher),
                         strstr (line, "error: ") != NULL ? G_LOG_LEVEL_MESSAGE : G_LOG_LEVEL_INFO, "%s", line);
+  if (read_refusal (step, line) || step->fails)
+    return;
   for (gsize i = 0; nodes != NULL && nodes[i] != NULL; i++)
     {
       SlurmAgent *agent = find_agent (step, nodes[i]);
@@ -342,7 +416,7 @@ check_step_end (SlurmStep *step, const char *line)
   g_autofree char *words = slurm_parse_step_end (line);
   g_autofree char *reason = words != NULL ? g_strdup_printf ("Slurm ends the agents of the DVM: %s", words) : NULL;
 
-  if (reason != NULL && !step->closed)
+  if (reason != NULL && !step->closed && !step->fails)
     dvmd_launcher_ends (step->launcher, reason);
 }
 
@@ -373,6 +447,7 @@ step_free (SlurmStep *step)
     g_source_remove (step->timer);
   g_hash_table_unref (step->tasks);
   g_ptr_array_unref (step->agents);
+  g_strfreev (step->agent_argv);
   g_object_unref (step->launcher);
   g_free (step);
 }
@@ -398,9 +473,12 @@ end_step (SlurmStep *step, DvmError code, const char *words)
   step_free (step);
 }
 
+static gboolean start_again (SlurmStep *step);
+
 static void
 on_ended (guint process, const DvmdPluginOutcome *outcome, gpointer user_data)
 {
+  SlurmStep *step = user_data;
   gsize length;
   const char *bytes = g_bytes_get_data (outcome->messages, &length);
   g_autofree char *messages = g_strndup (bytes != NULL ? bytes : "", length);
@@ -410,14 +488,16 @@ on_ended (guint process, const DvmdPluginOutcome *outcome, gpointer user_data)
                                                    : g_strdup_printf ("has exited with status %d", outcome->exit_code);
   g_autofree char *reason = g_strdup_printf ("the srun of its agent %s%s%s", end, words[0] != '\0' ? ": " : "", words);
 
-  end_step (user_data, DVM_ERROR_LAUNCH_FAILED, reason);
+  step->process = 0;
+  if (!start_again (step))
+    end_step (step, DVM_ERROR_LAUNCH_FAILED, reason);
 }
 
 static const DvmdPluginWatch watch = { .line = on_line, .ended = on_ended };
 
 /* ---- the start of a step ---- */
 
-/* Agents that have not arrived end; the others go on. */
+/* Agents that have not arrived end. An srun that waits for some would end the others, too, when it gives up. */
 static gboolean
 on_start_late (gpointer user_data)
 {
@@ -426,6 +506,7 @@ on_start_late (gpointer user_data)
   guint limit = dvmd_command_launcher_get_number (step->launcher, "timeout", TIMEOUT);
 
   step->timer = 0;
+  step->fails = step->fails || count_wanted (step, TRUE) > 0;
   for (guint i = 0; i < step->agents->len; i++)
     {
       SlurmAgent *agent = g_ptr_array_index (step->agents, i);
@@ -443,7 +524,87 @@ on_start_late (gpointer user_data)
       start_is_over (agent);
       tell_failed (agent, reason);
     }
+  if (step->fails)
+    kill_step (step);
   return G_SOURCE_REMOVE;
+}
+
+static guint
+start_process (SlurmStep *step, GError **error)
+{
+  DvmdPluginHost *host = dvmd_plugin_get_host (step->launcher);
+  g_auto (GStrv) environ = g_get_environ ();
+  g_auto (GStrv) own = slurm_make_environ ((const char *const *)environ);
+  g_autoptr (GPtrArray) nodes = g_ptr_array_new ();
+  g_auto (GStrv) argv = NULL;
+  SlurmStepWish wish = {
+    .job = slurm_find_job ((const char *const *)environ),
+    .options = dvmd_plugin_host_get_setting (host, "options"),
+    .prefix = dvmd_plugin_host_get_setting (host, "prefix"),
+    .environ = (const char *const *)environ,
+    .agent_argv = (const char *const *)step->agent_argv,
+  };
+
+  for (guint i = 0; i < step->agents->len; i++)
+    g_ptr_array_add (nodes, ((SlurmAgent *)g_ptr_array_index (step->agents, i))->name);
+  g_ptr_array_add (nodes, NULL);
+  wish.nodes = (const char *const *)nodes->pdata;
+  argv = slurm_make_argv (&wish, error);
+  if (argv == NULL)
+    return 0;
+  return dvmd_plugin_host_start (
+      host, &(DvmdPluginCommand){ .argv = (const char *const *)argv, .environ = (const char *const *)own }, &watch,
+      step, error);
+}
+
+/* It frees the step if there is no srun. */
+static void
+begin_step (SlurmStep *step)
+{
+  g_autoptr (GError) error = NULL;
+
+  step->process = start_process (step, &error);
+  if (step->process != 0)
+    set_timer (step, dvmd_command_launcher_get_number (step->launcher, "timeout", TIMEOUT), on_start_late);
+  else
+    {
+      g_autofree char *reason = g_strdup_printf ("srun cannot be started: %s", error->message);
+
+      end_step (step, DVM_ERROR_LAUNCH_FAILED, reason);
+    }
+}
+
+/* The agents of all nodes that are not to blame, of which none has begun. FALSE: there are none, or srun has ended for
+ * another reason. */
+static gboolean
+start_again (SlurmStep *step)
+{
+  g_autoptr (GPtrArray) names = g_ptr_array_new ();
+  g_autofree char *list = NULL;
+
+  if (!step->fails || !is_wanted (step))
+    return FALSE;
+  for (guint i = step->agents->len; i > 0; i--)
+    {
+      SlurmAgent *agent = g_ptr_array_index (step->agents, i - 1);
+
+      if (!agent_is_wanted (agent))
+        {
+          agent_gone (agent);
+          continue;
+        }
+      agent->pid = 0;
+      g_clear_pointer (&agent->words, g_free);
+      g_ptr_array_add (names, agent->name);
+    }
+  g_hash_table_remove_all (step->tasks);
+  step->closed = FALSE;
+  step->fails = FALSE;
+  list = dvm_host_list_compress ((const char *const *)names->pdata, names->len);
+  dvmd_plugin_host_log (dvmd_plugin_get_host (step->launcher), G_LOG_LEVEL_MESSAGE,
+                        "The other agents of that srun are started again, by one for %s", list);
+  begin_step (step);
+  return TRUE;
 }
 
 static SlurmStep *
@@ -455,6 +616,7 @@ make_step (DvmdLauncher *self, GHashTable *by_rank, const SlurmStart *start, gui
   step->by_rank = by_rank;
   step->agents = g_ptr_array_new ();
   step->tasks = g_hash_table_new (NULL, NULL);
+  step->agent_argv = g_strdupv ((char **)start->kept->request.agent_argv);
   for (guint i = first; i < first + n_nodes; i++)
     {
       const DvmdPluginNode *node = &start->kept->request.nodes[i];
@@ -472,6 +634,7 @@ make_step (DvmdLauncher *self, GHashTable *by_rank, const SlurmStart *start, gui
       agent->step = step;
       agent->name = g_strdup (node->name);
       agent->rank = node->rank;
+      agent->input = g_bytes_ref (start->kept->request.node_inputs[i]);
       agent->terminations = g_ptr_array_new ();
       agent->launch = start->call;
       start->call->n_left++;
@@ -481,47 +644,15 @@ make_step (DvmdLauncher *self, GHashTable *by_rank, const SlurmStart *start, gui
   return step;
 }
 
-static guint
-start_process (SlurmStep *step, const SlurmStart *start, char **nodes, GBytes *const *inputs, GError **error)
-{
-  DvmdPluginHost *host = dvmd_plugin_get_host (step->launcher);
-  g_auto (GStrv) environ = g_get_environ ();
-  g_auto (GStrv) own = slurm_make_environ ((const char *const *)environ);
-  const SlurmStepWish wish = {
-    .job = slurm_find_job ((const char *const *)environ),
-    .options = dvmd_plugin_host_get_setting (host, "options"),
-    .prefix = dvmd_plugin_host_get_setting (host, "prefix"),
-    .nodes = (const char *const *)nodes,
-    .environ = (const char *const *)environ,
-    .agent_argv = start->kept->request.agent_argv,
-  };
-  g_auto (GStrv) argv = slurm_make_argv (&wish, error);
-  g_autoptr (GBytes) input = slurm_make_input ((const char *const *)nodes, inputs);
-  const DvmdPluginCommand command = { .argv = (const char *const *)argv,
-                                      .environ = (const char *const *)own,
-                                      .input = input };
-
-  return argv != NULL ? dvmd_plugin_host_start (host, &command, &watch, step, error) : 0;
-}
-
 void
 slurm_step_start (DvmdLauncher *self, GHashTable *by_rank, const SlurmStart *start, guint first, guint n_nodes)
 {
   SlurmStep *step = make_step (self, by_rank, start, first, n_nodes);
-  g_auto (GStrv) nodes = g_new0 (char *, n_nodes + 1);
-  g_autoptr (GError) error = NULL;
 
-  for (guint i = 0; i < n_nodes; i++)
-    nodes[i] = g_strdup (start->kept->request.nodes[first + i].name);
-  step->process = start_process (step, start, nodes, start->kept->request.node_inputs + first, &error);
-  if (step->process != 0)
-    set_timer (step, dvmd_command_launcher_get_number (self, "timeout", TIMEOUT), on_start_late);
+  if (step->agents->len > 0)
+    begin_step (step);
   else
-    {
-      g_autofree char *reason = g_strdup_printf ("srun cannot be started: %s", error->message);
-
-      end_step (step, DVM_ERROR_LAUNCH_FAILED, reason);
-    }
+    step_free (step);
 }
 
 /* ---- what the launcher wants ---- */

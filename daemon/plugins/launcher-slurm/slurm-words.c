@@ -8,15 +8,17 @@
 
 #include "slurm-words.h"
 
+#include "command-launcher.h"
 #include "launch-words.h"
 
 #include <string.h>
 
 /*
  * On the node. The variables of the step go, for they are not those of the jobs of the DVM; the arguments before "--"
- * are those of the allocation. A directory may be there on the machine of the DVM alone. Lines that others are to read
- * are skipped: read takes no byte too many. Slurm signals all that there is of a step: USR1 is for jobs alone,
- * and this shell stays as long as its agent, for with it Slurm kills the rest.
+ * are those of the allocation. A directory may be there on the machine of the DVM alone. It says that it has arrived,
+ * and then waits for its input. Lines that others are to read are skipped: read takes no byte too many. Slurm signals
+ * all that there is of a step: USR1 is for jobs alone, and this shell stays as long as its agent, for with it Slurm
+ * kills the rest.
  */
 static const char script[] =
     "trap '' USR1 USR2\n"
@@ -28,9 +30,11 @@ static const char script[] =
     "while [ \"$1\" != -- ]; do export \"$1\"; shift; done\n"
     "shift\n"
     "[ -d \"$XDG_RUNTIME_DIR\" ] || unset XDG_RUNTIME_DIR\n"
-    "while read -r name && [ \"$name\" != \"$node\" ] && [ \"$name\" != . ]; do read -r name; done\n"
-    "[ \"$name\" = \"$node\" ] || { echo \"$node is none of the nodes of this start\" >&2; exit 1; }\n"
-    "sh -c 'echo dvm-agent-process $$ \"$0\" >&2; exec \"$@\"' \"$node\" \"$@\" --node \"$node\"\n"
+    "sh -c 'echo " DVMD_COMMAND_ARRIVED "$$ \"$0\" >&2\n"
+    "while read -r name && [ \"$name\" != \"$0\" ] && [ \"$name\" != . ]; do read -r name; done\n"
+    "[ -n \"$name\" ] || exit 1\n"
+    "[ \"$name\" = \"$0\" ] || { echo \"$0 is none of the nodes of this start\" >&2; exit 1; }\n"
+    "exec \"$@\"' \"$node\" \"$@\" --node \"$node\"\n"
     "echo " SLURM_ENDED "$? >&2\n";
 
 static void
@@ -173,6 +177,21 @@ slurm_parse_task_end (const char *line, char **words)
   list = g_strndup (hosts, end > hosts ? (gsize)(end - hosts) : 0);
   *words = g_strdup (rest + 2);
   return dvm_host_list_expand (list, "", NULL);
+}
+
+/* "srun: error: Task launch for StepId=7.0 failed on node n2: Socket timed out on send/recv operation" */
+char *
+slurm_parse_refusal (const char *line, char **words)
+{
+  static const char before[] = " failed on node ";
+  const char *begin = strstr (line, "error: Task launch for ");
+  const char *node = begin != NULL ? strstr (begin, before) : NULL;
+  gsize length = node != NULL ? strcspn (node + strlen (before), ": ") : 0;
+
+  if (length == 0)
+    return NULL;
+  *words = g_strdup (begin + strlen ("error: "));
+  return g_strndup (node + strlen (before), length);
 }
 
 /* "slurmstepd-n1: error: *** STEP 7.0 ON n1 CANCELLED AT 2026-11-28T00:33:28 DUE TO TIME LIMIT ***" */

@@ -15,7 +15,7 @@ G_BEGIN_DECLS
 #define SLURM_KILL_NAME "dvm-kill"
 
 /* Each node says so on standard error when its agent has ended: "dvm-agent-ended STATUS", as a shell's $?. Before that
- * comes DVMD_COMMAND_ARRIVED with the pid and the name of the node. */
+ * comes DVMD_COMMAND_ARRIVED with the pid and the name of the node, when it waits for the agent's input. */
 #define SLURM_ENDED "dvm-agent-ended "
 
 /*
@@ -52,6 +52,10 @@ gboolean slurm_parse_label (const char *line, guint *task, const char **text);
 /* (transfer full) (nullable): the nodes of the tasks of which srun says that they have ended badly; NULL: it says
  * something else. words: (transfer full): how */
 char **slurm_parse_task_end (const char *line, char **words);
+
+/* (transfer full) (nullable): the node of which srun says that it does not take its task, after which srun ends all
+ * tasks; NULL: it says something else. words: (transfer full): what it says */
+char *slurm_parse_refusal (const char *line, char **words);
 
 /* (transfer full) (nullable): the words of a line by which Slurm says that it ends a step as a whole, on purpose; NULL:
  * it is none. The first node of the step says so, also when it is the only one that is ended, by SIGKILL. */
