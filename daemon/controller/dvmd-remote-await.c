@@ -16,6 +16,7 @@
 #include "dvmd-core-nodes.h"
 #include "dvmd-heal.h"
 #include "dvmd-hello.h"
+#include "dvmd-munge-key.h"
 #include "dvmd-transport-error.h"
 
 /* Names that the log has had; beyond that it begins anew, so that no name is kept for ever. */
@@ -26,6 +27,8 @@ struct _DvmdRemoteAwait
   GHashTable *told;     /* name of a host -> what the log has had of it */
   GHashTable *returned; /* set of ranks: DOWN, and an agent of theirs waits */
   guint timer;
+  GCancellable *asking; /* munged, whether it works here */
+  char *problem;        /* (nullable): it does not, and so no agent can join */
 };
 
 gboolean
@@ -126,6 +129,33 @@ on_knock (const char *name, gpointer user_data, GError **error)
 
 /* ---- those that are expected ---- */
 
+static void
+on_munge_asked (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_auto (DvmdToken) secret = { 0 };
+  g_autoptr (GError) error = NULL;
+  g_autofree char *credential = dvmd_munge_keys_seal_finish (result, &secret, &error);
+  DvmdRemoteAwait *await = user_data;
+
+  if (credential != NULL || g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED))
+    return;
+  await->problem = g_strdup_printf ("munge of the controller's machine does not work: %s", error->message);
+  g_message ("bootstrap-auth=munge: %s", await->problem);
+}
+
+/* (transfer full): behind the sentence that says which agent has not come: what is known of the cause, or "". */
+char *
+dvmd_remote_explain_await (DvmdRemote *self)
+{
+  const char *refusal = self->listener != NULL ? dvmd_listener_get_last_refusal (self->listener) : NULL;
+
+  if (refusal != NULL)
+    return g_strdup_printf ("; the last one that was refused: %s", refusal);
+  if (self->await != NULL && self->await->problem != NULL)
+    return g_strdup_printf ("; %s", self->await->problem);
+  return g_strdup ("");
+}
+
 static gboolean
 open_door (DvmdRemote *self, GError **error)
 {
@@ -139,6 +169,9 @@ open_door (DvmdRemote *self, GError **error)
   self->await = g_new0 (DvmdRemoteAwait, 1);
   self->await->told = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, g_free);
   self->await->returned = g_hash_table_new (NULL, NULL);
+  self->await->asking = g_cancellable_new ();
+  if (munge != NULL)
+    dvmd_munge_keys_seal_async (munge, self->await->asking, on_munge_asked, self->await);
   dvmd_tokens_set_munge (self->tokens, munge);
   dvmd_tokens_open (self->tokens, &secret, on_knock, self);
   return TRUE;
@@ -150,6 +183,9 @@ dvmd_remote_await_free (DvmdRemoteAwait *await, DvmdClock *clock)
   if (await == NULL)
     return;
   dvmd_clock_remove_timer (clock, await->timer);
+  g_cancellable_cancel (await->asking);
+  g_object_unref (await->asking);
+  g_free (await->problem);
   g_hash_table_unref (await->told);
   g_hash_table_unref (await->returned);
   g_free (await);

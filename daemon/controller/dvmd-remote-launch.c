@@ -397,10 +397,11 @@ on_report_limit (gpointer user_data)
     {
       DvmdAgentEntry *entry = g_ptr_array_index (late, i);
       gboolean awaited = entry->launcher != NULL && DVMD_LAUNCHER_GET_CLASS (entry->launcher)->awaits;
-      g_autofree char *reason = g_strdup_printf ("%s: timeout: its agent %s within %g s", entry->name,
+      g_autofree char *why = awaited ? dvmd_remote_explain_await (self) : g_strdup ("");
+      g_autofree char *reason = g_strdup_printf ("%s: timeout: its agent %s within %g s%s", entry->name,
                                                  awaited ? "starts by itself, and has not come"
                                                          : "was started and has not reported",
-                                                 (gdouble)report_limit (self) / G_USEC_PER_SEC);
+                                                 (gdouble)report_limit (self) / G_USEC_PER_SEC, why);
 
       dvmd_remote_agent_failed (self, entry->rank, DVMD_CAUSE_TIMEOUT, reason);
     }

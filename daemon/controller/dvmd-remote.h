@@ -92,6 +92,8 @@ DvmdPluginNode *dvmd_remote_describe_nodes (GPtrArray *entries);
 gboolean dvmd_remote_awaits (DvmdRemote *self);
 /* From now on they may join as these. argv: of an agent */
 gboolean dvmd_remote_await (DvmdRemote *self, GPtrArray *entries, const char *const *argv, GError **error);
+/* (transfer full): why agents that start by themselves may not have come, behind a sentence; "": nothing is known */
+char *dvmd_remote_explain_await (DvmdRemote *self);
 void dvmd_remote_await_free (DvmdRemoteAwait *await, DvmdClock *clock);
 
 /* dvmd-remote-members.c: who is there */

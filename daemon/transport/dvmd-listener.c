@@ -56,6 +56,7 @@ struct _DvmdListener
   guint pause;            /* timer: nobody is let in */
 
   guint64 n_refused;
+  char *last_refusal; /* (nullable) */
   guint64 n_unlogged;
   guint log_timer;
 };
@@ -106,6 +107,8 @@ static void
 log_refusal (DvmdListener *self, const char *peer, const char *reason)
 {
   self->n_refused++;
+  g_free (self->last_refusal);
+  self->last_refusal = g_strdup_printf ("%s: %s", peer, reason);
   if (self->log_timer != 0)
     {
       self->n_unlogged++;
@@ -495,6 +498,12 @@ dvmd_listener_get_n_refused (DvmdListener *self)
   return self->n_refused;
 }
 
+const char *
+dvmd_listener_get_last_refusal (DvmdListener *self)
+{
+  return self->last_refusal;
+}
+
 void
 dvmd_listener_close (DvmdListener *self)
 {
@@ -547,6 +556,7 @@ dvmd_listener_finalize (GObject *object)
   g_ptr_array_unref (self->addresses);
   if (self->reserve >= 0)
     close (self->reserve);
+  g_free (self->last_refusal);
   G_OBJECT_CLASS (dvmd_listener_parent_class)->finalize (object);
 }
 

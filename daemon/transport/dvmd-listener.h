@@ -51,5 +51,7 @@ void dvmd_listener_close (DvmdListener *self);
 
 guint dvmd_listener_get_n_unauthenticated (DvmdListener *self);
 guint64 dvmd_listener_get_n_refused (DvmdListener *self);
+/* (nullable): "ADDRESS: REASON" */
+const char *dvmd_listener_get_last_refusal (DvmdListener *self);
 
 G_END_DECLS

@@ -200,6 +200,20 @@ class Bootstrap(munge.Users, dvmtest.Case):
         self.check_end(dvm)
         self.check_services()
 
+    def test_why_not_there(self):
+        """A start that has waited in vain says what is known of the cause: no munged here, or the agent that was refused."""
+        self.configure('n1:2', bootstrap_auth='munge', bootstrap_secret='', bootstrap_munge_socket=self.folder + '/nowhere', start_timeout=1)
+        dvm = self.try_dvm(place=self.folder)
+        self.assertEqual(dvm.wait_exit(), 1)
+        self.assertIn(f"within 1 s; munge of the controller's machine does not work: Failed to access \"{self.folder}/nowhere\"", dvm.answer)
+        self.configure('n1:2', start_timeout=2)
+        thief = Service(self, 'n1', secret=self.write_secret('other', 'other words that no node knows here'))
+        dvm = self.try_dvm(place=self.folder)
+        thief.wait_log('it refuses: The token is none of this DVM')
+        self.assertEqual(dvm.wait_exit(), 1)
+        self.assertRegex(dvm.answer, r'within 2 s; the last one that was refused: 127\.0\.0\.1.*: The token is none of this DVM')
+        self.check_services()
+
     def test_strangers(self):
         """Another secret, another node, a second agent, and hundreds that say nothing: none of them keeps a node out."""
         self.configure('n1:2', start_timeout=60)
