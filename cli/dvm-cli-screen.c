@@ -15,6 +15,7 @@
 
 #include "dvm-cli-output.h"
 #include "dvm-cli-signals.h"
+#include "dvm-cli-terminal.h"
 
 static gboolean
 get_size (struct winsize *size)
@@ -51,9 +52,7 @@ dvm_cli_get_terminal_size (guint *rows, guint *columns)
 gboolean
 dvm_cli_terminal_is_dumb (void)
 {
-  const char *term = g_getenv ("TERM");
-
-  return term == NULL || term[0] == '\0' || strcmp (term, "dumb") == 0;
+  return g_strcmp0 (g_getenv ("TERM"), "dumb") == 0 || !dvm_cli_terminal_is_known ();
 }
 
 static gboolean
@@ -77,7 +76,7 @@ dvm_cli_may_use_colour (DvmCli *cli)
     return strcmp (g_getenv ("CLICOLOR_FORCE"), "0") != 0;
   if (g_strcmp0 (g_getenv ("CLICOLOR"), "0") == 0)
     return FALSE;
-  return isatty (STDOUT_FILENO) && !dvm_cli_terminal_is_dumb ();
+  return isatty (STDOUT_FILENO) && dvm_cli_terminal_has_colours ();
 }
 
 /* How many lines of the screen text takes, up to a limit. */

@@ -23,7 +23,7 @@
 #include "dvm-cli-top-actions.h"
 #include "dvm-cli-watch-feed.h"
 #include "dvm-cli-top-paint.h"
-#include "dvm-cli-top-terminal.h"
+#include "dvm-cli-terminal.h"
 
 #define KEY_ESCAPE 27
 
@@ -696,7 +696,7 @@ show_screen (Screen *self)
 gboolean
 dvm_cli_top_screen_is_possible (void)
 {
-  return !dvm_cli_terminal_is_dumb () && dvm_cli_top_terminal_is_able ();
+  return !dvm_cli_terminal_is_dumb () && dvm_cli_terminal_is_able ();
 }
 
 int

@@ -71,7 +71,10 @@ def test_colour():
         equal(has_colour(env={"CLICOLOR": "0"}), False)
         equal(has_colour(env={"CLICOLOR_FORCE": "1"}, tty=False), True)
         equal(has_colour(env={"CLICOLOR_FORCE": "0"}, tty=True), False)
-        equal(has_colour(env={"TERM": "dumb"}), False)
+        for name in ("dumb", "vt100", "no-such-terminal", ""):
+            equal(has_colour(env={"TERM": name}), False, name)
+        equal(has_colour(env={"TERM": "linux"}), True)
+        equal(has_colour("--color=always", env={"TERM": "no-such-terminal"}), True)
         equal(has_colour("--json", "--color=always", tty=False), False)
 
 
@@ -94,6 +97,7 @@ def test_pager():
         equal(is_paged("nodes", rows=2), True)
         equal(is_paged("nodes", "--json", rows=2), False)
         equal(is_paged("run", "--help", env={"TERM": "dumb"}), False)
+        equal(is_paged("run", "--help", env={"TERM": "no-such-terminal"}), False)
         equal(is_paged("run", "--help", env={"DVM_PAGER": "", "PAGER": "sed s/^/PAGED:/"}), False)
         status, output = terminal(here, "run", "--help", rows=5, env={"DVM_PAGER": "no-such-pager"})
         equal(status, 0)
