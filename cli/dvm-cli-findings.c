@@ -40,6 +40,9 @@ static const struct
   const char *words;
   const char *mend;
 } cures[] = {
+  { "munge of the controller's machine",
+    N_ ("start munged on the controller's machine (Debian: munge), or set bootstrap-munge-socket to its socket") },
+  { "its agent starts by itself", N_ ("start the agent on that host: systemctl enable --now dvm-agent") },
   { "Permission denied", N_ ("ssh-copy-id HOST: agents are started by ssh without a password") },
   { "Host key verification failed", N_ ("ssh HOST once by hand and accept its key, or put it into known_hosts") },
   { "Could not resolve", N_ ("the right name, or a line for it in /etc/hosts") },
@@ -220,6 +223,32 @@ add_row (DvmCliTable *table, const char *node, const Finding *row, gboolean for_
                                             g_variant_new_string (row->text), g_variant_new_string (row->mend) });
 }
 
+/* A remedy of several findings is said once, behind the names of all of them. */
+static void
+add_mend (DvmCliFindings *self, GString *mends, guint row)
+{
+  const char *mend = ((Finding *)self->rows->pdata[row])->mend;
+  g_autofree char *shown = dvm_cli_escape (mend);
+  gboolean is_first = TRUE;
+
+  for (guint i = 0; i < row; i++)
+    if (strcmp (((Finding *)self->rows->pdata[i])->mend, mend) == 0)
+      return;
+  for (guint i = row; i < self->rows->len; i++)
+    {
+      const Finding *other = g_ptr_array_index (self->rows, i);
+      g_autofree char *nodes = strcmp (other->mend, mend) == 0 ? name_nodes (self, i) : NULL;
+      g_autofree char *where = nodes != NULL ? dvm_cli_escape (nodes) : NULL;
+
+      if (where == NULL)
+        continue;
+      g_string_append_printf (mends, "%s%s%s%s", is_first ? "  " : "; ", where, where[0] != '\0' ? " " : "",
+                              other->check);
+      is_first = FALSE;
+    }
+  g_string_append_printf (mends, ": %s\n", shown);
+}
+
 static gboolean
 print_mends (GString *mends, GError **error)
 {
@@ -271,13 +300,8 @@ dvm_cli_findings_print (DvmCliFindings *self, DvmCli *cli, GError **error)
       if (nodes == NULL)
         continue;
       add_row (table, nodes, row, !cli->json);
-      if (row->mend[0] != '\0')
-        {
-          g_autofree char *where = dvm_cli_escape (nodes);
-          g_autofree char *mend = dvm_cli_escape (row->mend);
-
-          g_string_append_printf (mends, "  %s%s%s: %s\n", where, where[0] != '\0' ? " " : "", row->check, mend);
-        }
+      if (row->mend[0] != '\0' && !cli->json)
+        add_mend (self, mends, i);
     }
   return dvm_cli_print_table (cli, table, error) && (cli->json || print_mends (mends, error));
 }

@@ -95,6 +95,9 @@ def test_hosts():
         found = examine(here, 1, "--host", "far", "--set", fake_ssh(here))
         equal(found["", "nodes"]["verdict"], "bad")
         contains(found["", "nodes"]["found"], "No route to host")
+        text = here.cli("doctor", "--host", "far", "--set", fake_ssh(here)).stdout
+        contains(text, "  far node; nodes: see whether the host is up")
+        equal(text.count("see whether the host is up"), 1, "what helps is said once")
         hosts = here.path + "/hosts"
         with open(hosts, "w") as file:
             file.write("one\ntwo slots=3\n")
