@@ -11,12 +11,36 @@
 
 #include <glib/gi18n-lib.h>
 
+#include "dvm-cli-await.h"
 #include "dvm-cli-connect.h"
+#include "dvm-cli-interrupt.h"
 #include "dvm-cli-json.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-request.h"
 
 /* ---- the end ---- */
+
+/* (transfer full): a grow alone can be called off. */
+static char *
+describe_rest (DvmCampaign *campaign)
+{
+  guint id = dvm_campaign_get_id (campaign);
+
+  if (dvm_campaign_get_kind (campaign) == DVM_CAMPAIGN_KIND_GROW)
+    return g_strdup_printf (_ ("campaign %u goes on; 'dvm-cli campaign show %u' shows how far it is, "
+                               "'dvm-cli campaign cancel %u' calls it off"),
+                            id, id, id);
+  return g_strdup_printf (_ ("campaign %u goes on; 'dvm-cli campaign show %u' shows how far it is"), id, id);
+}
+
+static gboolean
+wait_for_end (DvmClient *client, DvmCampaign *campaign, GError **error)
+{
+  g_autoptr (GAsyncResult) result = NULL;
+
+  dvm_client_wait_campaign_async (client, campaign, 0, NULL, dvm_cli_ready, &result);
+  return dvm_client_wait_campaign_finish (client, dvm_cli_await (&result), error);
+}
 
 static gboolean
 judge_campaign (DvmCampaign *campaign, gboolean calls_off, GError **error)
@@ -70,16 +94,19 @@ dvm_cli_change_and_follow (DvmCli *cli, DvmClient *client, DvmCliChange change, 
                            const char *unchanged, gboolean calls_off, GError **error)
 {
   gboolean waits = dvm_cli_args_has (cli->args, "wait");
+  g_autoptr (DvmCliInterrupt) interrupt = NULL;
   g_autoptr (DvmCampaign) campaign = NULL;
   g_autofree char *alloc_id = NULL;
 
   if (!change (client, request, NULL, &alloc_id, &campaign, error))
     return FALSE;
+  if (campaign != NULL && waits)
+    interrupt = dvm_cli_interrupt_new (cli, describe_rest (campaign));
   if (!cli->json && campaign == NULL && unchanged != NULL)
     dvm_cli_note (cli, "%s", unchanged);
   if (!cli->json && !print_line (alloc_id, campaign, error))
     return FALSE;
-  if (campaign != NULL && waits && !dvm_client_wait_campaign (client, campaign, 0, NULL, error))
+  if (campaign != NULL && waits && !wait_for_end (client, campaign, error))
     return FALSE;
   if (cli->json && !print_json (cli, alloc_id, campaign, error))
     return FALSE;

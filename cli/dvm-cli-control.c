@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "dvm-cli-events.h"
+#include "dvm-cli-interrupt.h"
 #include "dvm-cli-json.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-request.h"
@@ -45,10 +46,12 @@ is_over (Ends *ends, DvmSession *session)
 
 /* Those that were told to end are the ones that are ending. */
 static gboolean
-wait_for_ends (Ends *ends, guint id, GError **error)
+wait_for_ends (DvmCli *cli, Ends *ends, guint id, GError **error)
 {
   g_autoptr (GPtrArray) sessions = dvm_client_list_sessions (ends->client, NULL, error);
+  g_autoptr (DvmCliInterrupt) interrupt = NULL;
 
+  interrupt = dvm_cli_interrupt_new (cli, g_strdup (_ ("the end goes on; 'dvm-cli sessions' lists what is left")));
   for (guint i = 0; sessions != NULL && i < sessions->len; i++)
     {
       DvmSession *session = g_ptr_array_index (sessions, i);
@@ -137,7 +140,7 @@ control_session (DvmCli *cli, DvmClient *client, guint id, const char *operation
   if (directives == NULL || (ends != NULL && !dvm_cli_events_start (ends->events, error)))
     return FALSE;
   answer = order_control (client, id, directives, error);
-  if (answer == NULL || (ends != NULL && !wait_for_ends (ends, id, error)))
+  if (answer == NULL || (ends != NULL && !wait_for_ends (cli, ends, id, error)))
     return FALSE;
   return !cli->json || print_answer (answer, error);
 }

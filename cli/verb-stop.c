@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include <gio/gio.h>
+#include <glib-unix.h>
 #include <glib/gi18n-lib.h>
 #include <string.h>
 #include <sys/pidfd.h>
@@ -14,12 +15,14 @@
 
 #include "dvm-cli-await.h"
 #include "dvm-cli-connect.h"
-#include "dvm-cli-daemon.h"
+#include "dvm-cli-interrupt.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-which.h"
 
 /* A DVM ends its jobs first: SIGTERM, time to react, SIGKILL. */
 #define DEFAULT_TIMEOUT 60
+/* Seconds for a DVM that ends to say what is left of it */
+#define REST_TIMEOUT 5
 
 #define BUS_NAME "org.dvm.Manager"
 
@@ -95,18 +98,34 @@ on_timeout (gpointer user_data)
   return G_SOURCE_REMOVE;
 }
 
+static gboolean
+on_process_gone (int fd, GIOCondition condition, gpointer user_data)
+{
+  gboolean *is_gone = user_data;
+
+  *is_gone = TRUE;
+  return G_SOURCE_CONTINUE;
+}
+
 /* Without the process all that can be seen is that the connection ends. */
 static gboolean
-wait_disconnected (DvmClient *client, guint seconds)
+wait_gone (DvmClient *client, int pidfd, guint seconds)
 {
   gboolean is_over = FALSE;
-  guint source = g_timeout_add_seconds (seconds, on_timeout, &is_over);
+  gboolean is_gone = FALSE;
+  guint timer = g_timeout_add_seconds (seconds, on_timeout, &is_over);
+  guint watch = pidfd >= 0 ? g_unix_fd_add (pidfd, G_IO_IN, on_process_gone, &is_gone) : 0;
 
-  while (!is_over && dvm_client_get_connected (client))
-    g_main_context_iteration (NULL, TRUE);
+  while (!is_over && !is_gone)
+    {
+      is_gone = pidfd < 0 && !dvm_client_get_connected (client);
+      if (!is_gone)
+        g_main_context_iteration (NULL, TRUE);
+    }
+  g_clear_handle_id (&watch, g_source_remove);
   if (!is_over)
-    g_source_remove (source);
-  return !is_over;
+    g_source_remove (timer);
+  return is_gone;
 }
 
 static gboolean
@@ -122,25 +141,81 @@ order_end (DvmCli *cli, DvmClient *client, GCancellable *late, GError **error)
 }
 
 static gboolean
-await_end (DvmClient *client, int pidfd, guint seconds, GError **error)
-{
-  gboolean is_gone = pidfd >= 0 ? dvm_cli_wait_gone (pidfd, (int)MIN (seconds, G_MAXINT / 1000) * 1000)
-                                : wait_disconnected (client, seconds);
-
-  if (!is_gone)
-    g_set_error (
-        error, G_IO_ERROR, G_IO_ERROR_TIMED_OUT,
-        g_dngettext (GETTEXT_PACKAGE, "the DVM has not ended within %u second; 'dvm-cli stop --force' kills its jobs",
-                     "the DVM has not ended within %u seconds; 'dvm-cli stop --force' kills its jobs", seconds),
-        seconds);
-  return is_gone;
-}
-
-static gboolean
 on_late (gpointer user_data)
 {
   g_cancellable_cancel (user_data);
   return G_SOURCE_CONTINUE;
+}
+
+/* ---- what is left ---- */
+
+/* A DVM that ends answers what only reads. */
+static gboolean
+count_rest (DvmClient *client, guint *n_jobs, guint *n_nodes)
+{
+  g_autoptr (GCancellable) late = g_cancellable_new ();
+  guint timer = g_timeout_add_seconds (REST_TIMEOUT, on_late, late);
+  g_autoptr (GAsyncResult) result = NULL;
+  g_autoptr (GAsyncResult) next = NULL;
+  g_autoptr (GPtrArray) jobs = NULL;
+  g_autoptr (GPtrArray) nodes = NULL;
+
+  dvm_client_list_jobs_async (client, FALSE, late, dvm_cli_ready, &result);
+  jobs = dvm_client_list_jobs_finish (client, dvm_cli_await (&result), NULL);
+  if (jobs != NULL)
+    {
+      dvm_client_list_nodes_async (client, late, dvm_cli_ready, &next);
+      nodes = dvm_client_list_nodes_finish (client, dvm_cli_await (&next), NULL);
+    }
+  g_source_remove (timer);
+  *n_jobs = jobs != NULL ? jobs->len : 0;
+  *n_nodes = 0;
+  for (guint i = 0; nodes != NULL && i < nodes->len; i++)
+    *n_nodes += dvm_node_get_rank (nodes->pdata[i]) > 0 && dvm_node_get_state (nodes->pdata[i]) == DVM_NODE_STATE_UP;
+  return nodes != NULL;
+}
+
+/* (transfer full) */
+static char *
+describe_rest (DvmClient *client)
+{
+  guint n_jobs;
+  guint n_nodes;
+
+  if (!count_rest (client, &n_jobs, &n_nodes))
+    return g_strdup (_ ("it does not answer any more; 'dvm-cli logs' shows what it has said"));
+  if (n_jobs > 0)
+    return g_strdup_printf (
+        g_dngettext (GETTEXT_PACKAGE, "it waits for the end of %u job; 'dvm-cli stop --force' kills its processes",
+                     "it waits for the end of %u jobs; 'dvm-cli stop --force' kills their processes", n_jobs),
+        n_jobs);
+  if (n_nodes > 0)
+    return g_strdup_printf (
+        g_dngettext (GETTEXT_PACKAGE, "its jobs have ended, and %u node has not left yet; it goes on ending",
+                     "its jobs have ended, and %u nodes have not left yet; it goes on ending", n_nodes),
+        n_nodes);
+  return g_strdup (_ ("its jobs have ended, its nodes have left, and it goes on ending"));
+}
+
+/* ---- the end ---- */
+
+static gboolean
+await_end (DvmCli *cli, DvmClient *client, int pidfd, guint seconds, GError **error)
+{
+  g_autoptr (DvmCliInterrupt) interrupt = dvm_cli_interrupt_new (
+      cli, g_strdup (_ ("the DVM goes on ending; 'dvm-cli status' says whether it has gone")));
+  g_autofree char *rest = NULL;
+
+  if (wait_gone (client, pidfd, seconds))
+    return TRUE;
+  rest = describe_rest (client);
+  if (wait_gone (client, pidfd, 0))
+    return TRUE;
+  g_set_error (error, G_IO_ERROR, G_IO_ERROR_TIMED_OUT,
+               g_dngettext (GETTEXT_PACKAGE, "the DVM has not ended within %u second: %s",
+                            "the DVM has not ended within %u seconds: %s", seconds),
+               seconds, rest);
+  return FALSE;
 }
 
 /* A DVM that is stopped, or hangs, would be waited for without end. (nullable); *pidfd: of its process, or -1 */
@@ -177,7 +252,7 @@ stop_verb (DvmCli *cli, GError **error)
   guint seconds = dvm_cli_args_get_uint (cli->args, "timeout", DEFAULT_TIMEOUT);
   int pidfd = -1;
   g_autoptr (DvmClient) client = begin_end (cli, seconds, &pidfd, error);
-  gboolean ok = client != NULL && await_end (client, pidfd, seconds, error);
+  gboolean ok = client != NULL && await_end (cli, client, pidfd, seconds, error);
 
   if (pidfd >= 0)
     close (pidfd);

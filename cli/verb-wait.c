@@ -11,6 +11,7 @@
 #include "dvm-cli-array.h"
 #include "dvm-cli-connect.h"
 #include "dvm-cli-exit.h"
+#include "dvm-cli-interrupt.h"
 #include "dvm-cli-records.h"
 
 static const DvmCliOption options[] = {
@@ -92,12 +93,24 @@ check_whole_arrays (DvmCli *cli, GPtrArray *jobs, GError **error)
   return TRUE;
 }
 
+/* (transfer full) */
+static char *
+describe_rest (GPtrArray *jobs)
+{
+  if (jobs->len == 1)
+    return g_strdup_printf (_ ("job %s goes on; 'dvm-cli wait %u' waits for it again, 'dvm-cli kill %u' ends it"),
+                            dvm_job_get_nspace (jobs->pdata[0]), dvm_job_get_id (jobs->pdata[0]),
+                            dvm_job_get_id (jobs->pdata[0]));
+  return g_strdup (_ ("the jobs go on; 'dvm-cli jobs' lists them"));
+}
+
 static int
 wait_for_jobs (DvmCli *cli, GError **error)
 {
   g_autoptr (DvmClient) client = dvm_cli_connect (cli, error);
   g_autoptr (GPtrArray) jobs = NULL;
   g_autoptr (GPtrArray) waits = NULL;
+  g_autoptr (DvmCliInterrupt) interrupt = NULL;
   int status = DVM_CLI_EXIT_OK;
 
   if (client == NULL)
@@ -106,6 +119,7 @@ wait_for_jobs (DvmCli *cli, GError **error)
   if (jobs == NULL)
     return DVM_CLI_EXIT_DVM_FAILED;
   waits = begin_waits (client, jobs);
+  interrupt = dvm_cli_interrupt_new (cli, describe_rest (jobs));
   for (guint i = 0; i < jobs->len; i++)
     {
       Wait *wait = waits->pdata[i];

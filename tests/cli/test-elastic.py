@@ -40,6 +40,12 @@ def refused(here, status, mention, *args):
     contains(result.stderr, mention, f"{args}")
 
 
+def interrupt(child, message):
+    """Ctrl-C ends dvm-cli by that signal, as a shell wants it, and it says what goes on"""
+    child.send_signal(signal.SIGINT)
+    equal((child.wait(60), child.stderr.read()), (-signal.SIGINT, "dvm-cli: " + message))
+
+
 def test_add_host_usage():
     """--add-host and --add-hostfile are checked before anything is asked of a DVM"""
     with place() as here:
@@ -273,8 +279,13 @@ def test_cancel():
         refused(here, 1, "three", "grow", "--hosts", "three")
         interrupted = here.popen("shrink", "--hosts", "two", "--drain-timeout", "600", "--wait", text=True)
         interrupted.stdout.readline()
-        interrupted.send_signal(signal.SIGINT)
-        equal(interrupted.wait(60), -signal.SIGINT)
+        interrupt(interrupted, "campaign 2 goes on; 'dvm-cli campaign show 2' shows how far it is\n")
+        also = here.popen("grow", "--hosts", "hangs-too", "--wait", text=True)
+        number = also.stdout.readline().split()[1]
+        interrupt(also, f"campaign {number} goes on; 'dvm-cli campaign show {number}' shows how far it is, "
+                        f"'dvm-cli campaign cancel {number}' calls it off\n")
+        equal(here.json("campaign", number)["state"], "running")
+        equal(here.cli("campaign", "cancel", number).returncode, 0)
         equal(here.cli("kill", busy).returncode, 0)
         wait_until(lambda: "two" not in names(here), "who stops waiting stops nothing")
         equal(here.cli("campaign", "cancel", campaign).returncode, 0)

@@ -19,6 +19,13 @@ def start(here, *args, **options):
     return json.loads(result.stdout)
 
 
+def is_handled(pid, signum):
+    """Whether a process has a handler of its own for that signal"""
+    with open(f"/proc/{pid}/status") as file:
+        caught = next(int(line.split()[1], 16) for line in file if line.startswith("SigCgt:"))
+    return bool(caught >> (signum - 1) & 1)
+
+
 def end(pid):
     if alive(pid):
         os.kill(pid, signal.SIGTERM)
@@ -360,6 +367,34 @@ def test_stop_with_jobs():
                 check(child.returncode >= 125, f"run says so: {child.returncode}")
             finally:
                 end(answer["pid"])
+
+
+def test_slow_end():
+    """a DVM that waits for its jobs goes on ending when stop has given up or is interrupted, and stop says what it waits for"""
+    with place() as here:
+        answer = start(here, "--set", "kill-grace=600", "--slots", "2")
+        try:
+            child = here.popen("run", "--personality", "plain", "-n", "1", "sh", "-c", "trap '' TERM; echo here; exec sleep 600")
+            equal(child.stdout.readline(), b"here\n")
+            job = here.json("jobs")[0]["namespace"]
+            waiting = here.popen("wait", job)
+            wait_until(lambda: is_handled(waiting.pid, signal.SIGINT), "it waits")
+            waiting.send_signal(signal.SIGINT)
+            equal((waiting.wait(60), waiting.stderr.read().decode()),
+                  (-signal.SIGINT, f"dvm-cli: job {job} goes on; 'dvm-cli wait 1' waits for it again, 'dvm-cli kill 1' ends it\n"))
+            result = here.cli("stop", "--timeout", "1")
+            equal((result.returncode, result.stderr), (1, "dvm-cli: the DVM has not ended within 1 second: it waits for the end of 1 job; "
+                                                          "'dvm-cli stop --force' kills its processes\n"))
+            stopping = here.popen("stop")
+            wait_until(lambda: is_handled(stopping.pid, signal.SIGTERM), "it waits")
+            stopping.terminate()
+            equal((stopping.wait(60), stopping.stderr.read()),
+                  (-signal.SIGTERM, b"dvm-cli: the DVM goes on ending; 'dvm-cli status' says whether it has gone\n"))
+            equal(here.cli("stop", "--force").returncode, 0)
+            child.communicate()
+        finally:
+            here.cli("stop", "--force")
+            end(answer["pid"])
 
 
 def test_silent():
