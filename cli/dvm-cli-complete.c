@@ -12,11 +12,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dvm-cli-complete-words.h"
 #include "dvm-cli-connect.h"
 #include "dvm-cli-daemon.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-records.h"
 #include "dvm-cli-signals.h"
+#include "dvm-cli-watch-model.h"
 
 /* A user at the prompt does not wait longer for proposals. */
 #define TIMEOUT_SECONDS 2
@@ -26,6 +28,7 @@ typedef struct
   DvmCli cli;
   const DvmCliVerb *verb; /* (nullable) */
   const DvmCliOption *lists[G_N_ELEMENTS (((DvmCliVerb *)NULL)->options) + 2];
+  const char *panel;           /* (nullable): of --panel, borrowed */
   const DvmCliOption *pending; /* (nullable): its value is to be completed */
   gboolean has_name;           /* of a pair that is pending */
   GPtrArray *arguments;        /* the verb's own words so far, borrowed */
@@ -243,19 +246,25 @@ offer_signals (Complete *self)
     }
 }
 
-/* suffix: behind the name of a setting. The program that has them says which there are, and needs no DVM. */
-static void
-offer_settings (Complete *self, const char *suffix)
+/* (transfer full) (nullable): a(sssssss): the program that has the settings says which there are, and needs no DVM */
+static GVariant *
+ask_settings (void)
 {
   static const char *const asked[] = { "--dump-config", NULL };
   g_autofree char *text = dvm_cli_ask_dvmd (asked, NULL);
-  g_autoptr (GVariant) settings = NULL;
+
+  return text != NULL ? g_variant_parse (G_VARIANT_TYPE ("a(sssssss)"), g_strchomp (text), NULL, NULL, NULL) : NULL;
+}
+
+/* suffix: behind the name of a setting */
+static void
+offer_settings (Complete *self, const char *suffix)
+{
+  g_autoptr (GVariant) settings = ask_settings ();
   GVariantIter iter;
   const char *name;
   const char *meaning;
 
-  if (text != NULL)
-    settings = g_variant_parse (G_VARIANT_TYPE ("a(sssssss)"), g_strchomp (text), NULL, NULL, NULL);
   if (settings == NULL)
     return;
   g_variant_iter_init (&iter, settings);
@@ -264,6 +273,78 @@ offer_settings (Complete *self, const char *suffix)
       g_autofree char *candidate = g_strconcat (name, suffix, NULL);
 
       offer (self, candidate, meaning);
+    }
+}
+
+/* They end the word that begins at current + start. */
+static void
+offer_ends (Complete *self, char **ends, gsize start)
+{
+  for (gsize i = 0; ends[i] != NULL; i++)
+    {
+      g_autofree char *candidate = g_strdup_printf ("%.*s%s", (int)start, self->current, ends[i]);
+
+      offer (self, candidate, NULL);
+    }
+}
+
+static void
+offer_words (Complete *self, const char *option)
+{
+  gsize start;
+  g_auto (GStrv) words = dvm_cli_complete_words (option, self->lists, self->current, &start);
+
+  offer_ends (self, words, start);
+}
+
+/* "NAME=VALUE" */
+static void
+offer_assignments (Complete *self)
+{
+  const char *equals = strchr (self->current, '=');
+  gsize start = equals != NULL ? (gsize)(equals + 1 - self->current) : 0;
+  g_autofree char *wanted = start > 0 ? g_strndup (self->current, start - 1) : NULL;
+  g_autoptr (GVariant) settings = NULL;
+  g_auto (GStrv) values = NULL;
+  GVariantIter iter;
+  const char *name;
+  const char *takes;
+  gsize inside = 0;
+
+  if (wanted == NULL)
+    {
+      offer_settings (self, "=");
+      return;
+    }
+  if (dvm_cli_complete_has_words (wanted))
+    values = dvm_cli_complete_words (wanted, self->lists, equals + 1, &inside);
+  else if ((settings = ask_settings ()) != NULL)
+    {
+      g_variant_iter_init (&iter, settings);
+      while (values == NULL && g_variant_iter_next (&iter, "(&sssss&ss)", &name, NULL, NULL, NULL, NULL, &takes, NULL))
+        if (strcmp (name, wanted) == 0)
+          values = dvm_cli_complete_choices (takes);
+    }
+  if (values != NULL)
+    offer_ends (self, values, start + inside);
+}
+
+/* A column of the panel that the line names; "-" turns the order round. */
+static void
+offer_columns (Complete *self)
+{
+  const char *sign = self->current[0] == '-' ? "-" : "";
+  DvmCliWatchPanel panel = DVM_CLI_WATCH_JOBS;
+  const DvmCliWatchColumn *columns;
+
+  if (self->panel != NULL)
+    dvm_cli_watch_panel_parse (self->panel, &panel);
+  columns = dvm_cli_watch_columns (panel);
+  for (gsize i = 0; columns[i].key != NULL; i++)
+    {
+      g_autofree char *candidate = g_strconcat (sign, columns[i].key, NULL);
+
+      offer (self, candidate, _ (columns[i].title));
     }
 }
 
@@ -289,22 +370,15 @@ offer_value (Complete *self, const DvmCliOption *option)
   else if (strcmp (option->name, "dvm") == 0)
     offer_list (self, "search|pid:|ns:|uri:|file:|system|system-first");
   else if (strcmp (option->name, "set") == 0)
-    offer_settings (self, "=");
+    offer_assignments (self);
   else if (strcmp (option->name, "stdin") == 0)
     offer_list (self, "0|all|none");
-  else if (strcmp (option->name, "map-by") == 0)
-    offer_list (self, "slot|node|hwthread|core|l1cache|l2cache|l3cache|numa|package|ppr:|seq|rankfile:FILE=|pe-list=|"
-                      "device=gpu|device=network|device=block|colocate=");
-  else if (strcmp (option->name, "rank-by") == 0)
-    offer_list (self, "slot|node|fill|span");
-  else if (strcmp (option->name, "bind-to") == 0)
-    offer_list (self, "none|hwthread|core|l1cache|l2cache|l3cache|numa|package");
-  else if (strcmp (option->name, "display") == 0)
-    offer_list (self, "map|bindings|allocation");
+  else if (dvm_cli_complete_has_words (option->name))
+    offer_words (self, option->name);
+  else if (strcmp (option->name, "sort") == 0)
+    offer_columns (self);
   else if (strcmp (option->name, "kind") == 0)
     offer_list (self, "dvm|job|proc|node|session|campaign");
-  else if (strcmp (option->name, "launcher") == 0)
-    offer_list (self, "local|ssh|slurm|flux|gridengine|lsf|pbs|pdsh|pals|bootstrap");
   else if (strcmp (option->name, "host") == 0
            || (strcmp (option->name, "hosts") == 0 && strcmp (self->verb->name, "shrink") == 0))
     offer_nodes (self);
@@ -461,6 +535,8 @@ note_option (Complete *self, const DvmCliOption *option, const char *value)
     self->cli.socket = value;
   else if (strcmp (option->name, "bus") == 0)
     self->cli.bus = value;
+  else if (strcmp (option->name, "panel") == 0)
+    self->panel = value;
 }
 
 static void

@@ -45,6 +45,18 @@ dvm_cli_display_clear (DvmCliDisplay *self)
   g_clear_pointer (&self->cpus, g_free);
 }
 
+char **
+dvm_cli_display_list (gboolean of_qualifiers)
+{
+  const Word *table = of_qualifiers ? qualifiers : words;
+  gsize n = of_qualifiers ? G_N_ELEMENTS (qualifiers) : G_N_ELEMENTS (words);
+  char **list = g_new0 (char *, n + 1);
+
+  for (gsize i = 0; i < n; i++)
+    list[i] = g_strdup (table[i].name);
+  return list;
+}
+
 static gboolean
 refuse_word (const Word *table, gsize n, const char *text, GError **error)
 {

@@ -37,6 +37,8 @@ gboolean dvm_cli_display_parse_of_map (DvmCli *cli, DvmCliDisplay *display, GErr
 gboolean dvm_cli_display_read (const char *text, DvmCliDisplay *display, GError **error);
 /* Whether somebody has said what is to be shown. */
 gboolean dvm_cli_display_is_given (DvmCli *cli);
+/* (transfer full): the words, or their qualifiers */
+char **dvm_cli_display_list (gboolean of_qualifiers);
 void dvm_cli_display_clear (DvmCliDisplay *self);
 G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (DvmCliDisplay, dvm_cli_display_clear)
 

@@ -57,6 +57,7 @@ typedef struct
   char **settings;
   gboolean version;
   gboolean dump_config;
+  gboolean dump_words;
   gboolean state_machines;
 
   GMainLoop *loop;
@@ -684,6 +685,8 @@ parse_arguments (Daemon *self, int *argc, char ***argv, GError **error)
     { "set", 0, 0, G_OPTION_ARG_STRING_ARRAY, &self->settings, "A setting of dvm.conf", "NAME=VALUE" },
     { "dump-config", 0, 0, G_OPTION_ARG_NONE, &self->dump_config, "Print the settings for dvm-cli config, and end",
       NULL },
+    { "dump-words", 0, 0, G_OPTION_ARG_NONE, &self->dump_words, "Print the words of options for completion, and end",
+      NULL },
     { "state-machines", 0, 0, G_OPTION_ARG_NONE, &self->state_machines,
       "Print the state machines for Graphviz, and end", NULL },
     { "one-shot", 0, 0, G_OPTION_ARG_NONE, &self->one_shot, "End after the last job", NULL },
@@ -723,6 +726,17 @@ print_config (Daemon *self)
   g_autofree char *line = g_strconcat (text, "\n", NULL);
 
   return print_whole (line);
+}
+
+static gboolean
+print_words (Daemon *self, GError **error)
+{
+  g_autoptr (DvmdPlugins) plugins = load_plugins (self, error);
+  g_autoptr (GVariant) words = plugins != NULL ? g_variant_ref_sink (dvmd_controller_list_words (plugins)) : NULL;
+  g_autofree char *text = words != NULL ? g_variant_print (words, FALSE) : NULL;
+  g_autofree char *line = g_strconcat (text != NULL ? text : "", "\n", NULL);
+
+  return text != NULL && print_whole (line);
 }
 
 static gboolean
@@ -806,10 +820,11 @@ main (int argc, char **argv)
       finish_daemon (&self);
       return EXIT_SUCCESS;
     }
-  if (self.dump_config || self.state_machines || self.search != NULL)
+  if (self.dump_config || self.dump_words || self.state_machines || self.search != NULL)
     {
       gboolean written = self.search != NULL ? search_archive (&self, &error)
                          : self.dump_config  ? print_config (&self)
+                         : self.dump_words   ? print_words (&self, &error)
                                              : print_machines ();
 
       if (error != NULL)

@@ -605,3 +605,25 @@ _dvm_placement_read_map_by (DvmPlacementReader *self, const char *text, GError *
   self->placement->rest = (GStrv)g_ptr_array_free (g_steal_pointer (&rest), FALSE);
   return TRUE;
 }
+
+/* ---- for completion ---- */
+
+void
+_dvm_map_by_add_words (GVariantBuilder *rows)
+{
+  for (gsize i = 0; i < G_N_ELEMENTS (device_classes); i++)
+    if (strcmp (device_classes[i].name, device_classes[i].class_name) == 0)
+      {
+        g_autofree char *written = g_strconcat ("device=", device_classes[i].name, NULL);
+
+        g_variant_builder_add (rows, "(ssss)", "map-by", "word", "", written);
+        g_variant_builder_add (rows, "(ssss)", "map-by", "object", "ppr", written);
+      }
+  for (gsize i = 0; i < G_N_ELEMENTS (ppr_objects); i++)
+    if (ppr_objects[i].value != DVM_MAP_WORD_DEVICE)
+      g_variant_builder_add (rows, "(ssss)", "map-by", "object", "ppr", ppr_objects[i].name);
+  /* Mappers declare the others. */
+  for (gsize i = 0; i < G_N_ELEMENTS (map_qualifiers); i++)
+    if (map_qualifiers[i].value > DVM_MAP_PE && map_qualifiers[i].value < DVM_MAP_SPAN)
+      _dvm_words_add (rows, "map-by", "qualifier", &map_qualifiers[i], 1, NULL);
+}

@@ -220,3 +220,20 @@ _dvm_placement_free (DvmPlacement *self)
   g_strfreev (self->rest);
   g_free (self);
 }
+
+/* ---- for completion ---- */
+
+static gboolean
+is_limit (int value)
+{
+  return value == BIND_LIMIT;
+}
+
+void
+_dvm_placement_add_words (GVariantBuilder *rows)
+{
+  _dvm_map_by_add_words (rows);
+  _dvm_words_add (rows, "rank-by", "word", rank_by_words, G_N_ELEMENTS (rank_by_words), NULL);
+  _dvm_words_add (rows, "bind-to", "word", bind_to_words, G_N_ELEMENTS (bind_to_words), NULL);
+  _dvm_words_add (rows, "bind-to", "qualifier", bind_qualifiers, G_N_ELEMENTS (bind_qualifiers), is_limit);
+}

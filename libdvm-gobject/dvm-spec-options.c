@@ -473,3 +473,17 @@ _dvm_stdin_target_parse (const char *text, const char *place, DvmStdinTarget *ta
   target->kind = kind;
   return TRUE;
 }
+
+/* ---- for completion ---- */
+
+static gboolean
+has_value (int value)
+{
+  return value > N_RUNTIME;
+}
+
+void
+_dvm_runtime_options_add_words (GVariantBuilder *rows)
+{
+  _dvm_words_add (rows, "runtime-options", "word", runtime_words, G_N_ELEMENTS (runtime_words), has_value);
+}

@@ -209,3 +209,18 @@ _dvm_output_parse (const char *text, const char *place, DvmOutputOptions *option
   _dvm_output_options_clear (options);
   return FALSE;
 }
+
+/* ---- for completion ---- */
+
+static gboolean
+is_path (int value)
+{
+  return value == OUTPUT_DIR || value == OUTPUT_FILE;
+}
+
+void
+_dvm_output_add_words (GVariantBuilder *rows)
+{
+  _dvm_words_add (rows, "output", "word", output_words, G_N_ELEMENTS (output_words), is_path);
+  _dvm_words_add (rows, "output", "qualifier", output_qualifiers, G_N_ELEMENTS (output_qualifiers), NULL);
+}

@@ -205,3 +205,16 @@ _dvm_words_parse_boolean (const char *text, gboolean *value)
       return TRUE;
   return FALSE;
 }
+
+void
+_dvm_words_add (GVariantBuilder *rows, const char *option, const char *kind, const DvmWord *words, gsize n_words,
+                gboolean (*has_value) (int value))
+{
+  for (gsize i = 0; i < n_words; i++)
+    {
+      gboolean valued = has_value != NULL && has_value (words[i].value);
+      g_autofree char *written = g_strconcat (words[i].name, valued ? "=" : "", NULL);
+
+      g_variant_builder_add (rows, "(ssss)", option, words[i].supported ? kind : "client", "", written);
+    }
+}

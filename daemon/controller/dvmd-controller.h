@@ -144,6 +144,9 @@ void dvmd_controller_change (DvmdController *self, const DvmdControllerChanges *
 
 /* Whether each job could have them: the library reads the words, and the mappers take them. */
 gboolean dvmd_controller_check_defaults (DvmdPlugins *plugins, const DvmdDefaults *defaults, GError **error);
+/* (transfer floating): a(ssss), the words of options as _dvm_words_add() has them, with those of mappers and the names
+ * of launchers */
+GVariant *dvmd_controller_list_words (DvmdPlugins *plugins);
 /*
  * A job that is not yet prepared gets those of which it says nothing, as far as they do not contradict what it says.
  * is_child: a process has spawned it, and its output goes where that of its parent goes.

@@ -152,6 +152,40 @@ def test_values():
                                        "preempt", "restore", "signal", "terminate", "separate"})),
             (["session", "list", ""], ("words", set())),
             (["start", "--launcher", "s"], ("words", {"ssh", "slurm"})),
+            (["run", "--rank-by", ""], ("words", {"slot", "node", "fill", "span"})),
+            (["run", "--bind-to", "l"], ("words", {"l1cache", "l2cache", "l3cache"})),
+            (["run", "--bind-to", "core:"], ("words", {"core:" + word for word in (
+                "overload-allowed", "no-overload", "if-supported", "limit=", "report")})),
+            (["map", "--map-by", "p"], ("words", {"package", "ppr:", "pe-list="})),
+            (["run", "--map-by=device="], ("words", {"--map-by=device=" + word for word in ("", "gpu", "network", "block")})),
+            (["run", "--map-by", "node:sp"], ("words", {"node:span"})),
+            (["run", "--map-by", "NODE:pe=2:sp"], ("words", {"NODE:pe=2:span"})),
+            (["run", "--map-by", "rankfile:f"], ("words", {"rankfile:file="})),
+            (["run", "--map-by", "node:f"], ("words", set())),
+            (["run", "--map-by", ":nol"], ("words", {":nolocal"})),
+            (["run", "--map-by", "ppr:"], ("words", set())),
+            (["run", "--map-by", "ppr:2:n"], ("words", {"ppr:2:numa", "ppr:2:node"})),
+            (["run", "--map-by", "ppr:2:numa:p"], ("words", {"ppr:2:numa:pe="})),
+            (["run", "--display", "map"], ("words", {"map", "map-devel"})),
+            (["run", "--display", "map,t"], ("words", {"map,topo"})),
+            (["run", "--display", "map,bindings:"], ("words", {"map,bindings:" + word for word in (
+                "parseable", "parsable", "physical")})),
+            (["run", "--output", "tag,"], ("words", {"tag," + word for word in (
+                "tag", "tag-detailed", "tag-fullname", "rank", "timestamp", "merge-stderr-to-stdout", "dir=", "file=", "xml")})),
+            (["submit", "--output", "dir=/tmp/x:n"], ("words", {"dir=/tmp/x:nocopy"})),
+            (["run", "--runtime-options", "s"], ("words", {"stop-on-exec", "stop-in-init", "stop-in-app", "spawn-timeout=",
+                                                           "show-progress"})),
+            (["submit", "--runtime-options", "recoverable,sh"], ("words", set())),
+            (["top", "--sort", "m"], ("words", set())),
+            (["top", "--panel", "nodes", "--sort", "m"], ("words", {"memory", "memory-total"})),
+            (["top", "-p", "nodes", "--sort", "-m"], ("words", {"-memory", "-memory-total"})),
+            (["start", "--set", "heal="], ("words", {"heal=true", "heal=false"})),
+            (["start", "--set", "security="], ("words", {"security=tls", "security=none"})),
+            (["start", "--set", "launcher=s"], ("words", {"launcher=ssh", "launcher=slurm"})),
+            (["start", "--set", "bind-to=pack"], ("words", {"bind-to=package"})),
+            (["start", "--set", "map-by=pe-list=0,1:or"], ("words", {"map-by=pe-list=0,1:ordered"})),
+            (["start", "--set", "display=map,c"], ("words", {"display=map,cpus"})),
+            (["start", "--set", "no-such-setting="], ("words", set())),
             (["run", "--app", ""], ("files", set())),
             (["run", "--prefix", ""], ("directories", set())),
             (["run", "--mca", "btl", ""], ("none", set())),
@@ -233,6 +267,10 @@ def test_shells():
         equal(bash(here, "dvm-cli run -n 2 ls job"), {"job.json"})
         equal(fish(here, "dvm-cli run -n 2 cat job"), {"job.json"})
         equal(bash(here, "dvm-cli --bus=s"), {"session", "system"}, "= breaks words too")
+        equal(bash(here, "dvm-cli run --map-by node:sp"), {"span"}, ": breaks words too")
+        for shell in (fish, zsh):
+            equal(shell(here, "dvm-cli run --map-by node:no"), {"node:nolocal", "node:nooversubscribe", "node:noinherit"},
+                  shell.__name__)
 
 
 def test_syntax():
