@@ -92,11 +92,12 @@ static void
 put_rows (Page *page, GVariant *rows)
 {
   GVariantIter iter;
+  gint64 now = g_get_real_time ();
   GVariant *row;
 
   g_variant_iter_init (&iter, rows);
   while (g_variant_iter_loop (&iter, "@a{sv}", &row))
-    dvm_cli_watch_model_put (page->feed->model, page->panel, row);
+    dvm_cli_watch_model_put (page->feed->model, page->panel, row, now);
 }
 
 static void

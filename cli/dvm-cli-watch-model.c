@@ -28,6 +28,7 @@ enum
   JOB_PROCS,
   JOB_LIVE,
   JOB_TIME,
+  JOB_OUTPUT,
   JOB_COMMAND,
 };
 
@@ -57,15 +58,11 @@ enum
 };
 
 static const DvmCliWatchColumn job_columns[] = {
-  { "id", N_ ("ID"), DVM_CLI_WATCH_NUMBER, 0 },
-  { "namespace", N_ ("NAMESPACE"), DVM_CLI_WATCH_TEXT, 4 },
-  { "state", N_ ("STATE"), DVM_CLI_WATCH_STATE, 0 },
-  { "user", N_ ("USER"), DVM_CLI_WATCH_TEXT, 3 },
-  { "procs", N_ ("PROCS"), DVM_CLI_WATCH_NUMBER, 5 },
-  { "live", N_ ("LIVE"), DVM_CLI_WATCH_NUMBER, 1 },
-  { "time", N_ ("TIME"), DVM_CLI_WATCH_SPAN, 2 },
-  { "command", N_ ("COMMAND"), DVM_CLI_WATCH_TEXT, 6 },
-  { NULL, NULL, 0, 0 },
+  { "id", N_ ("ID"), DVM_CLI_WATCH_NUMBER, 0 },         { "namespace", N_ ("NAMESPACE"), DVM_CLI_WATCH_TEXT, 5 },
+  { "state", N_ ("STATE"), DVM_CLI_WATCH_STATE, 0 },    { "user", N_ ("USER"), DVM_CLI_WATCH_TEXT, 4 },
+  { "procs", N_ ("PROCS"), DVM_CLI_WATCH_NUMBER, 6 },   { "live", N_ ("LIVE"), DVM_CLI_WATCH_NUMBER, 2 },
+  { "time", N_ ("TIME"), DVM_CLI_WATCH_SPAN, 3 },       { "output-rate", N_ ("OUT/S"), DVM_CLI_WATCH_RATE, 1 },
+  { "command", N_ ("COMMAND"), DVM_CLI_WATCH_TEXT, 7 }, { NULL, NULL, 0, 0 },
 };
 
 static const DvmCliWatchColumn node_columns[] = {
@@ -88,12 +85,13 @@ static const DvmCliWatchColumn campaign_columns[] = {
   { NULL, NULL, 0, 0 },
 };
 
-static const char *const job_properties[] = { "Id",       "Namespace",   "State",         "Ended",
-                                              "HeldAt",   "Paused",      "WaitsFor",      "AwaitedJobs",
-                                              "NumProcs", "NumLaunched", "NumTerminated", "SubmitterUid",
-                                              "Command",  "StartedAt",   "EndedAt",       NULL };
-static const char *const node_properties[] = { "Rank",  "Name",       "State",  "StateName",
-                                               "Slots", "SlotsInUse", "Reason", NULL };
+static const char *const job_properties[] = { "Id",          "Namespace",   "State",         "Ended",
+                                              "HeldAt",      "Paused",      "WaitsFor",      "AwaitedJobs",
+                                              "NumProcs",    "NumLaunched", "NumTerminated", "SubmitterUid",
+                                              "Command",     "CreatedAt",   "StartedAt",     "EndedAt",
+                                              "OutputBytes", NULL };
+static const char *const node_properties[] = { "Rank",       "Name",   "State",      "StateName", "Slots",
+                                               "SlotsInUse", "Reason", "ParentRank", NULL };
 static const char *const campaign_properties[] = { "Id",        "Kind",    "State",    "Targets", "Pending",
                                                    "StartedAt", "EndedAt", "HeldJobs", "Hosts",   NULL };
 
@@ -114,10 +112,9 @@ struct _DvmCliWatchModel
   GVariant *info;    /* (nullable) */
   guint64 revision;  /* the last one that a row has */
   gboolean all;
-  guint64 n_ended; /* jobs */
-  guint64 n_before;
-  gint64 time_before; /* of n_before */
-  double rate;
+  guint64 n_ended;        /* jobs */
+  DvmCliWatchRate ends;   /* of jobs */
+  DvmCliWatchRate output; /* bytes of all jobs */
 };
 
 /* ---- panels and their columns ---- */
@@ -197,7 +194,7 @@ dvm_cli_watch_model_new (void)
 {
   DvmCliWatchModel *self = g_new0 (DvmCliWatchModel, 1);
 
-  self->rate = -1;
+  self->ends.speed = self->output.speed = -1;
   self->users = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   for (guint i = 0; i < DVM_CLI_WATCH_N_PANELS; i++)
     {
@@ -250,7 +247,7 @@ dvm_cli_watch_model_clear (DvmCliWatchModel *self)
       g_hash_table_remove_all (self->panels[i].rows);
     }
   g_clear_pointer (&self->info, g_variant_unref);
-  self->rate = -1;
+  self->ends = self->output = (DvmCliWatchRate){ .speed = -1 };
 }
 
 static DvmCliWatchRow *
@@ -338,6 +335,19 @@ count_items (GVariant *dict, const char *key)
   return value != NULL && g_variant_is_container (value) ? (guint)g_variant_n_children (value) : 0;
 }
 
+/* Two answers of one moment say nothing about a second. */
+static void
+measure_rate (DvmCliWatchRate *self, guint64 sum, gint64 now)
+{
+  gboolean follows = self->at > 0 && sum >= self->before && now >= self->at;
+
+  if (follows && now - self->at < MIN_RATE_TIME)
+    return;
+  self->speed = follows ? (double)(sum - self->before) * G_USEC_PER_SEC / (double)(now - self->at) : -1;
+  self->before = sum;
+  self->at = now;
+}
+
 /* value: (transfer full) */
 static void
 set_text (DvmCliWatchRow *row, guint column, char *value)
@@ -356,7 +366,8 @@ set_text (DvmCliWatchRow *row, guint column, char *value)
 static void
 note_change (DvmCliWatchModel *self, DvmCliWatchRow *row, const DvmCliWatchRow *before)
 {
-  if (row->revision == 0 || row->ended_at != before->ended_at
+  if (row->revision == 0 || row->ended_at != before->ended_at || row->created_at != before->created_at
+      || row->output_bytes != before->output_bytes || row->parent != before->parent
       || memcmp (row->numbers, before->numbers, sizeof row->numbers) != 0)
     row->revision = ++self->revision;
 }
@@ -386,8 +397,17 @@ find_user (DvmCliWatchModel *self, guint uid)
   return name;
 }
 
+/* A job that has ended writes no more. */
 static void
-fill_job (DvmCliWatchModel *self, DvmCliWatchRow *row, GVariant *dict)
+fill_output (DvmCliWatchRow *row, GVariant *dict, gint64 now)
+{
+  row->output_bytes = get_time (dict, "OutputBytes");
+  measure_rate (&row->output, (guint64)row->output_bytes, now);
+  row->numbers[JOB_OUTPUT] = row->ended_at == 0 && row->output.speed >= 0 ? (gint64)(row->output.speed + 0.5) : -1;
+}
+
+static void
+fill_job (DvmCliWatchModel *self, DvmCliWatchRow *row, GVariant *dict, gint64 now)
 {
   g_autofree const char **campaigns = NULL;
   g_autofree const char **jobs = NULL;
@@ -412,11 +432,13 @@ fill_job (DvmCliWatchModel *self, DvmCliWatchRow *row, GVariant *dict)
   row->numbers[JOB_LIVE] = facts.num_launched > terminated ? facts.num_launched - terminated : 0;
   row->numbers[JOB_TIME] = get_time (dict, "StartedAt");
   set_text (row, JOB_COMMAND, join_texts (dict, "Command", " "));
+  row->created_at = get_time (dict, "CreatedAt");
   row->ended_at = get_boolean (dict, "Ended") ? get_time (dict, "EndedAt") : 0;
+  fill_output (row, dict, now);
 }
 
 static void
-fill_node (DvmCliWatchModel *self, DvmCliWatchRow *row, GVariant *dict)
+fill_node (DvmCliWatchModel *self, DvmCliWatchRow *row, GVariant *dict, gint64 now)
 {
   row->numbers[NODE_RANK] = row->id;
   set_text (row, NODE_NAME, g_strdup (dvm_cli_lookup_text (dict, "Name")));
@@ -424,10 +446,11 @@ fill_node (DvmCliWatchModel *self, DvmCliWatchRow *row, GVariant *dict)
   row->numbers[NODE_USED] = get_uint (dict, "SlotsInUse");
   row->numbers[NODE_SLOTS] = get_uint (dict, "Slots");
   set_text (row, NODE_REASON, g_strdup (dvm_cli_lookup_text (dict, "Reason")));
+  row->parent = get_uint (dict, "ParentRank");
 }
 
 static void
-fill_campaign (DvmCliWatchModel *self, DvmCliWatchRow *row, GVariant *dict)
+fill_campaign (DvmCliWatchModel *self, DvmCliWatchRow *row, GVariant *dict, gint64 now)
 {
   guint total = count_items (dict, "Targets");
   guint pending = get_uint (dict, "Pending");
@@ -456,10 +479,10 @@ row_new (DvmCliWatchPanel panel, guint id)
 }
 
 void
-dvm_cli_watch_model_put (DvmCliWatchModel *self, DvmCliWatchPanel panel, GVariant *dict)
+dvm_cli_watch_model_put (DvmCliWatchModel *self, DvmCliWatchPanel panel, GVariant *dict, gint64 now)
 {
-  static void (*const fill[]) (DvmCliWatchModel *, DvmCliWatchRow *, GVariant *) = { fill_job, fill_node,
-                                                                                     fill_campaign };
+  static void (*const fill[]) (DvmCliWatchModel *, DvmCliWatchRow *, GVariant *, gint64) = { fill_job, fill_node,
+                                                                                             fill_campaign };
   guint id = get_uint (dict, panel == DVM_CLI_WATCH_NODES ? "Rank" : "Id");
   gboolean has_ended = panel == DVM_CLI_WATCH_JOBS
                            ? get_boolean (dict, "Ended")
@@ -479,7 +502,7 @@ dvm_cli_watch_model_put (DvmCliWatchModel *self, DvmCliWatchPanel panel, GVarian
       g_hash_table_insert (self->panels[panel].rows, GUINT_TO_POINTER (id), row);
     }
   before = *row;
-  fill[panel](self, row, dict);
+  fill[panel](self, row, dict, now);
   note_change (self, row, &before);
   row->seen = TRUE;
   self->panels[panel].stale = TRUE;
@@ -523,22 +546,10 @@ void
 dvm_cli_watch_model_set_info (DvmCliWatchModel *self, GVariant *info, gint64 now)
 {
   g_autoptr (GVariant) statistics = g_variant_lookup_value (info, "Statistics", G_VARIANT_TYPE_VARDICT);
-  guint64 n_ended = statistics != NULL ? (guint64)get_time (statistics, "jobs-ended") : 0;
 
-  /* Two answers of one moment say nothing about a second. */
-  if (self->info == NULL || n_ended < self->n_before || now < self->time_before)
-    {
-      self->rate = -1;
-      self->n_before = n_ended;
-      self->time_before = now;
-    }
-  else if (now - self->time_before >= MIN_RATE_TIME)
-    {
-      self->rate = (double)(n_ended - self->n_before) * G_USEC_PER_SEC / (double)(now - self->time_before);
-      self->n_before = n_ended;
-      self->time_before = now;
-    }
-  self->n_ended = n_ended;
+  self->n_ended = statistics != NULL ? (guint64)get_time (statistics, "jobs-ended") : 0;
+  measure_rate (&self->ends, self->n_ended, now);
+  measure_rate (&self->output, statistics != NULL ? (guint64)get_time (statistics, "output-bytes") : 0, now);
   g_clear_pointer (&self->info, g_variant_unref);
   self->info = g_variant_ref (info);
 }
@@ -553,6 +564,22 @@ guint
 dvm_cli_watch_model_get_history_limit (DvmCliWatchModel *self)
 {
   return self->info != NULL ? get_uint (self->info, "HistoryLimit") : 0;
+}
+
+/* "512M", "1.5G": as narrow as top(1) has them */
+static char *
+format_bytes (gint64 bytes)
+{
+  static const char units[] = "BKMGTPE";
+  double value = (double)bytes;
+  guint unit = 0;
+
+  while (value >= 1000 && units[unit + 1] != '\0')
+    {
+      value /= 1024;
+      unit++;
+    }
+  return g_strdup_printf (unit > 0 && value < 9.95 ? "%.1f%c" : "%.0f%c", value, units[unit]);
 }
 
 static const char *
@@ -581,8 +608,15 @@ dvm_cli_watch_model_describe (DvmCliWatchModel *self, const char *name, gint64 n
   g_string_append_c (text, '\n');
   g_string_append_printf (text, _ ("jobs: %u running, %u waiting, %s ended"), get_uint (self->info, "JobsRunning"),
                           get_uint (self->info, "JobsHeld"), n_ended);
-  if (self->rate >= 0)
-    g_string_append_printf (text, _ (", %.1f/s"), self->rate);
+  if (self->ends.speed >= 0)
+    g_string_append_printf (text, _ (", %.1f/s"), self->ends.speed);
+  if (self->output.speed >= 0)
+    {
+      g_autofree char *output = format_bytes ((gint64)self->output.speed);
+
+      /* TRANSLATORS: how much the processes of all jobs write, as in "output 1.5M/s" */
+      g_string_append_printf (text, _ ("; output %s/s"), output);
+    }
   if (n_campaigns > 0)
     g_string_append_printf (text, g_dngettext (GETTEXT_PACKAGE, "; %u campaign", "; %u campaigns", n_campaigns),
                             n_campaigns);
@@ -717,6 +751,12 @@ dvm_cli_watch_model_get (DvmCliWatchModel *self, DvmCliWatchPanel panel, guint i
   return index < self->panels[panel].shown->len ? self->panels[panel].shown->pdata[index] : NULL;
 }
 
+const DvmCliWatchRow *
+dvm_cli_watch_model_lookup (DvmCliWatchModel *self, DvmCliWatchPanel panel, guint id)
+{
+  return find_row (self, panel, id);
+}
+
 gint
 dvm_cli_watch_model_find (DvmCliWatchModel *self, DvmCliWatchPanel panel, guint id)
 {
@@ -728,22 +768,6 @@ dvm_cli_watch_model_find (DvmCliWatchModel *self, DvmCliWatchPanel panel, guint 
 }
 
 /* ---- cells ---- */
-
-/* "512M", "1.5G": as narrow as top(1) has them */
-static char *
-format_bytes (gint64 bytes)
-{
-  static const char units[] = "BKMGTPE";
-  double value = (double)bytes;
-  guint unit = 0;
-
-  while (value >= 1000 && units[unit + 1] != '\0')
-    {
-      value /= 1024;
-      unit++;
-    }
-  return g_strdup_printf (unit > 0 && value < 9.95 ? "%.1f%c" : "%.0f%c", value, units[unit]);
-}
 
 char *
 dvm_cli_watch_format (DvmCliWatchPanel panel, guint column, const DvmCliWatchRow *row, gint64 now)
@@ -759,7 +783,8 @@ dvm_cli_watch_format (DvmCliWatchPanel panel, guint column, const DvmCliWatchRow
   else if (number >= 0 && kind == DVM_CLI_WATCH_LOAD)
     text = g_strdup_printf ("%" G_GINT64_FORMAT ".%02d", number / 100, (int)(number % 100));
   else if (number >= 0)
-    text = kind == DVM_CLI_WATCH_BYTES ? format_bytes (number) : g_strdup_printf ("%" G_GINT64_FORMAT, number);
+    text = kind == DVM_CLI_WATCH_BYTES || kind == DVM_CLI_WATCH_RATE ? format_bytes (number)
+                                                                     : g_strdup_printf ("%" G_GINT64_FORMAT, number);
   return text != NULL && text[0] != '\0' ? g_steal_pointer (&text) : g_strdup ("-");
 }
 
@@ -775,11 +800,13 @@ append_seconds (GString *json, gint64 value)
 static void
 append_times (GString *json, const DvmCliWatchRow *row, gint64 started_at)
 {
-  const gint64 times[] = { started_at, row->ended_at };
+  static const char *const names[] = { "\"started-at\":", ",\"ended-at\":", ",\"created-at\":" };
+  const gint64 times[] = { started_at, row->ended_at, row->created_at };
 
-  for (guint i = 0; i < G_N_ELEMENTS (times); i++)
+  /* A campaign has no third one. */
+  for (guint i = 0; i < G_N_ELEMENTS (times) && (i < 2 || times[i] > 0); i++)
     {
-      g_string_append (json, i > 0 ? ",\"ended-at\":" : "\"started-at\":");
+      g_string_append (json, names[i]);
       if (times[i] > 0)
         append_seconds (json, times[i]);
       else
@@ -830,6 +857,10 @@ dvm_cli_watch_append_row (GString *json, DvmCliWatchPanel panel, const DvmCliWat
 {
   for (guint i = 0; dvm_cli_watch_columns (panel)[i].key != NULL; i++)
     append_value (json, panel, i, row, now);
+  if (panel == DVM_CLI_WATCH_JOBS)
+    g_string_append_printf (json, ",\"output-bytes\":%" G_GINT64_FORMAT, row->output_bytes);
+  if (panel == DVM_CLI_WATCH_NODES && now == 0)
+    g_string_append_printf (json, ",\"parent\":%u", row->parent);
   g_string_append_c (json, '}');
 }
 
@@ -861,6 +892,10 @@ dvm_cli_watch_model_append_dvm (DvmCliWatchModel *self, GString *json)
     g_string_append_printf (json, ",\"%s\":%u", counts[i][0],
                             self->info != NULL ? get_uint (self->info, counts[i][1]) : 0);
   g_string_append_printf (json, ",\"jobs-ended\":%" G_GUINT64_FORMAT, self->n_ended);
+  if (self->output.speed >= 0)
+    g_string_append_printf (json, ",\"output-rate\":%" G_GINT64_FORMAT, (gint64)(self->output.speed + 0.5));
+  else
+    g_string_append (json, ",\"output-rate\":null");
 }
 
 char *

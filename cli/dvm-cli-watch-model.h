@@ -26,6 +26,7 @@ typedef enum
   DVM_CLI_WATCH_SPAN,   /* number: µs since the epoch when it began, 0: it has not */
   DVM_CLI_WATCH_LOAD,   /* number: hundredths, below 0: not known */
   DVM_CLI_WATCH_BYTES,  /* below 0: not known */
+  DVM_CLI_WATCH_RATE,   /* bytes in a second, below 0: not known */
 } DvmCliWatchKind;
 
 #define DVM_CLI_WATCH_MAX_COLUMNS 9
@@ -38,6 +39,14 @@ typedef struct
   guint8 drop; /* when the screen is too narrow: 0 stays, 1 is the first to go */
 } DvmCliWatchColumn;
 
+/* How fast a sum grows, as two readings of it say that are not of one moment. */
+typedef struct
+{
+  guint64 before;
+  gint64 at;    /* of before, µs since the epoch; 0: it was never read */
+  double speed; /* in a second; below 0: not known */
+} DvmCliWatchRate;
+
 typedef struct
 {
   guint id; /* a node's rank */
@@ -46,6 +55,10 @@ typedef struct
   gint64 ended_at;  /* where a span ends; 0: now */
   char *texts[DVM_CLI_WATCH_MAX_COLUMNS];
   gint64 numbers[DVM_CLI_WATCH_MAX_COLUMNS];
+  gint64 created_at;      /* of a job */
+  gint64 output_bytes;    /* likewise */
+  DvmCliWatchRate output; /* likewise */
+  guint parent;           /* of a node: the rank above it in the tree */
 } DvmCliWatchRow;
 
 typedef struct _DvmCliWatchModel DvmCliWatchModel;
@@ -71,8 +84,8 @@ gboolean dvm_cli_watch_model_get_all (DvmCliWatchModel *self);
 /* A reading of these rows (nullable: of all) begins, and ends: those that were not put in between have gone. */
 void dvm_cli_watch_model_begin (DvmCliWatchModel *self, DvmCliWatchPanel panel, const GArray *ids);
 void dvm_cli_watch_model_end (DvmCliWatchModel *self, DvmCliWatchPanel panel, const GArray *ids);
-/* row: a{sv} of these properties */
-void dvm_cli_watch_model_put (DvmCliWatchModel *self, DvmCliWatchPanel panel, GVariant *row);
+/* row: a{sv} of these properties, as they are now: µs since the epoch */
+void dvm_cli_watch_model_put (DvmCliWatchModel *self, DvmCliWatchPanel panel, GVariant *row, gint64 now);
 void dvm_cli_watch_model_clear (DvmCliWatchModel *self);
 /* usage: (nullable): a{sv} of node-usage; NULL: its agent does not tell */
 void dvm_cli_watch_model_set_usage (DvmCliWatchModel *self, guint rank, GVariant *usage);
@@ -86,8 +99,9 @@ guint dvm_cli_watch_model_get_history_limit (DvmCliWatchModel *self);
 char *dvm_cli_watch_model_describe (DvmCliWatchModel *self, const char *name, gint64 now);
 /* "state":..., "nodes-up":... and the like: members of a JSON object */
 void dvm_cli_watch_model_append_dvm (DvmCliWatchModel *self, GString *json);
-/* A row as a JSON object. now: spans end then; 0: instead of spans the times when they began and ended, and the state
- * of a job also as people read it */
+/* A row as a JSON object. now: spans end then; 0: instead of spans the times when they began and ended, and what a page
+ * draws beside the columns: the state of a job as people read it, when it was submitted, and a node's place in the tree
+ */
 void dvm_cli_watch_append_row (GString *json, DvmCliWatchPanel panel, const DvmCliWatchRow *row, gint64 now);
 /* (transfer full): the same and all rows as one JSON object on one line */
 char *dvm_cli_watch_model_to_json (DvmCliWatchModel *self, const char *name, gint64 now);
@@ -105,6 +119,8 @@ guint dvm_cli_watch_model_count (DvmCliWatchModel *self, DvmCliWatchPanel panel)
 guint dvm_cli_watch_model_count_shown (DvmCliWatchModel *self, DvmCliWatchPanel panel);
 /* (nullable) (transfer none): until the model changes */
 const DvmCliWatchRow *dvm_cli_watch_model_get (DvmCliWatchModel *self, DvmCliWatchPanel panel, guint index);
+/* (nullable) (transfer none): one that there is, shown or not, found without putting the rows in order */
+const DvmCliWatchRow *dvm_cli_watch_model_lookup (DvmCliWatchModel *self, DvmCliWatchPanel panel, guint id);
 /* -1: it is not shown */
 gint dvm_cli_watch_model_find (DvmCliWatchModel *self, DvmCliWatchPanel panel, guint id);
 /* (transfer full): a cell as people read it; "-": nothing is known */

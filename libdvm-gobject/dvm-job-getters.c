@@ -305,6 +305,25 @@ dvm_job_get_array_count (DvmJob *self)
 }
 
 /**
+ * dvm_job_get_output_bytes:
+ * @self: a DvmJob
+ *
+ * How many bytes its processes have written to their standard output and standard error, as far as the DVM has taken
+ * them. While the job runs the number is that of the last time when the job was read, as dvm_client_list_jobs() does;
+ * when it has ended it is the whole.
+ *
+ * Returns: a number of bytes
+ * Since: 0.1
+ */
+gint64
+dvm_job_get_output_bytes (DvmJob *self)
+{
+  g_return_val_if_fail (DVM_IS_JOB (self), 0);
+
+  return self->output_bytes;
+}
+
+/**
  * dvm_job_get_output_error:
  * @self: a DvmJob
  *

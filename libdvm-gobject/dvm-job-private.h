@@ -46,6 +46,7 @@ struct _DvmJob
   gint64 ended_at;
   guint remapped;
   guint restarts;
+  gint64 output_bytes;
   char *output_error;
   char *reason_code;
   char **reason_arguments;

@@ -338,6 +338,15 @@ static const DvmRecordField fields[] = {
    */
   { "Restarts", "restarts", DVM_RECORD_FIELD_UINT, G_STRUCT_OFFSET (DvmJob, restarts) },
   /**
+   * DvmJob:output-bytes:
+   *
+   * How many bytes its processes have written to their standard output and standard error. While the job runs it is
+   * read with the job and not notified.
+   *
+   * Since: 0.1
+   */
+  { "OutputBytes", "output-bytes", DVM_RECORD_FIELD_BYTES, G_STRUCT_OFFSET (DvmJob, output_bytes) },
+  /**
    * DvmJob:output-error:
    *
    * What of its output could not be written, and why: a sentence, "" if all was.
@@ -565,6 +574,19 @@ void
 _dvm_job_set_restarts (DvmJob *self, guint restarts)
 {
   _dvm_record_set_uint (self, &codec, &self->restarts, restarts);
+}
+
+void
+_dvm_job_add_output (DvmJob *self, gsize n_bytes)
+{
+  self->output_bytes += (gint64)n_bytes;
+}
+
+void
+_dvm_job_notify_output (DvmJob *self)
+{
+  if (self->output_bytes > 0)
+    _dvm_record_notify (self, &codec, &self->output_bytes);
 }
 
 void

@@ -53,6 +53,7 @@ gint64 dvm_job_get_started_at (DvmJob *self);
 gint64 dvm_job_get_ended_at (DvmJob *self);
 guint dvm_job_get_remapped (DvmJob *self);
 guint dvm_job_get_restarts (DvmJob *self);
+gint64 dvm_job_get_output_bytes (DvmJob *self);
 const char *dvm_job_get_output_error (DvmJob *self);
 const char *dvm_job_get_reason_code (DvmJob *self);
 const char *const *dvm_job_get_reason_arguments (DvmJob *self);

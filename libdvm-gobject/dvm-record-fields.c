@@ -55,6 +55,7 @@ _dvm_record_field_make_pspec (const DvmRecordField *field, gboolean is_spec)
     case DVM_RECORD_FIELD_BOOLEAN:
       return g_param_spec_boolean (name, NULL, NULL, FALSE, flags);
     case DVM_RECORD_FIELD_TIME:
+    case DVM_RECORD_FIELD_BYTES:
       return g_param_spec_int64 (name, NULL, NULL, 0, G_MAXINT64, 0, flags);
     case DVM_RECORD_FIELD_STRING:
     case DVM_RECORD_FIELD_ENUM_NAME:
@@ -92,6 +93,7 @@ _dvm_record_field_get_value (gpointer record, const DvmRecordField *field, GValu
       g_value_set_boolean (value, G_STRUCT_MEMBER (gboolean, record, field->offset));
       break;
     case DVM_RECORD_FIELD_TIME:
+    case DVM_RECORD_FIELD_BYTES:
       g_value_set_int64 (value, G_STRUCT_MEMBER (gint64, record, field->offset));
       break;
     case DVM_RECORD_FIELD_STRING:
@@ -155,7 +157,7 @@ _dvm_record_field_get_type (const DvmRecordField *field)
     [DVM_RECORD_FIELD_BOOLEAN] = "b",   [DVM_RECORD_FIELD_TIME] = "t",        [DVM_RECORD_FIELD_STRING] = "s",
     [DVM_RECORD_FIELD_PATH] = "o",      [DVM_RECORD_FIELD_STRV] = "as",       [DVM_RECORD_FIELD_PATHS] = "ao",
     [DVM_RECORD_FIELD_RANKS] = "au",    [DVM_RECORD_FIELD_ENUM_NUMBER] = "u", [DVM_RECORD_FIELD_ENUM_WORD] = "s",
-    [DVM_RECORD_FIELD_ENUM_NAME] = "s",
+    [DVM_RECORD_FIELD_ENUM_NAME] = "s", [DVM_RECORD_FIELD_BYTES] = "t",
   };
 
   return types[field->kind];
@@ -189,6 +191,7 @@ _dvm_record_field_to_variant (gconstpointer record, const DvmRecordField *field)
     case DVM_RECORD_FIELD_BOOLEAN:
       return g_variant_new_boolean (G_STRUCT_MEMBER (gboolean, record, field->offset));
     case DVM_RECORD_FIELD_TIME:
+    case DVM_RECORD_FIELD_BYTES:
       return g_variant_new_uint64 (G_STRUCT_MEMBER (gint64, record, field->offset));
     case DVM_RECORD_FIELD_STRING:
       text = get_text (record, field);
@@ -223,6 +226,7 @@ _dvm_record_field_is_empty (gconstpointer record, const DvmRecordField *field)
     case DVM_RECORD_FIELD_BOOLEAN:
       return !G_STRUCT_MEMBER (gboolean, record, field->offset);
     case DVM_RECORD_FIELD_TIME:
+    case DVM_RECORD_FIELD_BYTES:
       return G_STRUCT_MEMBER (gint64, record, field->offset) == 0;
     case DVM_RECORD_FIELD_STRING:
     case DVM_RECORD_FIELD_PATH:
@@ -262,6 +266,7 @@ _dvm_record_field_from_variant (gpointer record, const DvmRecordCodec *codec, co
       _dvm_record_set_boolean (record, codec, place, g_variant_get_boolean (value));
       break;
     case DVM_RECORD_FIELD_TIME:
+    case DVM_RECORD_FIELD_BYTES:
       _dvm_record_set_time (record, codec, place, g_variant_get_uint64 (value));
       break;
     case DVM_RECORD_FIELD_STRING:

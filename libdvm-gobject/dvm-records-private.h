@@ -37,6 +37,9 @@ void _dvm_job_set_remapped (DvmJob *self, guint remapped);
 void _dvm_job_set_restarts (DvmJob *self, guint restarts);
 /* Of what the reason is made, before the state with that reason is set; NULL: a sentence alone. */
 void _dvm_job_set_reason_parts (DvmJob *self, const char *code, const char *const *arguments);
+/* A line that a job writes is not notified: the sum is, when it has ended. */
+void _dvm_job_add_output (DvmJob *self, gsize n_bytes);
+void _dvm_job_notify_output (DvmJob *self);
 void _dvm_job_set_output_error (DvmJob *self, const char *output_error);
 void _dvm_job_set_num_procs (DvmJob *self, guint num_procs);
 void _dvm_job_set_nodes (DvmJob *self, const char *const *nodes);
@@ -93,6 +96,7 @@ typedef enum
   DVM_RECORD_FIELD_RANK,        /* int, -1 for none: i */
   DVM_RECORD_FIELD_BOOLEAN,     /* gboolean: b */
   DVM_RECORD_FIELD_TIME,        /* gint64, microseconds since the epoch: t; ISO 8601 in JSON */
+  DVM_RECORD_FIELD_BYTES,       /* gint64: t; a number in JSON */
   DVM_RECORD_FIELD_STRING,      /* char *, NULL for "": s */
   DVM_RECORD_FIELD_PATH,        /* char *, NULL for "/": o */
   DVM_RECORD_FIELD_STRV,        /* char **, NULL for an empty one: as */

@@ -519,6 +519,7 @@ void
 dvmd_job_streams_end (DvmdJobStreams *self)
 {
   self->ended = TRUE;
+  dvmd_job_tell_output (self->job);
   /* Not kept for the history: the main loop would look at a thousand sources that have nothing to say. */
   g_clear_pointer (&self->input, dvmd_input_free);
   if (self->stdin_fd >= 0)
@@ -724,6 +725,7 @@ handle_output (gpointer service, guint source, GVariant *body)
     return;
   bytes = g_variant_get_data_as_bytes (data);
   self->bytes += g_bytes_get_size (bytes);
+  dvmd_job_count_output (streams->job, g_bytes_get_size (bytes));
   dvmd_output_push (streams->output, rank, stream, bytes);
 }
 

@@ -251,6 +251,18 @@ dvmd_job_get_core (DvmdJob *self)
   return self->core;
 }
 
+void
+dvmd_job_count_output (DvmdJob *self, gsize n_bytes)
+{
+  _dvm_job_add_output (self->record, n_bytes);
+}
+
+void
+dvmd_job_tell_output (DvmdJob *self)
+{
+  _dvm_job_notify_output (self->record);
+}
+
 DvmJob *
 dvmd_job_get_record (DvmdJob *self)
 {

@@ -64,6 +64,9 @@ gboolean dvmd_job_wants_stacks (DvmdJob *self);
 gboolean dvmd_job_wants_state_told (DvmdJob *self);
 /* Its processes are told of each that fails; a job that is not recoverable ends first. */
 gboolean dvmd_job_notifies_errors (DvmdJob *self);
+/* Its processes have written so much; its record has the sum, which is notified when it is told. */
+void dvmd_job_count_output (DvmdJob *self, gsize n_bytes);
+void dvmd_job_tell_output (DvmdJob *self);
 DvmJob *dvmd_job_get_record (DvmdJob *self);
 DvmJobSpec *dvmd_job_get_spec (DvmdJob *self);
 const DvmdRequester *dvmd_job_get_requester (DvmdJob *self);

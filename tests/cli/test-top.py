@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """dvm-cli top on terminals, which an emulator plays, and as plain pictures."""
 
+import json
 import os
 import re
 import signal
@@ -299,7 +300,7 @@ def test_plain():
         wait_until(lambda: is_state(here, job, "RUNNING"), "the job runs")
         result = here.cli("top")
         equal(result.returncode, 0, result.stderr)
-        check(re.search(r"^ +1 " + job + r" +running +\S+ +1 +1 +\S+ sleep 600$", result.stdout, re.M), result.stdout)
+        check(re.search(r"^ +1 " + job + r" +running +\S+ +1 +1 +\S+ +- sleep 600$", result.stdout, re.M), result.stdout)
         check(re.search(r"^ +1 \S+ +UP +1 +2 +\d+\.\d\d \S+ \S+ -$", result.stdout, re.M), result.stdout)
         check("\033" not in result.stdout and "CAMPAIGN" not in result.stdout, result.stdout)
         for env in ({"TERM": "dumb"}, {"TERM": ""}, {"TERM": "no-such-terminal"}):
@@ -344,6 +345,27 @@ def test_plain():
         equal(result.returncode, 1)
         contains(result.stderr, "no DVM is running")
         equal(Top(here).wait(), 1, "on a terminal")
+
+
+def test_output():
+    """how much jobs write in a second: of each in its row, of all in the head, and as JSON; and all that it was"""
+    with dvm("--slots=2") as here:
+        submit(here, "-n", "1", "sh", "-c", "while echo 123456789; do sleep 0.02; done")
+        quiet = submit(here, "-n", "1", "sleep", "600")
+        wait_until(lambda: is_state(here, quiet, "RUNNING"), "it runs")
+        lines = here.cli("top", "--json", "-n", "2", "-d", "1", "--sort", "id").stdout.splitlines()
+        first, second = [json.loads(line) for line in lines]
+        equal([first["output-rate"], *(row["output-rate"] for row in first["jobs"])], [None, None, None], "of one picture there is none")
+        loud, still = sorted(second["jobs"], key=lambda row: row["id"])
+        check(10 <= loud["output-rate"] <= 1000 and 10 <= second["output-rate"] <= 1000, f"{second}")
+        equal((still["output-rate"], still["output-bytes"]), (0, 0))
+        check(loud["output-bytes"] > first["jobs"][0]["output-bytes"] and loud["output-bytes"] % 10 == 0, f"{loud}")
+        text = here.cli("top", "-n", "2", "-d", "1", "--sort", "-output-rate").stdout
+        check(re.search(r"^jobs: 2 running, 0 waiting, 0 ended, 0\.0/s; output \d+B/s$", text, re.M), text)
+        check(re.search(r" OUT/S COMMAND$", text, re.M) and re.search(r" \d+B sh -c while echo", text), text)
+        top = Top(here)
+        top.shows("; output ")
+        top.leave()
 
 
 def test_words():

@@ -112,6 +112,21 @@ class Jobs(Case):
         self.assertEqual(final['ExitCode'], 3)
         self.assertTrue(final['Ended'] and final['Failed'])
 
+    def test_output_bytes(self):
+        """How much a job has written is read while it runs, and told once when it has ended."""
+        dvm = self.dvm(slots=4)
+        signals = Signals(dvm.connection)
+        job = dvm.submit(['/bin/sh', '-c', 'for i in 0 1 2 3 4 5 6 7 8 9; do echo 12345; echo 1234567 >&2; sleep 0.02; done; exec sleep 1000'], np=2)
+        columns = {'columns': GLib.Variant('as', ['OutputBytes'])}
+        dvmtest.wait_until(lambda: dvm.call('ListJobs', '(a{sv})', columns)[0] == [{'OutputBytes': 280}], 'all of it')
+        self.assertEqual(dvm.connection.call(job.path, PROPERTIES, 'Get', '(ss)', 'org.dvm.Job', 'OutputBytes'), (280,))
+        job.cancel()
+        job.wait()
+        signals.wait(OBJECT_MANAGER[0], 'InterfacesRemoved')
+        told = [arguments[1]['OutputBytes'] for path, name, arguments in signals.heard
+                if name == 'PropertiesChanged' and path == job.path and 'OutputBytes' in arguments[1]]
+        self.assertEqual(told, [280])
+
     def test_methods(self):
         dvm = self.dvm(slots=4)
         job = dvm.submit(['/bin/sleep', '1000'], np=2, label='l')

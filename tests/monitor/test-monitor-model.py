@@ -50,6 +50,30 @@ def test_bounds():
             it.close()
 
 
+def test_output():
+    """a job has the bytes that it has written, and how many these are in a second, while it runs"""
+    import dvm as package
+    from dvm_monitor import facts, reader
+    with dvm("--slots=2") as here:
+        job = here.cli("submit", "--personality", "plain", "-n", "1", "sh", "-c", "while sleep 0.05; do echo 123456789; done").stdout.strip()
+        with package.connect(address=os.path.join(here.path, "dvm", "default", "bus")) as vm:
+            it = reader.Reader(vm, lambda: None)
+
+            def read():
+                it.see('jobs', {1})
+                return it.read().jobs[0]
+
+            wait_until(lambda: read().rate > 0, "a rate")
+            found = read()
+            check(found.output >= 10 and found.output % 10 == 0 and 0 < found.rate < 1000, f"{found}")
+            equal(here.cli("kill", job).returncode, 0)
+            wait_until(lambda: read().is_over, "the end")
+            over = read()
+            check(over.rate < 0 and over.output >= found.output, f"one that is over writes nothing: {found} {over}")
+            it.close()
+    equal(facts.make_job({"Id": 1, "State": 14}).output, 0)
+
+
 def test_map():
     """ranks stand on the cores of their cpus, those that are bound to none beside them"""
     from dvm_monitor import topology

@@ -15,7 +15,7 @@ put (DvmCliWatchModel *model, DvmCliWatchPanel panel, const char *text)
 {
   g_autoptr (GVariant) row = g_variant_ref_sink (g_variant_new_parsed (text));
 
-  dvm_cli_watch_model_put (model, panel, row);
+  dvm_cli_watch_model_put (model, panel, row, 1);
 }
 
 static void
@@ -110,6 +110,86 @@ test_nodes (void)
   g_assert_nonnull (strstr (narrow, "NAME"));
 }
 
+static void
+put_output (DvmCliWatchModel *model, guint64 bytes, gboolean ended, gint64 now)
+{
+  g_autoptr (GVariant) row = g_variant_ref_sink (
+      g_variant_new_parsed ("{'Id': <uint32 1>, 'State': <uint32 14>, 'CreatedAt': <uint64 3000000>,"
+                            " 'OutputBytes': <%t>, 'Ended': <%b>, 'EndedAt': <uint64 9>}",
+                            bytes, ended));
+
+  dvm_cli_watch_model_put (model, DVM_CLI_WATCH_JOBS, row, now);
+}
+
+static gint64
+get_rate (DvmCliWatchModel *model)
+{
+  guint column = (guint)dvm_cli_watch_find_column (DVM_CLI_WATCH_JOBS, "output-rate");
+
+  return dvm_cli_watch_model_get (model, DVM_CLI_WATCH_JOBS, 0)->numbers[column];
+}
+
+/* A rate needs two readings that are apart, and is one of a job that runs. */
+static void
+test_rates (void)
+{
+  g_autoptr (DvmCliWatchModel) model = dvm_cli_watch_model_new ();
+  g_autoptr (GString) json = g_string_new (NULL);
+  g_autofree char *shown = NULL;
+  const DvmCliWatchRow *row;
+
+  dvm_cli_watch_model_set_all (model, TRUE);
+  put_output (model, 1000, FALSE, 10 * G_USEC_PER_SEC);
+  g_assert_cmpint (get_rate (model), ==, -1);
+  put_output (model, 9000, FALSE, 10 * G_USEC_PER_SEC + 1);
+  g_assert_cmpint (get_rate (model), ==, -1);
+  put_output (model, 9000, FALSE, 14 * G_USEC_PER_SEC);
+  g_assert_cmpint (get_rate (model), ==, 2000);
+  row = dvm_cli_watch_model_get (model, DVM_CLI_WATCH_JOBS, 0);
+  shown = dvm_cli_watch_format (DVM_CLI_WATCH_JOBS,
+                                (guint)dvm_cli_watch_find_column (DVM_CLI_WATCH_JOBS, "output-rate"), row, 1);
+  g_assert_cmpstr (shown, ==, "2.0K");
+  dvm_cli_watch_append_row (json, DVM_CLI_WATCH_JOBS, row, 0);
+  g_assert_nonnull (strstr (json->str, "\"output-rate\":2000,"));
+  g_assert_nonnull (strstr (json->str, "\"output-bytes\":9000"));
+  g_assert_nonnull (strstr (json->str, "\"created-at\":3.000000"));
+  /* A second one without output is a zero, and the end is none. */
+  put_output (model, 9000, FALSE, 15 * G_USEC_PER_SEC);
+  g_assert_cmpint (get_rate (model), ==, 0);
+  put_output (model, 9500, TRUE, 16 * G_USEC_PER_SEC);
+  g_assert_cmpint (get_rate (model), ==, -1);
+}
+
+static void
+set_info (DvmCliWatchModel *model, guint64 bytes, gint64 now)
+{
+  g_autoptr (GVariant)
+      info = g_variant_ref_sink (g_variant_new_parsed ("{'Statistics': <{'output-bytes': <%t>}>}", bytes));
+
+  dvm_cli_watch_model_set_info (model, info, now);
+}
+
+/* The head has the rate of all jobs, which another DVM begins anew. */
+static void
+test_head (void)
+{
+  g_autoptr (DvmCliWatchModel) model = dvm_cli_watch_model_new ();
+  g_autoptr (GString) json = g_string_new (NULL);
+  g_autofree char *before = NULL, *after = NULL, *other = NULL;
+
+  set_info (model, 1 << 20, 10 * G_USEC_PER_SEC);
+  before = dvm_cli_watch_model_describe (model, "dvm", 10 * G_USEC_PER_SEC);
+  g_assert_null (strstr (before, "output"));
+  set_info (model, 3 << 20, 12 * G_USEC_PER_SEC);
+  after = dvm_cli_watch_model_describe (model, "dvm", 12 * G_USEC_PER_SEC);
+  g_assert_nonnull (strstr (after, "; output 1.0M/s"));
+  dvm_cli_watch_model_append_dvm (model, json);
+  g_assert_nonnull (strstr (json->str, "\"output-rate\":1048576"));
+  set_info (model, 7, 14 * G_USEC_PER_SEC);
+  other = dvm_cli_watch_model_describe (model, "dvm", 14 * G_USEC_PER_SEC);
+  g_assert_null (strstr (other, "output"));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -117,5 +197,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli-watch-model/rows", test_rows);
   g_test_add_func ("/cli-watch-model/order", test_order);
   g_test_add_func ("/cli-watch-model/nodes", test_nodes);
+  g_test_add_func ("/cli-watch-model/rates", test_rates);
+  g_test_add_func ("/cli-watch-model/head", test_head);
   return g_test_run ();
 }

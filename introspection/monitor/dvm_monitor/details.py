@@ -9,7 +9,7 @@ from dvm import DVM, Dvm
 from . import facts
 from ._toolkit import Adw, Gtk, Pango, _
 from .link import Link, ask
-from .lists import describe_span, fill_state, make_button, name_widget
+from .lists import describe_bytes, describe_span, fill_state, make_button, name_widget
 
 # Of a job with many processes there are as many states.
 _MAX_STATES = 40
@@ -25,6 +25,15 @@ def read_states(vm: DVM, number: int) -> List[Tuple[int, str, str]]:
 def format_time(microseconds: int) -> str:
     seconds, rest = divmod(microseconds, 1_000_000)
     return time.strftime('%H:%M:%S', time.localtime(seconds)) + f'.{rest // 1000:03}'
+
+
+def _describe_output(job: facts.Job) -> str:
+    """Empty: it has written nothing."""
+    if not job.output:
+        return ''
+    if job.rate < 0:
+        return describe_bytes(job.output)
+    return _('{all}, {rate}/s').format(all=describe_bytes(job.output), rate=describe_bytes(job.rate))
 
 
 def _make_row(title: str) -> Any:
@@ -49,7 +58,7 @@ class Details(Gtk.Box):
         self._command = Gtk.Label(xalign=0, wrap=True, max_width_chars=36, wrap_mode=Pango.WrapMode.WORD_CHAR, css_classes=['monospace'], selectable=True)
         self._rows = {key: _make_row(title) for key, title in (
             ('nspace', _('Namespace')), ('user', _('User')), ('procs', _('Processes')), ('created', _('Submitted')),
-            ('time', _('Time')), ('exit', _('End')), ('reason', _('Reason')))}
+            ('time', _('Time')), ('output', _('Output')), ('exit', _('End')), ('reason', _('Reason')))}
         self._facts = Adw.PreferencesGroup()
         for row in self._rows.values():
             self._facts.add(row)
@@ -104,6 +113,7 @@ class Details(Gtk.Box):
         self._set('procs', _('{all}, {live} of them run').format(all=job.procs, live=job.live) if job.procs else '')
         self._set('created', format_time(job.created))
         self._set('time', describe_span(job.started, job.ended))
+        self._set('output', _describe_output(job))
         self._set('exit', job.exit)
         self._set('reason', job.reason)
         if self.get_mapped():

@@ -11,7 +11,8 @@ from dvm import Dvm
 from ._toolkit import N_, _, ngettext
 
 JOB_COLUMNS = ['Id', 'Namespace', 'State', 'Ended', 'Failed', 'HeldAt', 'Paused', 'WaitsFor', 'AwaitedJobs', 'NumProcs', 'NumLaunched',
-               'NumTerminated', 'SubmitterUid', 'Command', 'CreatedAt', 'StartedAt', 'EndedAt', 'Reason', 'ExitCode', 'ExitSignal']
+               'NumTerminated', 'SubmitterUid', 'Command', 'CreatedAt', 'StartedAt', 'EndedAt', 'Reason', 'ExitCode', 'ExitSignal',
+               'OutputBytes']
 NODE_COLUMNS = ['Rank', 'Name', 'StateName', 'Slots', 'SlotsInUse', 'Reason', 'ParentRank']
 CAMPAIGN_COLUMNS = ['Id', 'Kind', 'State', 'AllocId', 'Hosts', 'Targets', 'Pending', 'HeldJobs', 'Reason', 'StartedAt', 'EndedAt']
 
@@ -51,6 +52,8 @@ class Job:
     ended: int  # 0: it has not
     reason: str
     exit: str
+    output: int = 0  # bytes that it has written
+    rate: float = -1  # of them in a second; below 0: not known
 
     @property
     def is_over(self) -> bool:
@@ -102,12 +105,14 @@ def _describe_exit(row: Mapping[str, Any]) -> str:
     return _('signal %d') % signal if signal else _('exit status %d') % code
 
 
-def make_job(row: Mapping[str, Any]) -> Job:
+def make_job(row: Mapping[str, Any], rate: float = -1) -> Job:
     phase, text = _describe_state(row)
+    over = phase in (DONE, FAILED, CANCELLED)
     return Job(id=row['Id'], nspace=row.get('Namespace', ''), phase=phase, text=text, user=find_user(row.get('SubmitterUid', 0)),
                procs=row.get('NumProcs', 0), live=max(row.get('NumLaunched', 0) - row.get('NumTerminated', 0), 0),
                command=' '.join(row.get('Command', [])), created=row.get('CreatedAt', 0), started=row.get('StartedAt', 0),
-               ended=row.get('EndedAt', 0) if row.get('Ended', False) else 0, reason=row.get('Reason', ''), exit=_describe_exit(row))
+               ended=row.get('EndedAt', 0) if row.get('Ended', False) else 0, reason=row.get('Reason', ''), exit=_describe_exit(row),
+               output=row.get('OutputBytes', 0), rate=-1 if over else rate)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,6 +6,7 @@ Signals say which jobs have changed. Of live ones the oldest are kept, which run
 
 import itertools
 import threading
+import time
 from typing import Any, Callable, Dict, Iterable, List, Set, Tuple
 
 from dvm import DVM, Event
@@ -22,6 +23,8 @@ PAGE = 100
 FEW_NODES = 64
 MAX_MEASURED = 64
 
+# Seconds between two readings that a rate is made of
+_MIN_RATE_TIME = 0.5
 _MANAGER = 'org.dvm.Manager'
 _PATH = '/org/dvm/Manager'
 _FOREVER = 2**31 - 1
@@ -65,6 +68,7 @@ class Reader:
         self._seen: Dict[str, Set[int]] = {'jobs': set(), 'nodes': set()}
         self._nodes_changed = self._campaigns_changed = True
         self._jobs: Dict[int, facts.Job] = {}
+        self._outputs: Dict[int, Tuple[float, int, float]] = {}  # of jobs: when read, bytes, rate
         self._nodes: Dict[int, facts.Node] = {}
         self._campaigns: Dict[int, facts.Campaign] = {}
         self._usage: Dict[int, facts.Usage] = {}
@@ -140,8 +144,18 @@ class Reader:
         self._put_jobs(rows)
 
     def _put_jobs(self, rows: List[Dict[str, Any]]) -> None:
+        now = time.monotonic()
         for row in rows:
-            self._jobs[row['Id']] = facts.make_job(row)
+            self._jobs[row['Id']] = facts.make_job(row, self._measure_output(row['Id'], row.get('OutputBytes', 0), now))
+
+    def _measure_output(self, job: int, output: int, now: float) -> float:
+        """Bytes in a second since the reading before; two readings of one moment say nothing about a second."""
+        when, before, rate = self._outputs.get(job, (-1.0, 0, -1.0))
+        if when >= 0 and now - when < _MIN_RATE_TIME:
+            return rate
+        rate = (output - before) / (now - when) if when >= 0 and output >= before else -1.0
+        self._outputs[job] = (now, output, rate)
+        return rate
 
     def _read_ids(self, ids: Set[int]) -> None:
         """The DVM may have forgotten some: they leave."""
@@ -156,6 +170,7 @@ class Reader:
             dropped = ids[:max(len(ids) - most, 0)] if over else ids[most:]
             for job in dropped:
                 del self._jobs[job]
+        self._outputs = {job: known for job, known in self._outputs.items() if job in self._jobs}
 
     def _read_jobs(self, changed: Set[int], seen: Set[int], n_live: int) -> None:
         if self._fresh:
