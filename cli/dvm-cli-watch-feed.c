@@ -281,8 +281,7 @@ static void
 measure_node (DvmCliWatchFeed *self, guint rank)
 {
   static const char *const keys[] = { "node-usage", NULL };
-  gint index = dvm_cli_watch_model_find (self->model, DVM_CLI_WATCH_NODES, rank);
-  const DvmCliWatchRow *row = dvm_cli_watch_model_get (self->model, DVM_CLI_WATCH_NODES, (guint)index);
+  const DvmCliWatchRow *row = dvm_cli_watch_model_lookup (self->model, DVM_CLI_WATCH_NODES, rank);
   GVariantDict qualifiers;
   Measure *measure;
 
@@ -458,8 +457,17 @@ dvm_cli_watch_feed_refresh (DvmCliWatchFeed *self, DvmCliWatchPanel panel, const
     ask_list (self, DVM_CLI_WATCH_NODES, NULL);
   if (wants (self, DVM_CLI_WATCH_CAMPAIGNS))
     ask_list (self, DVM_CLI_WATCH_CAMPAIGNS, NULL);
+  if (panel == DVM_CLI_WATCH_NODES)
+    dvm_cli_watch_feed_measure (self, self->visible);
+  else
+    g_queue_clear (&self->to_measure);
+}
+
+void
+dvm_cli_watch_feed_measure (DvmCliWatchFeed *self, const GArray *ranks)
+{
   g_queue_clear (&self->to_measure);
-  for (guint i = 0; panel == DVM_CLI_WATCH_NODES && i < self->visible->len; i++)
-    g_queue_push_tail (&self->to_measure, GUINT_TO_POINTER (g_array_index (self->visible, guint, i)));
+  for (guint i = 0; self->connection != NULL && i < ranks->len; i++)
+    g_queue_push_tail (&self->to_measure, GUINT_TO_POINTER (g_array_index (ranks, guint, i)));
   measure_next (self);
 }

@@ -124,7 +124,7 @@ measure_nodes (Batch *batch)
   for (guint i = 0; (row = dvm_cli_watch_model_get (batch->model, DVM_CLI_WATCH_NODES, i)) != NULL; i++)
     g_array_append_val (ranks, row->id);
   batch->measures = TRUE;
-  dvm_cli_watch_feed_refresh (batch->feed, DVM_CLI_WATCH_NODES, ranks);
+  dvm_cli_watch_feed_measure (batch->feed, ranks);
 }
 
 static void
@@ -144,7 +144,8 @@ on_fed (const GError *error, gpointer user_data)
   if (!batch->measures)
     {
       measure_nodes (batch);
-      return;
+      if (!dvm_cli_watch_feed_is_idle (batch->feed))
+        return;
     }
   batch->has_asked = FALSE;
   print_picture (batch);
