@@ -12,6 +12,7 @@
 #include <libsoup/soup.h>
 
 #include "dvm-cli-web-guard.h"
+#include "dvm-cli-web-map.h"
 #include "dvm-cli-web-metrics.h"
 #include "dvm-cli-web-readers.h"
 #include "dvm-cli-web-resources.h"
@@ -283,14 +284,27 @@ on_file (SoupServer *soup, SoupServerMessage *message, const char *path, GHashTa
                  "There is no such page: / and /metrics, /api/state and /events are there.\n");
 }
 
+static void
+answer_map (DvmCliWebServer *self, const char *job, SoupServerMessage *message)
+{
+  if (dvm_client_get_connected (self->setup->client))
+    dvm_cli_web_map_answer (self->setup->client, job, message);
+  else
+    answer_text (message, SOUP_STATUS_SERVICE_UNAVAILABLE, "No DVM is running.\n");
+}
+
 /* A handler has what is below its path, too. */
 static void
 on_request (SoupServer *soup, SoupServerMessage *message, const char *path, GHashTable *query, gpointer user_data)
 {
+  const char *job = dvm_cli_web_map_find (path);
+
   if (g_str_equal (path, "/metrics") || g_str_equal (path, "/api/state"))
     on_fresh (soup, message, path, query, user_data);
   else if (g_str_equal (path, "/events"))
     on_events (soup, message, path, query, user_data);
+  else if (job != NULL)
+    answer_map (user_data, job, message);
   else
     on_file (soup, message, path, query, user_data);
 }

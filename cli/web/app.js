@@ -39,6 +39,7 @@ function bytes(value) {
   return `${value.toFixed(unit > 0 && value < 9.95 ? 1 : 0)} ${units[unit]}`;
 }
 
+const speed = (value) => (value === null || value === undefined ? '-' : `${bytes(value)}/s`);
 const now = () => Date.now() / 1000 - skew;
 const elapsed = (row) => (row['started-at'] === null ? null : (row['ended-at'] ?? now()) - row['started-at']);
 const time = (row) => (elapsed(row) === null ? '-' : span(elapsed(row)));
@@ -55,7 +56,7 @@ const campaignColour = (row) => (/FAILED|ROLLING/i.test(row.state) ? 'bad' : row
 
 const columns = {
   jobs: [
-    { key: 'id', title: 'ID', number: true },
+    { key: 'id', title: 'ID', number: true, fill: fillJob },
     { key: 'namespace', title: 'Namespace' },
     { key: 'shown', title: 'State', colour: jobColour },
     { key: 'user', title: 'User' },
@@ -64,16 +65,19 @@ const columns = {
     { key: 'started-at', title: 'Started', number: true, show: (row) => moment(row['started-at']) },
     { key: 'time', title: 'Time', number: true, value: elapsed, show: time },
     { key: 'command', title: 'Command', hint: true },
+    { key: 'output-rate', title: 'Output', number: true, show: (row) => speed(row['output-rate']) },
+    { key: 'created-at', title: 'Timeline', fill: fillTimeline },
   ],
   nodes: [
     { key: 'rank', title: 'Rank', number: true },
-    { key: 'name', title: 'Name' },
+    { key: 'name', title: 'Name', fill: fillNode },
     { key: 'state', title: 'State', colour: nodeColour },
     { key: 'used', title: 'Used', number: true },
     { key: 'slots', title: 'Slots', number: true },
     { key: 'load', title: 'Load', number: true, show: (row) => (row.load === null ? '-' : row.load.toFixed(2)) },
     { key: 'memory', title: 'Memory', number: true, show: (row) => bytes(row.memory) },
     { key: 'memory-total', title: 'of', number: true, show: (row) => bytes(row['memory-total']) },
+    { key: 'parent', title: 'Under', show: (row) => nameOfNode(row.parent) },
     { key: 'reason', title: 'Reason', hint: true },
   ],
   campaigns: [
@@ -92,6 +96,203 @@ const order = {
   nodes: { key: 'rank', down: false },
   campaigns: { key: 'id', down: true },
 };
+
+// ---- the tree of nodes
+
+const nameOfNode = (rank) => (rank === 0 ? 'controller' : rows.nodes.get(rank)?.name ?? `rank ${rank}`);
+const depths = new Map(); // of the nodes that are shown as a tree, by rank
+
+// Each node behind the one above it; those above which none of the list is are at the left.
+function arrangeTree(list) {
+  const below = new Map(), there = new Set(list.map((row) => row.rank)), found = [];
+  for (const row of list) {
+    const parent = there.has(row.parent) && row.parent !== row.rank ? row.parent : 0;
+    below.set(parent, [...(below.get(parent) ?? []), row]);
+  }
+  const open = [...(below.get(0) ?? [])].reverse();
+  depths.clear();
+  for (const row of open)
+    depths.set(row.rank, 0);
+  while (open.length > 0) {
+    const row = open.pop();
+    found.push(row);
+    for (const child of [...(below.get(row.rank) ?? [])].reverse()) {
+      depths.set(child.rank, depths.get(row.rank) + 1);
+      open.push(child);
+    }
+  }
+  return found;
+}
+
+function fillNode(cell, row) {
+  setText(cell, row.name);
+  cell.style.paddingInlineStart = depths.get(row.rank) > 0 ? `${0.6 + 1.1 * depths.get(row.rank)}rem` : '';
+}
+
+// ---- the time line of jobs
+
+const FITTED = 25; // jobs, that the axis begins with
+const SHORTEST = 10;
+let axis = SHORTEST; // seconds up to now
+
+function fitAxis(list) {
+  const begins = list.slice(0, FITTED).map((row) => row['created-at'] ?? now());
+  axis = Math.max(now() - Math.min(now(), ...begins), SHORTEST) * 1.02;
+}
+
+// When it waited, and when it ran: begin and end as parts of the axis, and the class that gives the colour
+function makeSegments(row) {
+  const at = (seconds) => Math.min(Math.max(1 - (now() - seconds) / axis, 0), 1);
+  const created = row['created-at'], end = row['ended-at'] ?? now(), started = row['started-at'];
+  if (created === null || created === undefined)
+    return [];
+  const parts = [[at(created), at(started ?? end), 'waits']];
+  if (started !== null)
+    parts.push([at(started), at(end), `runs ${row['ended-at'] === null ? 'now' : jobColour(row)}`]);
+  return parts.filter((part) => part[1] > 0);
+}
+
+function describeTimes(row) {
+  const end = row['ended-at'] ?? now(), started = row['started-at'], created = row['created-at'];
+  const waited = created === null || created === undefined ? '' : `waited ${span((started ?? end) - created)}`;
+  return [waited, started === null ? '' : `ran ${span(end - started)}`, row.shown].filter(Boolean).join(', ');
+}
+
+const SVG = 'http://www.w3.org/2000/svg';
+
+function fillTimeline(cell, row) {
+  let image = cell.querySelector('svg');
+  if (!image) {
+    image = document.createElementNS(SVG, 'svg');
+    image.setAttribute('role', 'img');
+    cell.replaceChildren(image);
+  }
+  const parts = makeSegments(row);
+  parts.forEach(([begin, end, kind], i) => {
+    const bar = image.children[i] ?? image.appendChild(document.createElementNS(SVG, 'rect'));
+    bar.setAttribute('x', `${(begin * 100).toFixed(2)}%`);
+    bar.setAttribute('width', `${Math.max((end - begin) * 100, 0.6).toFixed(2)}%`);
+    bar.setAttribute('class', kind);
+  });
+  while (image.children.length > parts.length)
+    image.lastChild.remove();
+  image.setAttribute('aria-label', describeTimes(row));
+  cell.title = describeTimes(row);
+}
+
+// ---- the map of a job: where its ranks are on packages and cores
+
+let chosen = null; // the number of the job
+let asked = '';    // the job and its state that the map was asked for
+
+function fillJob(cell, row) {
+  let button = cell.querySelector('button');
+  if (!button) {
+    button = document.createElement('button');
+    button.type = 'button';
+    button.className = 'link';
+    button.addEventListener('click', () => chooseJob(Number(button.textContent)));
+    cell.replaceChildren(button);
+  }
+  setText(button, String(row.id));
+  button.setAttribute('aria-label', `Map of job ${row.id}`);
+  button.setAttribute('aria-pressed', String(row.id === chosen));
+}
+
+function chooseJob(id) {
+  chosen = id === chosen ? null : id;
+  asked = '';
+  $('map').hidden = chosen === null;
+  plan();
+  if (chosen !== null)
+    $('map').scrollIntoView({ block: 'nearest' });
+}
+
+function readCpus(text) {
+  const cpus = new Set();
+  for (const part of text.split(',').filter(Boolean)) {
+    const [first, last] = part.split('-').map(Number);
+    for (let cpu = first; cpu <= (last ?? first); cpu++)
+      cpus.add(cpu);
+  }
+  return cpus;
+}
+
+const meet = (one, two) => [...one].some((cpu) => two.has(cpu));
+
+function makeElement(kind, text, className) {
+  const element = document.createElement(kind);
+  element.className = className ?? '';
+  element.textContent = text;
+  return element;
+}
+
+function makePackage(node, number, cores, ranks) {
+  const list = makeElement('ol', '', 'cores');
+  list.setAttribute('aria-label', `Package ${number} of ${node}`);
+  cores.forEach((core) => {
+    const here = ranks.filter((rank) => meet(rank.cpus, core.cpus)).map((rank) => rank.number);
+    const text = here.length > 1 ? `${here[0]} +${here.length - 1}` : String(here[0] ?? '');
+    const cell = makeElement('li', text, here.length > 0 ? 'core used' : 'core');
+    cell.title = `core ${core.number}: ${here.length > 0 ? `rank ${here.join(', ')}` : 'no ranks'}`;
+    cell.setAttribute('aria-label', cell.title);
+    list.append(cell);
+  });
+  return list;
+}
+
+function makeNode(node, ranks) {
+  const card = makeElement('div', '', 'card');
+  const cores = (node.core ?? []).map((text, number) => ({ number, cpus: readCpus(text) }));
+  const all = new Set(cores.flatMap((core) => [...core.cpus]));
+  const packages = (node.package ?? []).map(readCpus);
+  card.append(makeElement('h3', node.name));
+  (packages.length > 0 || cores.length === 0 ? packages : [all]).forEach((cpus, number) => {
+    card.append(makeElement('p', `Package ${number}`, 'quiet'));
+    card.append(makePackage(node.name, number, cores.filter((core) => meet(core.cpus, cpus)), ranks));
+  });
+  const loose = ranks.filter((rank) => !meet(rank.cpus, all)).map((rank) => rank.number);
+  if (loose.length > 0)
+    card.append(makeElement('p', `Not bound to cores: ${loose.length > 1 ? 'ranks' : 'rank'} ${loose.slice(0, 24).join(', ')}`
+      + (loose.length > 24 ? ' …' : '')));
+  return card;
+}
+
+function showMap(map) {
+  const ranks = map.ranks.map(([number, node, cpus]) => ({ number, node, cpus: readCpus(cpus) }));
+  const cards = map.nodes.map((node, number) => makeNode(node, ranks.filter((rank) => rank.node === number)));
+  $('map-nodes').replaceChildren(...cards);
+  const more = [];
+  if (map['hidden-nodes'] > 0)
+    more.push(`${map['hidden-nodes']} more nodes are not shown`);
+  if (map.procs > map.ranks.length)
+    more.push(`${map.ranks.length} of ${map.procs} ranks are shown`);
+  setText($('map-note'), more.join('; '));
+}
+
+// Once for each job and state of it: its map does not change otherwise.
+async function askMap() {
+  const row = rows.jobs.get(chosen), wanted = `${chosen} ${row?.state} ${row?.procs}`;
+  if (chosen === null || asked === wanted)
+    return;
+  asked = wanted;
+  setText($('map-title'), `Map of job ${chosen}`);
+  setText($('map-command'), row?.command ?? '');
+  try {
+    const answer = await fetch(`api/map/${chosen}`);
+    if (asked !== wanted)
+      return;
+    if (answer.ok) {
+      showMap(await answer.json());
+      return;
+    }
+    setText($('map-note'), (await answer.text()).trim());
+  } catch {
+    setText($('map-note'), 'the server of this page does not answer');
+    asked = '';
+  }
+  $('map-nodes').replaceChildren();
+}
 
 // ---- which rows
 
@@ -123,7 +324,13 @@ function choose(kind) {
     if ((all || kind === 'nodes' || row['ended-at'] === null) && wanted(row))
       found.push(row);
   const by = order[kind];
-  return found.sort(compare(columns[kind].find((column) => column.key === by.key), by.down));
+  found.sort(compare(columns[kind].find((column) => column.key === by.key), by.down));
+  if (kind !== 'nodes')
+    return found;
+  if ($('tree').checked)
+    return arrangeTree(found);
+  depths.clear();
+  return found;
 }
 
 // ---- tables
@@ -161,7 +368,10 @@ function fillRow(line, kind, row) {
   columns[kind].forEach((column, i) => {
     const cell = line.cells[i] ?? line.insertCell();
     cell.colSpan = 1;
-    setText(cell, column.show ? column.show(row) : plain(row[column.key]));
+    if (column.fill)
+      column.fill(cell, row);
+    else
+      setText(cell, column.show ? column.show(row) : plain(row[column.key]));
     cell.className = (column.number ? 'number ' : '') + (column.colour ? column.colour(row) : '');
     if (column.hint)
       cell.title = row[column.key];
@@ -184,6 +394,8 @@ function fillEmpty(body, kind) {
 function showTable(kind) {
   const found = choose(kind);
   const shown = found.slice(0, SHOWN);
+  if (kind === 'jobs')
+    fitAxis(shown);
   const body = $(`${kind}-table`).tBodies[0];
   shown.forEach((row, i) => fillRow(body.rows[i] ?? body.insertRow(), kind, row));
   while (body.rows.length > Math.max(shown.length, 1))
@@ -214,6 +426,7 @@ function showTotals() {
     ['Jobs running', running],
     ['Jobs waiting', dvm['jobs-held'] ?? 0],
     ['Jobs ended', dvm['jobs-ended'] ?? 0],
+    ['Output', speed(dvm['output-rate'])],
     ['Campaigns', dvm['campaigns-running'] ?? 0],
   ];
   const list = $('totals');
@@ -267,6 +480,7 @@ function show() {
   showHead();
   showTotals();
   Object.keys(rows).forEach(showTable);
+  askMap();
 }
 
 function plan() {
@@ -345,6 +559,7 @@ function onKey(event) {
     '/': () => $('jobs-filter').focus(),
     'a': () => $('ended').click(),
     'n': () => $('nodes').querySelector('.scroll').focus(),
+    'm': () => (chosen === null ? undefined : $('map-close').focus()),
     'j': () => $('jobs').querySelector('.scroll').focus(),
   };
   if (Object.hasOwn(actions, event.key)) {
@@ -354,7 +569,8 @@ function onKey(event) {
 }
 
 Object.keys(rows).forEach(makeTable);
-['jobs-filter', 'nodes-filter', 'ended'].forEach((id) => $(id).addEventListener('input', plan));
+$('map-close').addEventListener('click', () => chooseJob(chosen));
+['jobs-filter', 'nodes-filter', 'ended', 'tree'].forEach((id) => $(id).addEventListener('input', plan));
 document.addEventListener('keydown', onKey);
 document.addEventListener('visibilitychange', () => (document.hidden ? leave() : follow()));
 // Times go on where nothing else changes.

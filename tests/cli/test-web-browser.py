@@ -241,6 +241,67 @@ def test_page():
         tab.close()
 
 
+def test_tree_and_map():
+    """nodes stand below those above them, a job has a time line and what it writes, and its number shows where its ranks are"""
+    with dvm("--nodes=5", "--slots=2", "--set", "radix=2") as here, web(here, "--no-token") as server, browser() as chromium:
+        tab = Tab(chromium, server.url)
+        tab.wait_for("document.querySelectorAll('#nodes-table tbody tr').length === 5", "all nodes")
+        nodes = {row["name"]: row for row in here.json("nodes")}
+        names = {row["rank"]: name for name, row in nodes.items()}
+
+        def depth(name):
+            return nodes[name]["depth"] - 1
+
+        shown = tab.column("nodes", 1)
+        equal(sorted(shown), sorted(name for name in nodes if nodes[name]["rank"] > 0))
+        check(max(map(depth, shown)) > 0, "there is a tree")
+        for index, name in enumerate(shown):
+            above = nodes[name]["parent-rank"]
+            # The last one before it that is less deep is the one above it.
+            before = next((other for other in reversed(shown[:index]) if depth(other) < depth(name)), None)
+            equal(before, names[above] if above > 0 else None, name)
+        indents = tab.ask("[...document.querySelectorAll('#nodes-table tbody tr')].map((row) => parseFloat(getComputedStyle(row.cells[1]).paddingLeft))")
+        equal([one > indents[0] for one in indents], [depth(name) > 0 for name in shown], f"{indents}")
+        equal(tab.column("nodes", 8), ["controller" if nodes[name]["parent-rank"] == 0 else names[nodes[name]["parent-rank"]] for name in shown])
+        tab.ask("document.getElementById('tree').click()")
+        tab.wait_for("document.querySelector('#nodes-table tbody tr:nth-child(3) td').textContent === '3'", "by rank")
+
+        job = submit(here, "-n", "3", "--bind-to", "none", "sh", "-c", "while echo 123456789; do sleep 0.02; done")
+        tab.shows("running", "#jobs-table")
+        line = "document.querySelector('#jobs-table td svg')"
+        tab.wait_for(f"/^waited .*ran .*running$/.test({line}.getAttribute('aria-label'))", "its time line in words")
+        tab.wait_for(f"{line}.querySelector('rect.now').getBoundingClientRect().width > 3", "a bar that grows")
+        tab.wait_for("/^\\d+(\\.\\d)? (B|KiB)\\/s$/.test(document.querySelector('#jobs-table tbody tr').cells[9].textContent)", "what it writes")
+        tab.wait_for("[...document.querySelectorAll('#totals div')].some((card) => /^Output\\s*\\d.*\\/s$/.test(card.innerText))", "what all write")
+
+        tab.ask("document.querySelector('#jobs-table tbody button').focus()")
+        tab.press("Enter")
+        tab.shows("Map of job 1", "#map-title")
+        where = {}
+        for row in here.json("job", "map", job):
+            where.setdefault(row["node"], []).append(row["rank"])
+        tab.wait_for(f"document.querySelectorAll('#map-nodes .card').length === {len(where)}", "its nodes")
+        cards = tab.ask("[...document.querySelectorAll('#map-nodes .card')].map((card) => card.innerText)")
+        for card, (name, ranks) in zip(cards, where.items()):
+            contains(card, name)
+            contains(card, f"Not bound to cores: {'ranks' if len(ranks) > 1 else 'rank'} {', '.join(map(str, ranks))}")
+        check(tab.ask("document.querySelectorAll('#map-nodes .core').length") > 0, "cores")
+        equal(here.cli("kill", job).returncode, 0)
+        bound = submit(here, "-n", "1", "--bind-to", "core", "sleep", "600")
+        tab.wait_for("document.querySelector('#jobs-table tbody button').textContent === '2' && !document.querySelector('#map').hidden", "another job")
+        tab.wait_for("rows.jobs.get(2).state === 'RUNNING'")
+        tab.ask("document.querySelector('#jobs-table tbody button').click()")
+        tab.shows("Map of job 2", "#map-title")
+        cpus = here.json("job", "map", bound)[0]["cpuset"]
+        wanted = "rank 0" if cpus else "Not bound to cores: rank 0"
+        tab.wait_for(f"document.querySelector('#map-nodes').innerText.includes('{wanted}')"
+                     f" || document.querySelector('#map-nodes .core.used')?.title.endsWith('{wanted}')", f"its rank on {cpus}")
+        tab.press("m")
+        tab.press("Enter")
+        tab.wait_for("document.querySelector('#map').hidden", "it is closed")
+        tab.close()
+
+
 def test_hidden():
     """a tab that is not seen needs nothing of the server, many of them leave room, and one that comes back shows what there is"""
     with dvm("--slots=4") as here, web(here, "--no-token") as server, browser() as chromium:
@@ -296,9 +357,12 @@ def test_picture():
             os.symlink("/bin/sleep", os.path.join(here.path, program))
             submit(here, "-n", np, "--wdir", here.path, f"./{program}", "600")
         tab = Tab(chromium, server.url)
-        tab.size(1100, 694)
+        tab.size(1100, 960)
         tab.shows("waiting for slots", "#jobs-table")
         tab.wait_for("[...document.querySelectorAll('#nodes-table tbody tr')].every((row) => row.cells[6].textContent !== '-')", "memory")
+        tab.ask("[...document.querySelectorAll('#jobs-table tbody button')].find((button) => button.textContent === '2').click()")
+        tab.wait_for("document.querySelectorAll('#map-nodes .core').length > 0", "a map")
+        tab.ask("window.scrollTo(0, 0)")
         pictures = []
         for scheme in ("light", "dark"):
             tab.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])

@@ -306,6 +306,37 @@ def test_names():
 HOSTILE = "<script>alert(1)</script>\"'&\\ \n</td> \x1b[31m 日本語 \u202e ]]> data: x"
 
 
+def test_map():
+    """where the ranks of a job are, with the packages and cores of their nodes; what is no job is refused"""
+    with dvm("--nodes=2", "--slots=2", "--set", "radix=2") as here, web(here) as server:
+        job = here.cli("submit", "--personality", "plain", "-n", "3", "--bind-to", "none", "sleep", "600").stdout.strip()
+        server.wait_for(lambda state: state["jobs"] and state["jobs"][0]["state"] == "RUNNING", "it runs")
+        state = server.state()
+        equal([row["parent"] for row in state["nodes"]], [0, 0])
+        check(state["jobs"][0]["created-at"] <= state["jobs"][0]["started-at"], f"{state['jobs']}")
+        status, headers, body = server.ask("/api/map/1")
+        equal((status, headers["Content-Type"]), (200, "application/json"), body)
+        found = json.loads(body)
+        equal((found["job"], found["procs"], found["hidden-nodes"]), (1, 3, 0))
+        equal([[rank, found["nodes"][node]["name"]] for rank, node, _ in found["ranks"]],
+              [[row["rank"], row["node"]] for row in here.json("job", "map", job)])
+        equal([cpus for _, _, cpus in found["ranks"]], [""] * 3)
+        for node in found["nodes"]:
+            check(node["core"] and node["package"] and all(re.fullmatch(r"[\d,-]+", text) for text in node["core"] + node["package"]), f"{node}")
+        for path, wanted in (("/api/map/77", 404), ("/api/map/", 404), ("/api/map/x", 404), ("/api/map/1/", 404), ("/api/map/4294967296", 404)):
+            status, _, body = server.ask(path)
+            equal(status, wanted, path)
+            check(body.strip(), path)
+        equal(server.ask("/api/map/1", headers={})[0], 401, "without the token")
+        equal(server.ask("/api/map/1", "POST", body=b"x")[0], 405)
+        equal(server.ask("/api/map/1", "HEAD")[::2], (200, b""))
+        equal(here.cli("kill", job).returncode, 0)
+        equal(server.ask("/api/map/1")[0], 200, "of an ended one too")
+        equal(here.cli("stop", "--force").returncode, 0)
+        wait_until(lambda: not server.state()["dvm"]["connected"], "it has gone")
+        equal(server.ask("/api/map/1")[::2], (503, b"No DVM is running.\n"))
+
+
 def test_events():
     """a tab hears of all that changes, as the state has it: jobs, nodes, campaigns, names of every kind"""
     with place() as here:
