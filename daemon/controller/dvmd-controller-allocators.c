@@ -81,17 +81,17 @@ on_given_back (DvmdController *self, DvmdAllocator *allocator, GAsyncResult *res
   offer_unref (offer);
 }
 
-static void
-offer_to (Offer *offer, DvmdAllocator *allocator, const char *alloc_id, const char *const *names)
+/* (transfer full): what the call of the allocator gets; number (out): and its user data */
+static GCancellable *
+open_offer (Offer *offer, DvmdAllocator *allocator, gpointer *number)
 {
-  g_autoptr (GCancellable) cancellable = NULL;
-  gsize id;
+  GCancellable *cancellable = NULL;
 
   offer->ref_count++;
   offer->n_left++;
-  id = dvmd_controller_ask (offer->controller, allocator, TRUE, NULL, on_given_back, offer, &cancellable);
-  dvmd_allocator_give_back_async (allocator, alloc_id, names, cancellable, dvmd_controller_answered,
-                                  GSIZE_TO_POINTER (id));
+  *number = GSIZE_TO_POINTER (
+      dvmd_controller_ask (offer->controller, allocator, TRUE, NULL, on_given_back, offer, &cancellable));
+  return cancellable;
 }
 
 /* (nullable): the active allocator of that name that takes back what it has brought */
@@ -104,7 +104,7 @@ find_taker (DvmdController *self, GPtrArray *active, const char *name)
   return NULL;
 }
 
-/* (transfer container): what an allocator has brought, and what there is nobody else for */
+/* (transfer container): what an allocator has brought, and what there is nobody else for; NULL: all of them */
 static const char **
 list_share (DvmdController *self, GPtrArray *active, DvmdAllocator *allocator, const DvmdOffer *nodes, guint n_nodes)
 {
@@ -113,7 +113,7 @@ list_share (DvmdController *self, GPtrArray *active, DvmdAllocator *allocator, c
 
   for (guint i = 0; i < n_nodes; i++)
     {
-      DvmdAllocator *taker = find_taker (self, active, nodes[i].allocator);
+      DvmdAllocator *taker = allocator != NULL ? find_taker (self, active, nodes[i].allocator) : NULL;
 
       if (taker == NULL || taker == allocator)
         list[n++] = nodes[i].name;
@@ -137,6 +137,7 @@ dvmd_controller_offer_nodes (gpointer user_data, DvmdCampaign *campaign, const D
   DvmdController *self = user_data;
   g_autoptr (GPtrArray) active = dvmd_controller_list_allocators (self);
   const char *alloc_id = campaign != NULL ? dvm_campaign_get_alloc_id (dvmd_campaign_get_record (campaign)) : NULL;
+  g_autofree const char **all = list_share (self, active, NULL, nodes, n_nodes);
   Offer *offer = offer_new (self, campaign);
 
   offer->n_left = 1;
@@ -144,10 +145,12 @@ dvmd_controller_offer_nodes (gpointer user_data, DvmdCampaign *campaign, const D
   for (guint i = 0; i < active->len; i++)
     {
       DvmdAllocator *allocator = g_ptr_array_index (active, i);
-      g_autofree const char **list = list_share (self, active, allocator, nodes, n_nodes);
+      g_autofree const char **share = list_share (self, active, allocator, nodes, n_nodes);
+      const DvmdReleaseOffer release = { .alloc_id = alloc_id, .names = share, .all = all };
+      gpointer number = NULL;
+      g_autoptr (GCancellable) cancellable = open_offer (offer, allocator, &number);
 
-      if (list[0] != NULL)
-        offer_to (offer, allocator, alloc_id, list);
+      dvmd_allocator_offer_release_async (allocator, &release, cancellable, dvmd_controller_answered, number);
     }
   dvmd_controller_leave (self);
   dvmd_clock_add_timer (dvmd_controller_get_parts (self)->clock, 0, on_nobody_asked, offer);
@@ -157,12 +160,15 @@ void
 dvmd_controller_return_nodes (DvmdController *self, DvmdAllocator *allocator, const char *alloc_id,
                               const char *const *names)
 {
+  g_autoptr (GCancellable) cancellable = NULL;
+  gpointer number = NULL;
   Offer *offer;
 
   if (names[0] == NULL || !dvmd_allocator_takes_back (allocator))
     return;
   offer = offer_new (self, NULL);
-  offer_to (offer, allocator, alloc_id, names);
+  cancellable = open_offer (offer, allocator, &number);
+  dvmd_allocator_give_back_async (allocator, alloc_id, names, cancellable, dvmd_controller_answered, number);
   offer_unref (offer);
 }
 

@@ -39,6 +39,16 @@ decline_give_back (DvmdAllocator *self, const char *alloc_id, const char *const 
   g_task_return_boolean (task, FALSE);
 }
 
+static void
+offer_share (DvmdAllocator *self, const DvmdReleaseOffer *offer, GCancellable *cancellable,
+             GAsyncReadyCallback callback, gpointer user_data)
+{
+  if (offer->names[0] != NULL)
+    dvmd_allocator_give_back_async (self, offer->alloc_id, offer->names, cancellable, callback, user_data);
+  else
+    decline_give_back (self, offer->alloc_id, offer->names, cancellable, callback, user_data);
+}
+
 static DvmdPluginVerdict
 real_give_back_finish (DvmdAllocator *self, GAsyncResult *result, GError **error)
 {
@@ -82,6 +92,7 @@ dvmd_allocator_class_init (DvmdAllocatorClass *klass)
   klass->allocate_finish = real_allocate_finish;
   klass->give_back_async = decline_give_back;
   klass->give_back_finish = real_give_back_finish;
+  klass->offer_release_async = offer_share;
   klass->decide_async = decline_decide;
   klass->decide_finish = real_decide_finish;
   klass->explain_loss_async = decline_explain_loss;
@@ -128,6 +139,15 @@ dvmd_allocator_give_back_finish (DvmdAllocator *self, GAsyncResult *result, GErr
   g_return_val_if_fail (DVMD_IS_ALLOCATOR (self), DVMD_PLUGIN_DECLINED);
 
   return DVMD_ALLOCATOR_GET_CLASS (self)->give_back_finish (self, result, error);
+}
+
+void
+dvmd_allocator_offer_release_async (DvmdAllocator *self, const DvmdReleaseOffer *offer, GCancellable *cancellable,
+                                    GAsyncReadyCallback callback, gpointer user_data)
+{
+  g_return_if_fail (DVMD_IS_ALLOCATOR (self));
+
+  DVMD_ALLOCATOR_GET_CLASS (self)->offer_release_async (self, offer, cancellable, callback, user_data);
 }
 
 gboolean

@@ -134,6 +134,25 @@ typedef struct
 } DvmdDecisionRequest;
 
 /**
+ * DvmdReleaseOffer:
+ * @alloc_id: (nullable): the allocation; %NULL if the nodes are not all of one
+ * @names: the nodes that are for this allocator: those that it has brought, and those for which there is nobody else.
+ *   It may be empty
+ * @all: all nodes that have left the DVM in this release, whoever has brought them
+ *
+ * The nodes of a release have left the DVM. Borrowed until offer_release_async() has returned.
+ *
+ * Since: 0.1
+ */
+typedef struct
+{
+  const char *alloc_id;
+  const char *const *names;
+  const char *const *all;
+  gpointer reserved[2];
+} DvmdReleaseOffer;
+
+/**
  * DvmdAllocator:
  *
  * Finds nodes, asks a scheduler for more of them, and gives them back.
@@ -169,6 +188,9 @@ G_DECLARE_DERIVABLE_TYPE (DvmdAllocator, dvmd_allocator, DVMD, ALLOCATOR, DvmdPl
  * agents are not started again, and which leave it if it is elastic
  * @session_ended: (nullable): a session has ended, and its jobs before it: an a(uiis) of the number, state, exit code
  *   and reason of each
+ * @offer_release_async: nodes have left the DVM by a release: each active allocator is called, also if none of them is
+ *   its own, and its answer is waited for before the requester is told. The answer is read by give_back_finish. Who
+ *   does not implement it is called by give_back_async for those of its own, if there are some
  *
  * Since: 0.1
  */
@@ -191,8 +213,10 @@ struct _DvmdAllocatorClass
                               GAsyncReadyCallback callback, gpointer user_data);
   DvmdPluginVerdict (*explain_loss_finish) (DvmdAllocator *self, GAsyncResult *result, GVariant **answer,
                                             GError **error);
+  void (*offer_release_async) (DvmdAllocator *self, const DvmdReleaseOffer *offer, GCancellable *cancellable,
+                               GAsyncReadyCallback callback, gpointer user_data);
 
-  gpointer reserved[2];
+  gpointer reserved[1];
 };
 
 /* Requests that the allocator does not implement are declined. */
@@ -204,6 +228,9 @@ DvmdPluginVerdict dvmd_allocator_allocate_finish (DvmdAllocator *self, GAsyncRes
 void dvmd_allocator_give_back_async (DvmdAllocator *self, const char *alloc_id, const char *const *names,
                                      GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data);
 DvmdPluginVerdict dvmd_allocator_give_back_finish (DvmdAllocator *self, GAsyncResult *result, GError **error);
+/* The answer is that of dvmd_allocator_give_back_finish(). */
+void dvmd_allocator_offer_release_async (DvmdAllocator *self, const DvmdReleaseOffer *offer, GCancellable *cancellable,
+                                         GAsyncReadyCallback callback, gpointer user_data);
 /* Whether it implements giving back: nodes of one that does not are offered to others. */
 gboolean dvmd_allocator_takes_back (DvmdAllocator *self);
 /* Whether it implements deciding. */

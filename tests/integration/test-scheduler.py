@@ -268,7 +268,7 @@ class Codes(Case):
 
 class Several(Case):
     def test_each_its_own(self):
-        """Nodes of one release that come from several allocators are offered to each that brought them, once (E40, S28)."""
+        """A release is offered to every allocator, with the nodes that it has brought, once (E40, S28)."""
         dvm = self.elastic('allocator done x1', 'allocator decline', 'other done y1', 'allocator decline', 'other decline')
         ids = [self.allocate(dvm, 'new', count=1)['alloc-id'] for _ in range(2)]
         self.allocate(dvm, 'new', hosts=['n9'])
@@ -279,6 +279,8 @@ class Several(Case):
         self.quiet(dvm, 'n9', 'node1')
         offers = re.findall(r'((?:other )?offered \S+) of', dvm.log())
         self.assertEqual(sorted(offers), ['offered x1', 'other offered y1'])
+        told = re.findall(r'((?:other )?told of the release of \S+), of which \[(.*)\]', dvm.log())
+        self.assertEqual(sorted(told), [('other told of the release of x1,y1', 'y1'), ('told of the release of x1,y1', 'x1')])
         self.assertEqual(len(set(ids)), 2)
         # What nobody takes back is offered to all.
         self.allocate(dvm, 'release', hosts=['n9'])
@@ -621,7 +623,7 @@ class OnTheBus(Case):
         self.quiet(dvm, 'n8', 'node1')
         self.later(dvm, 'release', alloc_id='mine.1')
         scheduler.decide()
-        scheduler.wait('GiveBack')
+        self.assertEqual(scheduler.wait('GiveBack')[0], ('mine.1', ['n8'], {'all': ['n8']}))
         self.bus.stop()
         wait_until(lambda: re.search(r"has not taken SessionEnded\(\d+, 'mine.1', .*cannot be reached", dvm.log()), 'it to be said')
 

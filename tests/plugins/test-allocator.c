@@ -207,6 +207,22 @@ dvmd_test_allocator_give_back_async (DvmdAllocator *allocator, const char *alloc
   test_script_later (&step, task, give_back_answer);
 }
 
+/* Each allocator that is active is called, the base class then for its share. */
+static void
+dvmd_test_allocator_offer_release_async (DvmdAllocator *allocator, const DvmdReleaseOffer *offer,
+                                         GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data)
+{
+  DvmdTestAllocator *self = DVMD_TEST_ALLOCATOR (allocator);
+  g_autofree char *all = g_strjoinv (",", (char **)offer->all);
+  g_autofree char *names = g_strjoinv (",", (char **)offer->names);
+
+  if (is_in_use (self))
+    dvmd_plugin_host_log (dvmd_plugin_get_host (DVMD_PLUGIN (allocator)), G_LOG_LEVEL_MESSAGE,
+                          "%stold of the release of %s, of which [%s] are its own", get_prefix (self), all, names);
+  DVMD_ALLOCATOR_CLASS (dvmd_test_allocator_parent_class)
+      ->offer_release_async (allocator, offer, cancellable, callback, user_data);
+}
+
 /* ---- sessions that end ---- */
 
 static void
@@ -226,6 +242,7 @@ dvmd_test_allocator_class_init (DvmdTestAllocatorClass *klass)
 {
   DVMD_ALLOCATOR_CLASS (klass)->allocate_async = dvmd_test_allocator_allocate_async;
   DVMD_ALLOCATOR_CLASS (klass)->give_back_async = dvmd_test_allocator_give_back_async;
+  DVMD_ALLOCATOR_CLASS (klass)->offer_release_async = dvmd_test_allocator_offer_release_async;
   DVMD_ALLOCATOR_CLASS (klass)->session_ended = dvmd_test_allocator_session_ended;
   DVMD_ALLOCATOR_CLASS (klass)->decide_async = dvmd_test_allocator_decide_async;
   klass->kinds[TEST_ALLOCATE] = "allocator";

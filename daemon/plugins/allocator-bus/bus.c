@@ -363,10 +363,16 @@ ask (DvmdBusAllocator *self, GTask *task, const char *method, GVariant *argument
 
 /* ---- requests ---- */
 
+/* all: (nullable): those of a release */
 static GVariant *
-build_names (const char *alloc_id, const char *const *names)
+build_names (const char *alloc_id, const char *const *names, const char *const *all)
 {
-  return g_variant_new ("(s^asa{sv})", alloc_id != NULL ? alloc_id : "", names, NULL);
+  GVariantDict options;
+
+  g_variant_dict_init (&options, NULL);
+  if (all != NULL)
+    g_variant_dict_insert (&options, "all", "^as", all);
+  return g_variant_new ("(s^as@a{sv})", alloc_id != NULL ? alloc_id : "", names, g_variant_dict_end (&options));
 }
 
 /* Whether it is not for the scheduler, and the task has its answer. */
@@ -412,7 +418,8 @@ give_back_unasked (DvmdBusAllocator *self, const char *alloc_id, const char *con
   for (guint i = 0; names[i] != NULL; i++)
     names[i][strcspn (names[i], ":")] = '\0';
   if (names[0] != NULL)
-    ask (self, NULL, "GiveBack", build_names (alloc_id, (const char *const *)names), "(b)", take_nodes_back, NULL);
+    ask (self, NULL, "GiveBack", build_names (alloc_id, (const char *const *)names, NULL), "(b)", take_nodes_back,
+         NULL);
 }
 
 static void
@@ -475,8 +482,8 @@ dvmd_bus_allocator_allocate_async (DvmdAllocator *allocator, const DvmdAllocatio
 }
 
 static void
-dvmd_bus_allocator_give_back_async (DvmdAllocator *allocator, const char *alloc_id, const char *const *names,
-                                    GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data)
+dvmd_bus_allocator_offer_release_async (DvmdAllocator *allocator, const DvmdReleaseOffer *offer,
+                                        GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data)
 {
   DvmdBusAllocator *self = (DvmdBusAllocator *)allocator;
   g_autoptr (GTask) task = g_task_new (self, cancellable, callback, user_data);
@@ -484,7 +491,18 @@ dvmd_bus_allocator_give_back_async (DvmdAllocator *allocator, const char *alloc_
   if (self->name == NULL)
     g_task_return_boolean (task, FALSE);
   else
-    ask (self, g_steal_pointer (&task), "GiveBack", build_names (alloc_id, names), "(b)", take_nodes_back, NULL);
+    ask (self, g_steal_pointer (&task), "GiveBack", build_names (offer->alloc_id, offer->names, offer->all), "(b)",
+         take_nodes_back, NULL);
+}
+
+/* Nodes that the DVM could not use */
+static void
+dvmd_bus_allocator_give_back_async (DvmdAllocator *allocator, const char *alloc_id, const char *const *names,
+                                    GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data)
+{
+  const DvmdReleaseOffer offer = { .alloc_id = alloc_id, .names = names };
+
+  dvmd_bus_allocator_offer_release_async (allocator, &offer, cancellable, callback, user_data);
 }
 
 static void
@@ -578,6 +596,7 @@ dvmd_bus_allocator_class_init (DvmdBusAllocatorClass *klass)
   G_OBJECT_CLASS (klass)->dispose = dvmd_bus_allocator_dispose;
   allocator_class->allocate_async = dvmd_bus_allocator_allocate_async;
   allocator_class->give_back_async = dvmd_bus_allocator_give_back_async;
+  allocator_class->offer_release_async = dvmd_bus_allocator_offer_release_async;
   allocator_class->decide_async = dvmd_bus_allocator_decide_async;
   allocator_class->session_ended = dvmd_bus_allocator_session_ended;
 }

@@ -94,7 +94,7 @@ class Offers(Slurm):
         self.assertEqual((event.alloc_id, event.req_id), (campaign.alloc_id, 'mine'))
 
     def test_E40_of_several(self):
-        """Of one release each allocator is offered the nodes that it has brought, before the one event."""
+        """One release is offered to each allocator, with the nodes that it has brought and with all, before the one event."""
         script = 'allocator decline; allocator done x1; give-back fail not these'
         dvm = self.in_slurm(2, f'test-plugin={script}', 'launcher=local')
         dvm.asker.grow(count=1).done()
@@ -103,6 +103,15 @@ class Offers(Slurm):
         self.assertEqual(self.held(), ['cn1'])
         self.assertRegex(dvm.log(), r'offered x1 of')
         self.assertNotIn('offered cn2', dvm.log())
+        self.assertRegex(dvm.log(), r'told of the release of (cn2,x1|x1,cn2), of which \[x1\] are its own')
+
+    def test_E40_of_slurm_alone(self):
+        """An allocator beside Slurm that has brought none of the nodes is told of their release, too, before the one event."""
+        dvm = self.in_slurm(2, 'test-plugin=allocator decline; other decline')
+        dvm.asker.shrink('cn2').event('DvmIsReady')
+        for who in ('', 'other '):
+            self.assertIn(f': {who}told of the release of cn2, of which [] are its own', dvm.log())
+        self.assertEqual(self.held(), ['cn1'])
 
     def check_decision(self, words, *settings, **more):
         """The release is done and told as one, whatever Slurm makes of it; it has the node still, and the log says why."""
