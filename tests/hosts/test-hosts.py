@@ -111,6 +111,15 @@ class TestHosts(dvmtest.Case):
             for source, target in ((hosts[0], hosts[1]), (hosts[1], hosts[2])):
                 testhosts.wait_until(lambda a=source, b=target: self.ssh(a, b, 'true').returncode == 0, 'the link is mended')
 
+    def test_mended_at_once(self):
+        """A plug that is put back works, however soon: the kernel sees the link a moment later."""
+        hosts = self.make(2)
+        for _ in range(100):
+            hosts[1].cut(carrier=False)
+            hosts[1].mend()
+            self.assertIn('state forwarding', hosts[1].hosts.switch('bridge', 'link', 'show', 'dev', hosts[1].port))
+        self.assert_reached(hosts[0], hosts[1])
+
     def test_loss(self):
         hosts = self.make(2)
         hosts[1].lose(10)

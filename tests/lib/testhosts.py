@@ -224,6 +224,8 @@ class Host:
     def mend(self):
         """The link works again. For some seconds a host may still believe that others are not there (ARP)."""
         self.hosts.switch('ip', 'link', 'set', self.port, 'up')
+        # The kernel sees a moment later that the other end is there, and has no state for a port without one.
+        wait_until(lambda: ' state UP ' in self.hosts.switch('ip', 'link', 'show', 'dev', self.port), f'{self.port} has a carrier')
         self.hosts.switch('bridge', 'link', 'set', 'dev', self.port, 'state', '3')
 
     def lose(self, percent):
