@@ -162,7 +162,10 @@ test_marks_values (void)
   g_clear_error (&error);
   PMIX_INFO_DESTRUCT (&info[0]);
   if (!dvmd_pmix_marks_are_served ())
-    return;
+    {
+      g_test_skip ("marks of pulls are not served with this libpmix");
+      return;
+    }
   PMIX_INFO_LOAD (&info[0], PMIX_IOF_TAG_OUTPUT, &off, PMIX_BOOL);
   PMIX_INFO_LOAD (&info[1], PMIX_IOF_RANK_OUTPUT, NULL, PMIX_BOOL);
   PMIX_INFO_REQUIRED (&info[1]);
