@@ -22,8 +22,10 @@
 
 #include <dlfcn.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "dvmd-pmix-groups.h"
+#include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-tools.h"
 
 #include "src/include/pmix_globals.h"
@@ -414,6 +416,17 @@ is_singleton (const pmix_proc_t *proc)
   return g_str_has_prefix (proc->nspace, "singleton.");
 }
 
+/* client: still the caller's unless this succeeds */
+static pmix_status_t
+answer_fence (pmix_server_caddy_t *client, pmix_status_t how)
+{
+  pmix_status_t status = answer_status (client->peer, client->hdr.tag, how);
+
+  if (status == PMIX_SUCCESS)
+    PMIX_RELEASE (client);
+  return status;
+}
+
 EXPORTED pmix_status_t
 pmix_server_connect (pmix_server_caddy_t *client, pmix_buffer_t *buffer, pmix_op_cbfunc_t done)
 {
@@ -438,6 +451,70 @@ pmix_server_connect (pmix_server_caddy_t *client, pmix_buffer_t *buffer, pmix_op
 
 /* ---- fences ---- */
 
+/* How the library ends a fence: one function for all of them. */
+static pmix_modex_cbfunc_t
+remember_end (pmix_modex_cbfunc_t end)
+{
+  static gsize end_once;
+
+  if (g_once_init_enter (&end_once))
+    g_once_init_leave (&end_once, (gsize)end);
+  return (pmix_modex_cbfunc_t)end_once;
+}
+
+typedef struct
+{
+  pmix_modex_cbfunc_t end;
+  pmix_server_trkr_t *fence;
+  pmix_status_t status;
+  pmix_release_cbfunc_t release; /* (nullable) */
+  void *release_data;
+} Failure;
+
+/*
+ * The library (4.2.9 to 6.0) tells the first client of a fence that it has failed, and the others that it has not:
+ * these are told by us.
+ */
+static void
+fail_each (pmix_status_t status, void *data)
+{
+  g_autofree Failure *self = data;
+  pmix_server_caddy_t *client;
+
+  if (status == PMIX_ERR_INIT)
+    return;
+  while (pmix_list_get_size (&self->fence->local_cbs) > 1)
+    {
+      client = (pmix_server_caddy_t *)pmix_list_remove_last (&self->fence->local_cbs);
+      /* Its process has gone. */
+      if (answer_fence (client, self->status) != PMIX_SUCCESS)
+        PMIX_RELEASE (client);
+    }
+  self->end (self->status, NULL, 0, self->fence, self->release, self->release_data);
+}
+
+/* The library and what we run on its thread call this there, and the host on the main thread. */
+static void
+end_fence (pmix_status_t status, const char *data, size_t n, void *tracker, pmix_release_cbfunc_t release,
+           void *release_data)
+{
+  pmix_modex_cbfunc_t end = remember_end (NULL);
+  pmix_server_trkr_t *fence = tracker;
+  Failure *failure;
+
+  if (status == PMIX_SUCCESS || fence == NULL)
+    {
+      end (status, data, n, tracker, release, release_data);
+      return;
+    }
+  failure = g_new (Failure, 1);
+  *failure = (Failure){ end, fence, status, release, release_data };
+  if (gettid () == getpid ())
+    dvmd_pmix_server_run_on_thread (fail_each, failure);
+  else
+    fail_each (PMIX_SUCCESS, failure);
+}
+
 EXPORTED pmix_status_t
 pmix_server_fence (pmix_server_caddy_t *client, pmix_buffer_t *buffer, pmix_modex_cbfunc_t modex, pmix_op_cbfunc_t done)
 {
@@ -452,26 +529,23 @@ pmix_server_fence (pmix_server_caddy_t *client, pmix_buffer_t *buffer, pmix_mode
 
   if (!dvmd_pmix_groups_are_served ())
     return next (client, buffer, modex, done);
+  remember_end (modex);
   drop_notes ();
   PMIX_LOAD_PROCID (&proc, client->peer->info->pname.nspace, client->peer->info->pname.rank);
   if (dvmd_pmix_groups_are_none () && !dvmd_pmix_is_tool (proc.nspace))
-    return next (client, buffer, modex, done);
+    return next (client, buffer, end_fence, done);
   status = read_items (client->peer, buffer, &named, &n, sizeof (pmix_proc_t), PMIX_PROC);
   is_alone = status == PMIX_SUCCESS && n == 1 && dvmd_pmix_is_tool (proc.nspace) && is_singleton (named);
   if (status == PMIX_SUCCESS && !is_alone)
     procs = expand (&proc, named, n, &status);
   free (named);
+  /* There is no other process. */
   if (is_alone)
-    {
-      status = answer_status (client->peer, client->hdr.tag, PMIX_SUCCESS);
-      if (status == PMIX_SUCCESS)
-        PMIX_RELEASE (client);
-      return status;
-    }
+    return answer_fence (client, PMIX_SUCCESS);
   if (status != PMIX_SUCCESS)
     return status;
   if (procs != NULL)
-    return fence_expanded (client, buffer, procs, modex, done, next);
+    return fence_expanded (client, buffer, procs, end_fence, done, next);
   buffer->unpack_ptr = start;
-  return next (client, buffer, modex, done);
+  return next (client, buffer, end_fence, done);
 }

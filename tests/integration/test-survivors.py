@@ -16,6 +16,7 @@ from dvmtest import KILLED_BY_CMD, NOTIFIED
 os.environ['DVM_HEAL'] = 'false'
 
 CLIENT = os.environ.get('DVM_TEST_PMIX_CLIENT', '')
+EVENTS = os.environ.get('DVM_TEST_PMIX_EVENTS', '')
 ULFM = os.environ.get('DVM_TEST_MPI_ULFM', '')
 TERMINATED, COMM_FAILED = 20, 56
 # The parts of Open MPI that survive failures. han has communicators of its own for each node, which a revoke does not reach.
@@ -58,6 +59,16 @@ class Survivors(dvmtest.Case):
                 self.assertIn(f'{rank}: all LOST-CONNECTION\n', text)
                 self.assertIn(f'{rank}: without 1\n', text)
                 self.assertIn(f'{rank}: others SUCCESS\n', text)
+
+    def test_fences_of_one_node(self):
+        """One that fails does so for all who wait for it on their node, whether their server answers it or the host does."""
+        script = 'test $DVM_RANK = 1 && exec "$0" fence die; exec "$0" fence fence'
+        for nodes in (1, 2):
+            dvm = self.dvm(slots=4, settings=[f'nodes={nodes}'])
+            hosts = [f'node{number}:4' for number in range(1, nodes + 1)]
+            done = dvm.run(['sh', '-c', script, EVENTS], np=4 * nodes, hosts=hosts, recoverable=True)
+            codes = {row[0]: row[7] for row in done.job.procs() if row[0] != 1}
+            self.assertEqual(set(codes.values()), {21}, (nodes, codes, done))
 
     def test_never_comes(self):
         """Fences of the job fail, each for all, when a rank could not be started, or has ended before they begin or while they wait."""
