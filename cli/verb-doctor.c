@@ -376,6 +376,20 @@ tell_answers (Doctor *self, Asked *asked, gint64 before, gint64 after)
   dvm_cli_findings_add (self->findings, NULL, "nodes", DVM_CLI_VERDICT_BAD, text, NULL);
 }
 
+/* A private DVM to which no node has come may be ending before the job does. */
+static void
+tell_refusal (Doctor *self, const GError *error)
+{
+  g_autoptr (GPtrArray) nodes = dvm_client_list_nodes (self->client, NULL, NULL);
+  g_autofree char *text = NULL;
+
+  if (nodes != NULL)
+    check_nodes (self, nodes);
+  if (self->embedded != NULL && g_error_matches (error, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN))
+    text = g_strdup_printf (_ ("no node has answered: %s"), error->message);
+  dvm_cli_findings_add (self->findings, NULL, "nodes", DVM_CLI_VERDICT_BAD, text != NULL ? text : error->message, NULL);
+}
+
 static void
 ask_nodes (Doctor *self)
 {
@@ -387,6 +401,8 @@ ask_nodes (Doctor *self)
 
   if (spec != NULL && run_on_nodes (self, spec, &asked, &error))
     tell_answers (self, &asked, before, g_get_real_time ());
+  else if (asked.job == NULL && spec != NULL)
+    tell_refusal (self, error);
   else
     dvm_cli_findings_add (self->findings, NULL, "nodes", DVM_CLI_VERDICT_BAD, error->message, NULL);
   asked_clear (&asked);

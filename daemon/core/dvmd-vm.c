@@ -61,9 +61,11 @@ dvmd_vm_check_open (DvmdCore *self, GError **error)
 {
   if (!dvmd_core_get_vm (self)->shutting_down)
     return TRUE;
-  g_set_error (error, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The DVM is ending and takes no more jobs%s%s",
-               dvmd_core_get_vm (self)->end_reason != NULL ? ": " : "",
-               dvmd_core_get_vm (self)->end_reason != NULL ? dvmd_core_get_vm (self)->end_reason : "");
+  if (dvmd_core_get_vm (self)->end_reason != NULL)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "%s: the DVM is ending and takes no more jobs",
+                 dvmd_core_get_vm (self)->end_reason);
+  else
+    g_set_error_literal (error, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, "The DVM is ending and takes no more jobs");
   return FALSE;
 }
 
