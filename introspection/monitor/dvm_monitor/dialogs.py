@@ -12,12 +12,18 @@ from .link import Link, ask
 
 def confirm(parent: Any, heading: str, body: str, label: str, done: Callable[[], object]) -> None:
     """A question before something that cannot be taken back."""
-    dialog = Adw.MessageDialog(transient_for=parent, heading=heading, body=body, default_response='no', close_response='no')
+    words = {'heading': heading, 'body': body, 'default_response': 'no', 'close_response': 'no'}
+    # From libadwaita 1.5 on it is a part of the window; one that is a window gives its text less room than GTK 4.18 wants.
+    inside = hasattr(Adw, 'AlertDialog')
+    dialog = Adw.AlertDialog(**words) if inside else Adw.MessageDialog(transient_for=parent, **words)
     dialog.add_response('no', _('_Keep'))
     dialog.add_response('yes', label)
     dialog.set_response_appearance('yes', Adw.ResponseAppearance.DESTRUCTIVE)
     dialog.connect('response', lambda _dialog, response: done() if response == 'yes' else None)
-    dialog.present()
+    if inside:
+        dialog.present(parent)
+    else:
+        dialog.present()
 
 
 class Form(Adw.Window):
