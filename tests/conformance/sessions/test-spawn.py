@@ -72,8 +72,9 @@ class Spawn:
         # A child that runs in the default session does not own what its parent owns.
         child = self.script(dvm, f'spawn id={two.alloc_id} -- true ;')
         outer = self.program(dvm, f'spawn session=0 -- {child} ; stay', target=[two.alloc_id])
-        spawned = self.wait_said(outer, 'spawn')
-        self.assertEqual(spawned.status, 0)
+        # What the child says comes there, too, and may come first.
+        spawned = wait_until(lambda: next((line for line in self.lines(outer, finished=False) if (line.kind, line.status) == ('spawn', 0)), None),
+                             f'{outer.path} to spawn: {outer.out.data!r}')
         inner = dvm.job(dvm.call('FindJob', '(s)', spawned.facts['nspace'])[0].rpartition('/')[2])
         inner.wait()
         self.assertNotIn(inner.nspace, two.owners)
