@@ -98,7 +98,8 @@ class Ways(Tools):
         address = self.address(dvm)[0]
         self.assertFalse(self.finds(dvm, uid=NOBODY))
         self.assertFalse(self.finds(dvm, f'uri={address}', uid=NOBODY))
-        self.assertIn(f'A tool of user {NOBODY} is not let in', dvm.log())
+        # The tool may know it before the log of the DVM has it.
+        wait_until(lambda: f'A tool of user {NOBODY} is not let in' in dvm.log(), 'the reason in the log')
         self.assertTrue(self.finds(dvm, f'uri={address}'))
 
     def test_end(self):
