@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "dvm-error.h"
+#include "dvm-hosts-private.h"
 #include "dvm-words-private.h"
 
 /* Digits of one number at most. */
@@ -27,6 +28,8 @@ typedef struct
   const char *place;
   GPtrArray *names;
   GString *name; /* as far as it is known */
+  gsize most;    /* names; more are not looked at */
+  gboolean full;
 } Expander;
 
 static const char *expand_rest (Expander *self, const char *at, GError **error);
@@ -74,6 +77,9 @@ add_name (Expander *self, const char *at, GError **error)
 {
   if (self->name->len == 0)
     return fail_at (self, at, _ ("a name is missing"), error);
+  self->full = self->names->len >= self->most;
+  if (self->full)
+    return NULL;
   if (self->names->len >= DVM_HOST_LIST_MOST_NAMES)
     return fail_at (self, at, _ ("these are more than a million names"), error);
   g_ptr_array_add (self->names, g_strndup (self->name->str, self->name->len));
@@ -184,9 +190,15 @@ expand_rest (Expander *self, const char *at, GError **error)
 char **
 dvm_host_list_expand (const char *list, const char *place, GError **error)
 {
+  return _dvm_host_list_expand_first (list, place, G_MAXSIZE, error);
+}
+
+char **
+_dvm_host_list_expand_first (const char *list, const char *place, gsize most, GError **error)
+{
   g_autoptr (GPtrArray) names = g_ptr_array_new_with_free_func (g_free);
   g_autoptr (GString) name = g_string_new (NULL);
-  Expander self = { .text = list, .place = place, .names = names, .name = name };
+  Expander self = { .text = list, .place = place, .names = names, .name = name, .most = most };
   const char *at = list;
   const char *wrong;
 
@@ -199,10 +211,10 @@ dvm_host_list_expand (const char *list, const char *place, GError **error)
     {
       g_string_truncate (name, 0);
       at = expand_rest (&self, at, error);
-      if (at == NULL)
+      if (at == NULL && !self.full)
         return NULL;
     }
-  while (*at == ',' && at++ != NULL);
+  while (at != NULL && *at == ',' && at++ != NULL);
   g_ptr_array_add (names, NULL);
   return (char **)g_ptr_array_free (g_steal_pointer (&names), FALSE);
 }

@@ -288,7 +288,7 @@ make_place (const char *path, gsize length, guint number)
 
 /* The names of "n[1-4]", which all have what the line says. (transfer full) (nullable) */
 static GStrv
-read_names (Line *line, GError **error)
+read_names (Line *line, const DvmHostsRead *read, GError **error)
 {
   g_autofree char *word = read_word (line, BLANKS);
   char *alone[] = { word, NULL };
@@ -296,7 +296,8 @@ read_names (Line *line, GError **error)
 
   if (!_dvm_hosts_has_ranges (word))
     return g_strdupv (alone);
-  names = dvm_host_list_expand (word, line->host->place, error);
+  /* The first one has been counted with its line, and one too many is enough to be refused. */
+  names = _dvm_host_list_expand_first (word, line->host->place, _dvm_hosts_count_left (read) + 2, error);
   if (names == NULL && error != NULL)
     (*error)->code = DVM_ERROR_PARSE_FAILED;
   return names;
@@ -335,7 +336,7 @@ read_line (DvmHosts *hosts, char *place, const char *text, DvmHostsRead *read, G
   DvmHost first;
 
   skip_blanks (&line);
-  names = read_names (&line, error);
+  names = read_names (&line, read, error);
   if (names == NULL || !read_host (&line, names[0], error) || !read_pairs (&line, error) || !check_line (&line, error))
     return FALSE;
   first = *line.host;

@@ -61,6 +61,11 @@ typedef struct
 /* DVM_ERROR_OUT_OF_RESOURCE when it is more; place: what messages begin with. */
 gboolean _dvm_hosts_count_bytes (DvmHostsRead *read, const char *place, gsize bytes, GError **error);
 gboolean _dvm_hosts_count_one (DvmHostsRead *read, const char *place, GError **error);
+/* How many there is room for. */
+gsize _dvm_hosts_count_left (const DvmHostsRead *read);
+
+/* As dvm_host_list_expand(), but no more names than that, whatever follows them in the list. */
+char **_dvm_host_list_expand_first (const char *list, const char *place, gsize most, GError **error);
 
 /*
  * Adds the hosts of a file to those that there are; several files are read as one. Errors name file and line:

@@ -295,6 +295,12 @@ _dvm_hosts_count_one (DvmHostsRead *read, const char *place, GError **error)
   return FALSE;
 }
 
+gsize
+_dvm_hosts_count_left (const DvmHostsRead *read)
+{
+  return read->hosts < MOST_HOSTS ? MOST_HOSTS - read->hosts : 0;
+}
+
 /* ---- lists ---- */
 
 gboolean
@@ -369,7 +375,8 @@ add_words (DvmHosts *self, const char *word, const char *what, DvmHostsRead *rea
 
   if (!_dvm_hosts_has_ranges (word))
     return add_word (self, word, what, read, error);
-  words = dvm_host_list_expand (word, what, error);
+  /* One too many is enough to be refused. */
+  words = _dvm_host_list_expand_first (word, what, _dvm_hosts_count_left (read) + 1, error);
   if (words == NULL)
     return FALSE;
   for (gsize i = 0; words[i] != NULL; i++)

@@ -534,6 +534,29 @@ test_limits_of_lists (void)
       "hosts: one call names 1000000 hosts at most, in all its lists and files together: use several calls");
 }
 
+/* A range that is too long is not written out before it is refused. */
+static void
+test_limit_of_ranges (void)
+{
+  g_auto (GStrv) names = _dvm_host_list_expand_first ("m,n[1-1000000],[", "LIST", 3, NULL);
+  g_autofree char *joined = g_strjoinv (" ", names);
+  g_autoptr (DvmHosts) hosts = _dvm_hosts_new ();
+  g_autoptr (GError) error = NULL;
+  DvmHostsRead read = { .hosts = 999990 };
+
+  g_assert_cmpstr (joined, ==, "m n1 n2");
+  g_assert_true (_dvm_hosts_add_list (hosts, "a[1-5]", "hosts", &read, NULL));
+  g_assert_cmpuint (_dvm_hosts_count_left (&read), ==, 5);
+  g_assert_true (_dvm_hosts_add_text (hosts, "b[1-3]\n", 7, "file", &read, NULL));
+  g_assert_false (_dvm_hosts_add_list (hosts, "c[1-1000000]", "hosts", &read, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE);
+  g_assert_cmpuint (read.hosts, ==, 1000001);
+  g_clear_error (&error);
+  read.hosts = 999998;
+  g_assert_false (_dvm_hosts_add_text (hosts, "d[1-1000000]\n", 13, "file", &read, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE);
+}
+
 /* Of a description, however many lists it has and wherever they stand. */
 static void
 test_limits_of_spec (void)
@@ -663,6 +686,7 @@ main (int argc, char **argv)
   g_test_add_func ("/hosts/filter", test_filter);
   g_test_add_func ("/hosts/new", test_new);
   g_test_add_func ("/hosts/limits-of-lists", test_limits_of_lists);
+  g_test_add_func ("/hosts/limit-of-ranges", test_limit_of_ranges);
   g_test_add_func ("/hosts/limits-of-spec", test_limits_of_spec);
   g_test_add_func ("/hosts/growth", test_growth);
   g_test_add_func ("/hosts/many", test_many);
