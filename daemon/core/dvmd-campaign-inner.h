@@ -43,6 +43,8 @@ gboolean dvmd_campaign_brings_to (DvmdCampaign *self, DvmdSession *session);
 gboolean dvmd_campaign_ends_session (DvmdCampaign *self);
 /* The node was in already, and joins the session for it; or stays, and leaves it for it. */
 void dvmd_campaign_note_moved (DvmdCampaign *self, guint rank);
+/* Its agent is started again, and has another rank. FALSE: it is no such node. */
+gboolean dvmd_campaign_note_again (DvmdCampaign *self, guint old_rank, guint rank);
 /* s that running jobs have before a shrink begins */
 void dvmd_campaign_set_drain_timeout (DvmdCampaign *self, guint timeout);
 guint dvmd_campaign_get_drain_timeout (DvmdCampaign *self);

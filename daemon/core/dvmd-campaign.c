@@ -295,6 +295,18 @@ dvmd_campaign_note_moved (DvmdCampaign *self, guint rank)
   g_array_append_val (self->joined, rank);
 }
 
+gboolean
+dvmd_campaign_note_again (DvmdCampaign *self, guint old_rank, guint rank)
+{
+  for (guint i = 0; i < self->joined->len; i++)
+    if (g_array_index (self->joined, guint, i) == old_rank)
+      {
+        g_array_index (self->joined, guint, i) = rank;
+        return TRUE;
+      }
+  return FALSE;
+}
+
 void
 dvmd_campaign_set_drain_timeout (DvmdCampaign *self, guint timeout)
 {

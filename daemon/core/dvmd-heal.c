@@ -82,6 +82,17 @@ dvmd_heal_forget (DvmdNode *node)
 
 /* ---- an attempt ---- */
 
+/* A campaign that fails takes it back into its session, or out of it, under the new rank. */
+static void
+follow_node (DvmdCampaign *campaign, const DvmdNode *old, DvmdNode *node)
+{
+  DvmdSession *session = dvmd_campaign_get_session (campaign);
+
+  if (dvmd_campaign_note_again (campaign, old->rank, node->rank)
+      && !dvmd_node_is_in (node, dvmd_session_get_id (session)))
+    dvmd_session_move_slots (session, old, node);
+}
+
 /* The node keeps all that was given for it: slots, address, origin, sessions. */
 static DvmdNode *
 bring_again (DvmdHeal *self)
@@ -105,6 +116,9 @@ bring_again (DvmdHeal *self)
       dvmd_session_join (session, node);
       dvmd_session_move_slots (session, old, node);
     }
+  for (DvmdCampaign *one = dvmd_core_next_campaign (core, NULL, FALSE); one != NULL;
+       one = dvmd_core_next_campaign (core, one, FALSE))
+    follow_node (one, old, node);
   node->heal = g_steal_pointer (&old->heal);
   node->healing = old->healing;
   self->node = node;

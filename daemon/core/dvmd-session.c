@@ -224,7 +224,8 @@ dvmd_session_move_slots (DvmdSession *self, const DvmdNode *from, DvmdNode *to)
   guint slots = count_added_slots (self, from);
 
   dvmd_session_forget_slots (self, from);
-  to->slots_added += slots;
+  if (dvmd_node_is_in (to, dvmd_session_get_id (self)))
+    to->slots_added += slots;
   if (slots > 0)
     g_hash_table_insert (self->slots, GUINT_TO_POINTER (to->rank), GUINT_TO_POINTER (slots));
 }
@@ -235,6 +236,21 @@ dvmd_session_forget_slots (DvmdSession *self, const DvmdNode *node)
   g_hash_table_remove (self->slots, GUINT_TO_POINTER (node->rank));
 }
 
+/* Others may have added some since it has left. */
+static void
+take_back_slots (DvmdSession *self, DvmdNode *node)
+{
+  guint slots = count_added_slots (self, node);
+  guint room = node->slots_max > node->slots ? node->slots_max - node->slots : 0;
+
+  if (node->slots_max > 0 && slots > room)
+    {
+      slots = room;
+      g_hash_table_insert (self->slots, GUINT_TO_POINTER (node->rank), GUINT_TO_POINTER (slots));
+    }
+  change_slots (self, node, slots, TRUE);
+}
+
 void
 dvmd_session_join (DvmdSession *self, DvmdNode *node)
 {
@@ -243,7 +259,7 @@ dvmd_session_join (DvmdSession *self, DvmdNode *node)
   if (dvmd_node_is_in (node, dvmd_session_get_id (self)))
     return;
   dvmd_node_pool_join (node, dvmd_session_get_id (self), !self->shared);
-  change_slots (self, node, count_added_slots (self, node), TRUE);
+  take_back_slots (self, node);
   dvmd_session_unlend (self, dvm_node_get_name (node->record));
   /* Jobs that were let through and not placed yet may have no right to it any more. */
   if (!was_reserved && !self->shared)

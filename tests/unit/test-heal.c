@@ -553,12 +553,89 @@ test_back_before_launch (void)
                    "node2 was lost before the job could be launched there: its agent has ended");
 }
 
+/* ---- slots beside its own ---- */
+
+static void
+begin_more (World *world, DvmdSizeAnswer *answer)
+{
+  g_autoptr (DvmdRequester) requester = dvmd_requester_new ("private:1", 1000, 42);
+  const DvmdGrowHost hosts[] = { { .name = "node1", .slots = 1, .more = TRUE }, { .name = "node9", .slots = 2 } };
+  const DvmdGrowRequest grow = { .requester = requester, .hosts = hosts, .n_hosts = 2, .share = TRUE };
+  DvmdShrinkRequest shrink = { .requester = requester, .drain_timeout = 60 };
+  g_auto (DvmdSizeAnswer) given = { 0 };
+
+  init (world, 2, TRUE);
+  dvmd_node_pool_set_slots (dvmd_core_get_nodes (world->core), node (world, 1), 2, 3);
+  g_assert_true (dvmd_core_grow (world->core, &grow, &given, NULL));
+  run (world);
+  come (world, 3);
+  g_assert_cmpuint (node (world, 1)->slots, ==, 3);
+  launch_all (world, submit (world, 7));
+  shrink.session = given.session;
+  g_assert_true (dvmd_core_shrink (world->core, &shrink, answer, NULL));
+  run (world);
+  g_assert_cmpuint (node (world, 1)->slots, ==, 2);
+}
+
+static void
+call_off (World *world, const DvmdSizeAnswer *answer)
+{
+  g_assert_true (dvmd_core_cancel_campaign (world->core, dvmd_core_get_campaign (world->core, answer->campaign), NULL));
+  run (world);
+}
+
+/* Between a release and its end the agent is started again: its allocation has node and slots as before. */
+static void
+test_more_slots (void)
+{
+  g_auto (World) world = { 0 };
+  g_auto (DvmdSizeAnswer) answer = { 0 };
+
+  begin_more (&world, &answer);
+  lose (&world, 1);
+  pass (&world, G_USEC_PER_SEC);
+  come (&world, 4);
+  g_assert_cmpuint (node (&world, 4)->slots, ==, 2);
+  call_off (&world, &answer);
+  g_assert_true (dvmd_node_is_in (node (&world, 4), answer.session));
+  g_assert_cmpuint (node (&world, 4)->slots, ==, 3);
+  g_assert_cmpuint (node (&world, 4)->slots_added, ==, 1);
+}
+
+/* Another allocation has added some meanwhile: the first one gets back as many as there is room for. */
+static void
+test_most_slots (void)
+{
+  g_auto (World) world = { 0 };
+  g_auto (DvmdSizeAnswer) answer = { 0 };
+  g_auto (DvmdSizeAnswer) other = { 0 };
+  g_auto (DvmdSizeAnswer) ended = { 0 };
+  g_autoptr (DvmdRequester) requester = dvmd_requester_new ("private:1", 1000, 42);
+  const DvmdGrowHost host = { .name = "node1", .slots = 1, .more = TRUE };
+  const DvmdGrowRequest grow = { .requester = requester, .hosts = &host, .n_hosts = 1, .share = TRUE };
+  DvmdShrinkRequest shrink = { .requester = requester };
+
+  begin_more (&world, &answer);
+  g_assert_true (dvmd_core_grow (world.core, &grow, &other, NULL));
+  g_assert_cmpuint (node (&world, 1)->slots, ==, 3);
+  call_off (&world, &answer);
+  g_assert_true (dvmd_node_is_in (node (&world, 1), answer.session));
+  g_assert_cmpuint (node (&world, 1)->slots, ==, 3);
+  shrink.session = other.session;
+  g_assert_true (dvmd_core_shrink (world.core, &shrink, &ended, NULL));
+  run (&world);
+  g_assert_cmpuint (node (&world, 1)->slots, ==, 2);
+  g_assert_cmpuint (node (&world, 1)->slots_added, ==, 0);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/heal/comes-back", test_comes_back);
   g_test_add_func ("/heal/off", test_off);
+  g_test_add_func ("/heal/more-slots", test_more_slots);
+  g_test_add_func ("/heal/most-slots", test_most_slots);
   g_test_add_func ("/heal/limit", test_limit);
   g_test_add_func ("/heal/agent-waits", test_agent_waits);
   g_test_add_func ("/heal/agent-waits-off", test_agent_waits_off);
