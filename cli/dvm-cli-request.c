@@ -86,7 +86,7 @@ add_session (GVariantDict *request, DvmCliArgs *args, DvmClient *client, GError 
   return TRUE;
 }
 
-/* A job by any of its names; other namespaces are those of tools, which nobody can look up. */
+/* A job by any of its names; the DVM knows the namespaces of tools, and bus.UID. */
 static gboolean
 add_target (GVariantDict *request, DvmCliArgs *args, DvmClient *client, GError **error)
 {
@@ -103,7 +103,7 @@ add_target (GVariantDict *request, DvmCliArgs *args, DvmClient *client, GError *
                    target);
       return FALSE;
     }
-  if (job == NULL && (strpbrk (target, "@/") != NULL || g_ascii_isdigit (target[0])))
+  if (job == NULL && strstr (target, "@tool-") == NULL && !g_str_has_prefix (target, "bus."))
     {
       g_propagate_error (error, g_steal_pointer (&local_error));
       return FALSE;

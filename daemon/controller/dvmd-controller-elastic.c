@@ -10,8 +10,12 @@
 
 #include "dvmd-controller-elastic.h"
 
+#include <string.h>
+
 #include "dvmd-controller-forward.h"
 #include "dvmd-core-sessions.h"
+#include "dvmd-requester.h"
+#include "dvmd-requesters.h"
 #include "dvmd-size-change.h"
 
 static void
@@ -275,6 +279,21 @@ cancel (DvmdSizeChange *self)
 
 /* ---- all of them ---- */
 
+/* A name without anybody owns nothing, and would never end. Core knows the jobs, and who has a connection. */
+static gboolean
+check_target (DvmdController *self, const char *target, GError **error)
+{
+  const char *uid = target != NULL && g_str_has_prefix (target, "bus.") ? target + strlen ("bus.") : NULL;
+
+  if (target == NULL || target[0] == '\0' || dvmd_core_has_job_form (dvmd_controller_get_core (self), target, NULL)
+      || g_str_has_prefix (target, "scheduler:") || dvmd_controller_has_tool (self, target)
+      || (uid != NULL && g_ascii_string_to_unsigned (uid, 10, 0, G_MAXUINT32, NULL, NULL)))
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND,
+               "target: “%s” is no job and no tool that is there: it cannot own an allocation", target);
+  return FALSE;
+}
+
 /* Before anybody outside hears of it: what is refused leaves no trace there (R52). */
 static gboolean
 check (DvmdSizeChange *self, GError **error)
@@ -290,7 +309,7 @@ check (DvmdSizeChange *self, GError **error)
     case DVMD_SIZE_GROW:
       dvmd_size_change_fill_grow (self, &grow);
       return (self->request->count == 0 || check_elastic (self->controller, error))
-             && dvmd_core_check_grow (core, &grow, error);
+             && check_target (self->controller, grow.target, error) && dvmd_core_check_grow (core, &grow, error);
     case DVMD_SIZE_SHRINK:
       hosts = dvmd_size_request_list_hosts (self->request);
       fill_shrink (self, hosts, &shrink);

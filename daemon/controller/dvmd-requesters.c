@@ -150,6 +150,12 @@ dvmd_controller_find_tool (DvmdController *self, const char *nspace)
 }
 
 gboolean
+dvmd_controller_has_tool (DvmdController *self, const char *nspace)
+{
+  return g_hash_table_contains (get_requesters (self)->tools, nspace);
+}
+
+gboolean
 dvmd_controller_authenticate (DvmdController *self, guint agent, const char *nspace, guint32 rank)
 {
   DvmdJob *job = dvmd_core_find_job (dvmd_controller_get_core (self), nspace);

@@ -46,6 +46,8 @@ gboolean dvmd_controller_is_calling (DvmdController *self, const DvmdCall *call)
 gboolean dvmd_controller_authenticate (DvmdController *self, guint agent, const char *nspace, guint32 rank);
 /* The agent whose tool has that name, by the name alone; 0: it is none, or the agent is not there. */
 guint dvmd_controller_find_tool (DvmdController *self, const char *nspace);
+/* Whether a tool of that name is connected. */
+gboolean dvmd_controller_has_tool (DvmdController *self, const char *nspace);
 /* The agent of a process or tool that was authenticated; 0: it is nowhere any more. */
 guint dvmd_controller_find_agent (DvmdController *self, const char *nspace, guint32 rank);
 /* Adds the agents to which tools are connected to agents, a set of ranks. */

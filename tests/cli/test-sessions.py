@@ -193,6 +193,8 @@ def test_refused():
             (["create", "--hosts", "n9:x"], "n9:x"),
             (["create", "--hosts", "n9", "--target", "nobody@7"], "nobody@7"),
             (["create", "--hosts", "n9", "--target", "99"], "99"),
+            (["create", "--hosts", "n9", "--target", "nobody"], "nobody"),
+            (["create", "--hosts", "n9", "--target", "dvm@tool-1-1"], "is no job and no tool that is there"),
             (["create", "--hosts", "n9", "--target", ended], "has ended"),
             (["create", "--hosts", "n9", "--session", "nobody"], "nobody"),
             (["extend", "0", "--time", "10"], "default session"),
