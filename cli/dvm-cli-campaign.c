@@ -10,6 +10,7 @@
 #include "dvm-cli-campaign.h"
 
 #include <glib/gi18n-lib.h>
+#include <string.h>
 
 #include "dvm-cli-await.h"
 #include "dvm-cli-connect.h"
@@ -113,12 +114,29 @@ dvm_cli_change_and_follow (DvmCli *cli, DvmClient *client, DvmCliChange change, 
   return campaign == NULL || !waits || judge_campaign (campaign, calls_off, error);
 }
 
+/* "n7:+2", or "n7 slots=+2" in a file. */
+static gboolean
+adds_slots (DvmCliArgs *args)
+{
+  g_autofree const char **lists = dvm_cli_args_get_all (args, "hosts");
+  const char *path = dvm_cli_args_get (args, "hostfile");
+  g_autofree char *text = NULL;
+
+  for (gsize i = 0; lists[i] != NULL; i++)
+    if (strstr (lists[i], ":+") != NULL)
+      return TRUE;
+  return path != NULL && g_file_get_contents (path, &text, NULL, NULL) && strstr (text, "=+") != NULL;
+}
+
 /* A host that is named leaves by a campaign, unless its agent has gone before. */
 static const char *
 say_unchanged (DvmCliArgs *args, DvmCliChange change)
 {
   gboolean names = dvm_cli_args_has (args, "hosts") || dvm_cli_args_has (args, "hostfile");
 
+  if (change == dvm_client_grow && names && adds_slots (args))
+    return _ (
+        "slots are added, and no node comes: the DVM has these nodes already, and they are in the allocation now");
   if (change == dvm_client_grow && (names || dvm_cli_args_has (args, "count")))
     return _ ("no node comes: the DVM has these nodes already, and they are in the allocation now");
   if (change == dvm_client_grow)
