@@ -66,6 +66,13 @@ on_node_failed (DvmdLauncher *launcher, guint rank, const GError *error, gpointe
   fflush (stdout);
 }
 
+static void
+on_ends (DvmdLauncher *launcher, const char *reason, gpointer user_data)
+{
+  printf ("ends %s\n", reason);
+  fflush (stdout);
+}
+
 static gboolean
 on_order (int fd, GIOCondition condition, gpointer user_data)
 {
@@ -136,6 +143,7 @@ main (int argc, char **argv)
   request.n_nodes = world.n_nodes;
   request.agent_argv = (const char *const *)argv + 4 + world.n_nodes + 1;
   g_signal_connect (world.launcher, "node-failed", G_CALLBACK (on_node_failed), NULL);
+  g_signal_connect (world.launcher, "ends", G_CALLBACK (on_ends), NULL);
   dvmd_launcher_launch_async (world.launcher, &request, cancellable, on_launched, &world);
   g_unix_fd_add (0, G_IO_IN | G_IO_HUP, on_order, &world);
   g_main_loop_run (loop);
