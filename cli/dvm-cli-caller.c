@@ -11,8 +11,11 @@
 #include <string.h>
 
 static const DvmCliCaller callers[] = {
-  { "dvm-mpirun", "run", FALSE }, { "mpirun", "run", FALSE }, { "mpiexec", "run", FALSE },
-  { "prterun", "run", FALSE },    { "prun", "run", TRUE },    { "pterm", "stop", TRUE },
+  { "dvm-mpirun", "run", FALSE },   { "mpirun", "run", FALSE },
+  { "mpiexec", "run", FALSE },      { "prterun", "run", FALSE },
+  { "prun", "run", TRUE },          { "pterm", "stop", TRUE },
+  { "prte", "start", FALSE, TRUE }, { "dvm-srun", "run", FALSE, TRUE },
+  { "srun", "run", FALSE, TRUE },
 };
 
 const DvmCliCaller *

@@ -14,7 +14,8 @@ typedef struct
 {
   const char *name; /* of the program that was called */
   const char *verb;
-  gboolean needs_dvm; /* without a DVM that is there it does nothing */
+  gboolean needs_dvm;  /* without a DVM that is there it does nothing */
+  gboolean is_foreign; /* options of that launcher go before those of the verb */
 } DvmCliCaller;
 
 /* (nullable): NULL for dvm-cli itself. argv0: its path; "mpirun.dvm", as alternatives are called, is mpirun. */

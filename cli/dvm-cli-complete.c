@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "dvm-cli-caller.h"
 #include "dvm-cli-complete-words.h"
 #include "dvm-cli-connect.h"
 #include "dvm-cli-daemon.h"
@@ -27,7 +28,7 @@ typedef struct
 {
   DvmCli cli;
   const DvmCliVerb *verb; /* (nullable) */
-  const DvmCliOption *lists[G_N_ELEMENTS (((DvmCliVerb *)NULL)->options) + 2];
+  const DvmCliOption *lists[DVM_CLI_LISTS_MAX];
   const char *panel;           /* (nullable): of --panel, borrowed */
   const DvmCliOption *pending; /* (nullable): its value is to be completed */
   gboolean has_name;           /* of a pair that is pending */
@@ -542,12 +543,11 @@ note_option (Complete *self, const DvmCliOption *option, const char *value)
 static void
 choose_verb (Complete *self, const DvmCliVerb *verb)
 {
-  gsize n = 0;
+  const DvmCliCaller *caller = dvm_cli_caller_find (g_get_prgname ());
 
   self->verb = verb;
-  for (gsize i = 0; self->verb != NULL && i < G_N_ELEMENTS (self->verb->options) && self->verb->options[i] != NULL; i++)
-    self->lists[n++] = self->verb->options[i];
-  self->lists[n] = dvm_cli_common_options;
+  dvm_cli_verb_fill_lists (verb, caller != NULL && caller->is_foreign ? DVM_CLI_FOREIGN_FIRST : DVM_CLI_FOREIGN_NONE,
+                           self->lists);
 }
 
 static void

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "dvm-cli-caller.h"
+#include "dvm-cli-foreign.h"
 #include "dvm-cli-hints.h"
 #include "dvm-cli-old.h"
 #include "dvm-cli-output.h"
@@ -138,6 +139,11 @@ dvm_cli_help_others (void)
   append_options (text, dvm_cli_old_app_options);
   append_options (text, dvm_cli_old_options);
   append_options (text, dvm_cli_old_display_options);
+  g_string_append_printf (text, "\n%s\n",
+                          _ ("Options of srun, which dvm-srun takes first, and run, submit and map last:"));
+  append_options (text, dvm_cli_srun.options);
+  g_string_append_printf (text, "\n%s\n", _ ("Options of prte, which start takes:"));
+  append_options (text, dvm_cli_prte.options);
   g_string_append_printf (text, "\n%s\n", _ ("Parameters of --mca and --prtemca that are options here:"));
   dvm_cli_parameters_list (append_other, text);
   g_string_append_printf (text, "\n%s\n", _ ("Options that have another name here:"));

@@ -50,6 +50,11 @@ static const Remark remarks[] = {
     N_ ("the settings launcher-command and launcher-prefix say how agents are started; --set gives one") },
   { "debug-daemons debug-daemons-file",
     N_ ("'dvm-cli logs' shows what a DVM says, and more of one that was started with G_MESSAGES_DEBUG=all") },
+  { "debug tv", N_ ("a debugger starts the job by itself; run --output-proctable tells it the processes") },
+  { "terminate", N_ ("'dvm-cli stop' ends a DVM, 'dvm-cli kill JOB' a job") },
+  { "report-events", N_ ("'dvm-cli events' shows what happens in a DVM") },
+  { "xml-file", N_ ("--output xml,file=NAME makes a file for each rank") },
+  { "index-argv-by-rank", N_ ("each rank finds its number in PMIX_RANK, and may change its own name by it") },
   { "system-server", N_ ("'dvm-cli --bus system start' starts a DVM for all users of the machine") },
   { "genvall genvnone envall", N_ ("the whole environment goes with the job; -x NAME=VALUE changes it") },
 };
@@ -74,6 +79,13 @@ dvm_cli_hint_option (const char *spelling)
     if (has_name (remarks[i].names, name))
       return g_strdup_printf (_ ("unknown option '%s': %s"), spelling, _ (remarks[i].sentence));
   return NULL;
+}
+
+const char *
+dvm_cli_hint_clash (const char *name)
+{
+  return strcmp (name, "np") == 0 ? _ ("the -c of srun is --cpus-per-task here, and dvm-srun takes -c as srun does")
+                                  : NULL;
 }
 
 static const Other verbs[] = {

@@ -12,6 +12,8 @@ G_BEGIN_DECLS
 
 /* (transfer full) (nullable): a sentence that names ours; spelling: an option with its dashes, as it was given */
 char *dvm_cli_hint_option (const char *spelling);
+/* (nullable): what to say where an option is given twice, by two of its spellings */
+const char *dvm_cli_hint_clash (const char *name);
 /* (nullable): our verb for what is called name elsewhere, such as "ps" */
 const char *dvm_cli_hint_verb (const char *name);
 /* (nullable): the same for what is done to sessions */

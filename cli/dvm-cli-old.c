@@ -39,7 +39,8 @@ const DvmCliOption dvm_cli_old_app_options[] = {
 };
 
 const DvmCliOption dvm_cli_old_options[] = {
-  { "donotlaunch", 0, "--do-not-launch", DVM_CLI_ARG_NONE, NULL, NULL, NULL, "--runtime-options donotlaunch" },
+  { "donotlaunch", 0, "--do-not-launch -do-not-launch", DVM_CLI_ARG_NONE, NULL, NULL, NULL,
+    "--runtime-options donotlaunch" },
   { "get-stack-traces", 0, "-get-stack-traces", DVM_CLI_ARG_NONE, NULL, NULL, NULL,
     "--runtime-options get-stack-traces" },
   { "report-state-on-timeout", 0, "-report-state-on-timeout", DVM_CLI_ARG_NONE, NULL, NULL, NULL,
@@ -57,6 +58,9 @@ const DvmCliOption dvm_cli_old_options[] = {
   { "hetero-nodes", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, DVM_CLI_NOT_NEEDED },
   { "uniform-nodes", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, DVM_CLI_NOT_NEEDED },
   { "set-sid", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, DVM_CLI_NOT_NEEDED },
+  { "disable-recovery", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, DVM_CLI_NOT_NEEDED },
+  { "do-not-resolve", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, DVM_CLI_NOT_NEEDED },
+  { "novm", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, DVM_CLI_NOT_NEEDED },
   { "leave-session-attached", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, NULL, DVM_CLI_NOT_NEEDED },
   { NULL },
 };

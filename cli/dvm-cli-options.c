@@ -83,7 +83,7 @@ is_spelled (const DvmCliOption *option, const char *spelling)
   if (option->letter != '\0' && spelling[1] == option->letter && spelling[2] == '\0')
     return TRUE;
   /* Launchers of before had one dash for all of them. */
-  return has_alias (option, spelling) || (option->instead != NULL && strcmp (option->name, spelling + 1) == 0);
+  return has_alias (option, spelling) || (spelling[1] != '\0' && strcmp (option->name, spelling + 1) == 0);
 }
 
 /* spelling: with its dashes and without a value */
@@ -292,6 +292,16 @@ find_given (DvmCliArgs *self, const char *name)
   return NULL;
 }
 
+/* -1: none of that row */
+static int
+find_row (DvmCliArgs *self, const DvmCliOption *row)
+{
+  for (guint i = 0; i < self->given->len; i++)
+    if (g_array_index (self->given, Given, i).option == row)
+      return (int)i;
+  return -1;
+}
+
 /* A value may be part of its word: "-N2", "--npernode=2". */
 static char *
 show_given (const Given *self)
@@ -315,13 +325,19 @@ check_once (DvmCliArgs *self, const Given *given, GError **error)
   const Given *other = find_given (self, given->option->name);
   g_autofree char *first = NULL;
   g_autofree char *second = NULL;
+  const char *hint;
 
-  if (other == NULL || given->value == NULL || (!given->option->once && given->option->instead == NULL)
+  if (other == NULL || other->option != given->option || given->value == NULL || other->value == NULL
+      || given->option->arg == DVM_CLI_ARG_PAIR || (!given->option->once && given->option->instead == NULL)
       || say_the_same (other->value, given->value))
     return TRUE;
   first = show_given (other);
   second = show_given (given);
-  g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("'%s' and '%s' cannot stand together: say it once"), first, second);
+  hint = dvm_cli_hint_clash (given->option->name);
+  if (strncmp (other->word, given->word, 2) != 0 && hint != NULL)
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("'%s' and '%s' cannot stand together: %s"), first, second, hint);
+  else
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("'%s' and '%s' cannot stand together: say it once"), first, second);
   return FALSE;
 }
 
@@ -330,6 +346,13 @@ keep_text (DvmCliArgs *self, char *text)
 {
   g_ptr_array_add (self->texts, text);
   return text;
+}
+
+static gboolean
+is_typed_option (Parser *parser, const char *word)
+{
+  return word[0] == '-' && word[1] != '\0' && g_str_has_prefix (parser->word, "--")
+         && find_spelling (parser->lists, word) != NULL;
 }
 
 /* first (nullable): the first word of the value */
@@ -345,6 +368,14 @@ take_value (Parser *parser, const DvmCliOption *option, const char *spelling, co
   if (given->value == NULL || (option->arg == DVM_CLI_ARG_PAIR && second == NULL))
     {
       g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option %s needs a value: %s"), spelling, _ (option->value));
+      return FALSE;
+    }
+  /* "--label -n 1": srun has a flag of that name. Behind a letter there is no other way to give such a value. */
+  if (first == NULL && option->arg == DVM_CLI_ARG_STRING && is_typed_option (parser, given->value))
+    {
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0,
+                   _ ("option %s needs a value: %s; '%s' is an option, and with '=' between it would be the value"),
+                   spelling, _ (option->value), given->value);
       return FALSE;
     }
   parser->next += (first == NULL ? 1 : 0) + (second != NULL ? 1 : 0);
@@ -479,6 +510,43 @@ dvm_cli_args_add (DvmCliArgs *self, DvmCliOptionLists lists, const char *name, c
   given.word = keep_text (self, g_steal_pointer (&spelling));
   g_array_append_val (self->given, given);
   return TRUE;
+}
+
+const DvmCliOption *
+dvm_cli_args_find_of (DvmCliArgs *self, const DvmCliOption *list)
+{
+  for (guint i = 0; i < self->given->len; i++)
+    for (const DvmCliOption *row = list; row->name != NULL; row++)
+      if (g_array_index (self->given, Given, i).option == row)
+        return row;
+  return NULL;
+}
+
+const char *
+dvm_cli_args_get_of (DvmCliArgs *self, const DvmCliOption *row)
+{
+  int place = find_row (self, row);
+
+  return place >= 0 ? g_array_index (self->given, Given, place).value : NULL;
+}
+
+char *
+dvm_cli_args_show_of (DvmCliArgs *self, const DvmCliOption *row)
+{
+  int place = find_row (self, row);
+
+  return place >= 0 ? show_given (&g_array_index (self->given, Given, place)) : NULL;
+}
+
+void
+dvm_cli_args_turn (DvmCliArgs *self, const DvmCliOption *row, const DvmCliOption *to)
+{
+  int place = find_row (self, row);
+
+  if (place >= 0 && to != NULL)
+    g_array_index (self->given, Given, place).option = to;
+  else if (place >= 0)
+    g_array_remove_index (self->given, (guint)place);
 }
 
 void

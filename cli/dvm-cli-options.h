@@ -81,7 +81,7 @@ guint dvm_cli_args_get_seconds (DvmCliArgs *self, const char *name, guint fallba
 /* (transfer container): every value given, in order, NULL-terminated */
 const char **dvm_cli_args_get_all (DvmCliArgs *self, const char *name);
 
-/* Adds an option as if it had been typed, with its value checked. */
+/* Adds an option as if it had been typed, with its value checked. value (nullable): of a flag */
 gboolean dvm_cli_args_add (DvmCliArgs *self, DvmCliOptionLists lists, const char *name, const char *value,
                            GError **error);
 /* A word of the list from that is the name of the option to, "output-proctable=FILE", is that option from now on. */
@@ -89,6 +89,13 @@ gboolean dvm_cli_args_move_words (DvmCliArgs *self, const char *from, const DvmC
 
 /* (transfer full) (nullable): the option as it was typed last, "-N 2" */
 char *dvm_cli_args_show (DvmCliArgs *self, const char *name);
+
+/* (nullable): the first option given that is a row of list; by the row, for a name may be in several lists */
+const DvmCliOption *dvm_cli_args_find_of (DvmCliArgs *self, const DvmCliOption *list);
+const char *dvm_cli_args_get_of (DvmCliArgs *self, const DvmCliOption *row);
+char *dvm_cli_args_show_of (DvmCliArgs *self, const DvmCliOption *row);
+/* The first one given of that row is the option to, as it was typed. to (nullable): NULL takes it away. */
+void dvm_cli_args_turn (DvmCliArgs *self, const DvmCliOption *row, const DvmCliOption *to);
 
 /* (transfer full): what it is for, in one line */
 char *dvm_cli_option_explain (const DvmCliOption *self);

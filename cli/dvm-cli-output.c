@@ -240,18 +240,25 @@ is_replaced (const char *path)
   return !g_file_test (path, G_FILE_TEST_EXISTS) || g_file_test (path, G_FILE_TEST_IS_REGULAR);
 }
 
+int
+dvm_cli_find_place_fault (const char *where)
+{
+  g_autofree char *folder = g_path_get_dirname (where);
+
+  if (dvm_cli_is_stream (where))
+    return 0;
+  if (g_file_test (where, G_FILE_TEST_IS_DIR))
+    return EISDIR;
+  if (is_replaced (where) ? access (folder, W_OK | X_OK) != 0 : access (where, W_OK) != 0)
+    return errno;
+  return 0;
+}
+
 gboolean
 dvm_cli_check_place (const char *option, const char *where, GError **error)
 {
-  g_autofree char *folder = g_path_get_dirname (where);
-  int why = 0;
+  int why = dvm_cli_find_place_fault (where);
 
-  if (dvm_cli_is_stream (where))
-    return TRUE;
-  if (g_file_test (where, G_FILE_TEST_IS_DIR))
-    why = EISDIR;
-  else if (is_replaced (where) ? access (folder, W_OK | X_OK) != 0 : access (where, W_OK) != 0)
-    why = errno;
   if (why == 0)
     return TRUE;
   g_set_error (error, G_FILE_ERROR, g_file_error_from_errno (why),

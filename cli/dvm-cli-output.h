@@ -25,6 +25,8 @@ gboolean dvm_cli_is_pipe (int fd);
 gboolean dvm_cli_is_stream (const char *where);
 /* Before the job is there: a place where no file can be is told while nothing has been done. */
 gboolean dvm_cli_check_place (const char *option, const char *where, GError **error);
+/* Why a file, or a stream, cannot be written: an errno, or 0 */
+int dvm_cli_find_place_fault (const char *where);
 gboolean dvm_cli_write_to (const char *where, const char *text, GError **error);
 
 void dvm_cli_complain (const char *format, ...) G_GNUC_PRINTF (1, 2);

@@ -24,6 +24,8 @@ static const struct
 {
   const char *names;
   const char *option;
+  const char *setting; /* (nullable): of --set */
+  const char *number;  /* (nullable): the setting where the value is a number */
 } options[] = {
   { "rmaps_base_mapping_policy rmaps_default_mapping_policy mapby", "map-by" },
   { "rmaps_base_ranking_policy rmaps_default_ranking_policy rankby", "rank-by" },
@@ -34,6 +36,10 @@ static const struct
   { "ess_base_forward_signals", "forward-signals" },
   { "prte_max_vm_size orte_max_vm_size", "max-vm-size" },
   { "orte_default_hostfile prte_default_hostfile", "hostfile" },
+  { "plm_rsh_agent plm_ssh_agent orte_rsh_agent", "set", "launcher-command" },
+  { "plm_rsh_num_concurrent plm_ssh_num_concurrent", "set", "ssh-concurrency" },
+  { "orte_set_default_slots prte_set_default_slots", "set", "default-slots", "slots" },
+  { "routed_radix rml_base_radix", "set", "radix" },
 };
 
 gboolean
@@ -44,9 +50,9 @@ dvm_cli_parameter_is_of_runtime (const char *parameter)
   return g_strv_contains (runtime_frameworks, framework);
 }
 
-/* (nullable) */
-static const char *
-find_option (const char *parameter)
+/* -1: none */
+static int
+find_row (const char *parameter)
 {
   g_autofree char *name = g_strndup (parameter, strcspn (parameter, "="));
 
@@ -55,9 +61,41 @@ find_option (const char *parameter)
       g_auto (GStrv) names = g_strsplit (options[i].names, " ", -1);
 
       if (g_strv_contains ((const char *const *)names, name))
-        return options[i].option;
+        return (int)i;
     }
-  return NULL;
+  return -1;
+}
+
+/* (nullable) */
+static const char *
+find_option (const char *parameter)
+{
+  int row = find_row (parameter);
+
+  return row >= 0 ? options[row].option : NULL;
+}
+
+/* (nullable) */
+static const char *
+find_setting (const char *parameter)
+{
+  int row = find_row (parameter);
+  const char *value = strchr (parameter, '=') + 1;
+  guint64 number;
+
+  if (row < 0 || options[row].number == NULL || !g_ascii_string_to_unsigned (value, 10, 0, G_MAXUINT32, &number, NULL))
+    return row >= 0 ? options[row].setting : NULL;
+  return options[row].number;
+}
+
+const char *
+dvm_cli_parameter_to_option (const char *parameter, char **value)
+{
+  const char *setting = find_setting (parameter);
+  const char *text = strchr (parameter, '=') + 1;
+
+  *value = setting != NULL ? g_strdup_printf ("%s=%s", setting, text) : g_strdup (text);
+  return find_option (parameter);
 }
 
 gboolean
@@ -80,6 +118,9 @@ apply_one (DvmCli *cli, const char *typed, const char *parameter, GError **error
                     parameter, cli->verb->name, option);
       return TRUE;
     }
+  /* Whether a DVM has to be made is not known yet. */
+  if (find_setting (parameter) != NULL)
+    return TRUE;
   if (dvm_cli_args_has (cli->args, option))
     {
       dvm_cli_note (cli, _ ("'--%s %.*s' has no effect, for --%s is given"), typed, (int)(value - 1 - parameter),
@@ -108,11 +149,51 @@ tell_rest (DvmCli *cli, const char *typed, const char *parameter)
                   typed, parameter);
 }
 
+static const char *const families[] = { "mca", "gmca", "prtemca" };
+
+/* (transfer full) (nullable) */
+static char *
+make_setting (DvmCli *cli, const char *typed, const char *parameter, gboolean is_private)
+{
+  g_auto (GStrv) pair = g_strsplit (parameter, "=", 2);
+  const char *setting = find_setting (parameter);
+  g_autofree char *text = NULL;
+
+  if (setting == NULL)
+    return NULL;
+  text = g_strdup_printf ("%s=%s", setting, pair[1]);
+  if (!is_private)
+    dvm_cli_note (cli, _ ("'--%s %s' has no effect: a DVM is running already, and %s is a setting of it"), typed,
+                  pair[0], setting);
+  else if (!dvm_cli_old_is_hidden ())
+    dvm_cli_note (cli, _ ("'--%s %.*s %s' is '--%s %s' today (DVM_NOTICE=no hides this line)"), typed,
+                  (int)strlen (pair[0]), pair[0], pair[1], "set", text);
+  return g_steal_pointer (&text);
+}
+
+char **
+dvm_cli_parameters_get_settings (DvmCli *cli, gboolean is_private)
+{
+  g_autoptr (GStrvBuilder) settings = g_strv_builder_new ();
+
+  for (gsize i = 0; i < G_N_ELEMENTS (families); i++)
+    {
+      g_autofree const char **values = dvm_cli_args_get_all (cli->args, families[i]);
+
+      for (gsize k = 0; values[k] != NULL; k++)
+        {
+          g_autofree char *setting = make_setting (cli, families[i], values[k], is_private);
+
+          if (setting != NULL)
+            g_strv_builder_add (settings, setting);
+        }
+    }
+  return g_strv_builder_end (settings);
+}
+
 gboolean
 dvm_cli_parameters_apply (DvmCli *cli, GError **error)
 {
-  static const char *const families[] = { "mca", "gmca", "prtemca" };
-
   for (gsize i = 0; i < G_N_ELEMENTS (families); i++)
     {
       g_autofree const char **values = dvm_cli_args_get_all (cli->args, families[i]);
@@ -135,7 +216,8 @@ dvm_cli_parameters_list (void (*row) (const char *there, const char *here, gpoin
     {
       g_auto (GStrv) names = g_strsplit (options[i].names, " ", -1);
       g_autofree char *there = g_strjoinv (", ", names);
-      g_autofree char *here = g_strconcat ("--", options[i].option, NULL);
+      g_autofree char *here = g_strjoin (NULL, "--", options[i].option, options[i].setting != NULL ? " " : NULL,
+                                         options[i].setting, "=VALUE", NULL);
 
       row (there, here, user_data);
     }

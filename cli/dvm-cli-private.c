@@ -11,6 +11,8 @@
 #include <glib/gi18n-lib.h>
 #include <string.h>
 
+#include "dvm-cli-parameters.h"
+
 const DvmCliOption dvm_cli_private_options[] = {
   { "launcher", 0, NULL, DVM_CLI_ARG_STRING, N_ ("NAME"), NULL,
     N_ ("without a DVM: what starts the agents, such as local and ssh") },
@@ -23,6 +25,8 @@ const DvmCliOption dvm_cli_private_options[] = {
 gboolean
 dvm_cli_private_check_unused (DvmCli *cli, GError **error)
 {
+  g_auto (GStrv) parameters = dvm_cli_parameters_get_settings (cli, FALSE);
+
   for (const DvmCliOption *option = dvm_cli_private_options; option->name != NULL; option++)
     if (dvm_cli_args_has (cli->args, option->name))
       {
@@ -81,7 +85,14 @@ take_options (GStrvBuilder *options, DvmCli *cli)
 {
   const char *launcher = dvm_cli_args_get (cli->args, "launcher");
   g_autofree const char **settings = dvm_cli_args_get_all (cli->args, "set");
+  g_auto (GStrv) parameters = dvm_cli_parameters_get_settings (cli, TRUE);
 
+  for (gsize i = 0; parameters[i] != NULL; i++)
+    {
+      g_autofree char *option = g_strconcat ("--set=", parameters[i], NULL);
+
+      g_strv_builder_add (options, option);
+    }
   for (gsize i = 0; settings[i] != NULL; i++)
     {
       g_autofree char *option = g_strconcat ("--set=", settings[i], NULL);

@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include "dvm-cli-foreign.h"
 #include "dvm-cli-options.h"
 
 G_BEGIN_DECLS
@@ -43,6 +44,7 @@ struct _DvmCliVerb
   const char *synopsis; /* what stands behind the name in "Usage:"; several lines for several forms; not translated */
   const char *summary;  /* one line, marked for translation */
   const DvmCliOption *options[12]; /* own ones; the common ones are added */
+  const DvmCliDialect *foreign;    /* (nullable): options of another launcher that it takes, too */
   guint min_words;
   guint max_words;
   DvmCliParseFlags flags;
@@ -56,6 +58,19 @@ struct _DvmCliVerb
 };
 
 extern const DvmCliOption dvm_cli_common_options[];
+
+/* What a verb takes, in the order in which a spelling is looked for; foreign ones may go first, or last. */
+#define DVM_CLI_LISTS_MAX (G_N_ELEMENTS (((DvmCliVerb *)NULL)->options) + 3)
+
+typedef enum
+{
+  DVM_CLI_FOREIGN_NONE,
+  DVM_CLI_FOREIGN_FIRST,
+  DVM_CLI_FOREIGN_LAST,
+} DvmCliForeignPlace;
+
+/* verb (nullable): the common ones alone; lists: of DVM_CLI_LISTS_MAX, ends with NULL */
+void dvm_cli_verb_fill_lists (const DvmCliVerb *verb, DvmCliForeignPlace place, const DvmCliOption **lists);
 
 /* (array zero-terminated=1): every verb, in the order of --help */
 const DvmCliVerb *const *dvm_cli_verbs (void);

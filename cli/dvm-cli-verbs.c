@@ -31,6 +31,22 @@ const DvmCliOption dvm_cli_common_options[] = {
   { NULL },
 };
 
+void
+dvm_cli_verb_fill_lists (const DvmCliVerb *verb, DvmCliForeignPlace place, const DvmCliOption **lists)
+{
+  gboolean has_foreign = verb != NULL && verb->foreign != NULL;
+  gsize n = 0;
+
+  if (has_foreign && place == DVM_CLI_FOREIGN_FIRST)
+    lists[n++] = verb->foreign->options;
+  for (gsize i = 0; verb != NULL && i < G_N_ELEMENTS (verb->options) && verb->options[i] != NULL; i++)
+    lists[n++] = verb->options[i];
+  lists[n++] = dvm_cli_common_options;
+  if (has_foreign && place == DVM_CLI_FOREIGN_LAST)
+    lists[n++] = verb->foreign->options;
+  lists[n] = NULL;
+}
+
 const DvmCliVerb *
 dvm_cli_verb_find (const char *name)
 {

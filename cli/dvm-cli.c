@@ -163,18 +163,30 @@ check_words (const DvmCliVerb *verb, DvmCliArgs *args, GError **error)
 
 /* rewritten (out) (nullable): what args borrows from */
 static gboolean
-parse_verb (const DvmCliVerb *verb, DvmCliArgs *args, const char *const *argv, char ***rewritten, GError **error)
+parse_words (const DvmCliVerb *verb, DvmCliArgs *args, const char *const *argv, char ***rewritten, GError **error)
 {
-  const DvmCliOption *lists[G_N_ELEMENTS (verb->options) + 2] = { NULL };
-  gsize n = 0;
+  const DvmCliCaller *caller = dvm_cli_caller_find (g_get_prgname ());
+  gboolean is_first = caller != NULL && caller->is_foreign;
+  const DvmCliOption *lists[DVM_CLI_LISTS_MAX];
 
-  for (gsize i = 0; i < G_N_ELEMENTS (verb->options) && verb->options[i] != NULL; i++)
-    lists[n++] = verb->options[i];
-  lists[n] = dvm_cli_common_options;
+  dvm_cli_verb_fill_lists (verb, is_first ? DVM_CLI_FOREIGN_FIRST : DVM_CLI_FOREIGN_LAST, lists);
   if (verb->rewrite == NULL)
     return dvm_cli_args_parse (args, lists, argv, verb->flags, error);
   *rewritten = verb->rewrite (argv, lists);
   return dvm_cli_args_parse (args, lists, (const char *const *)*rewritten, verb->flags, error);
+}
+
+/* notices (out) (transfer full) (nullable): what became of options of other launchers */
+static gboolean
+translate (const DvmCliVerb *verb, DvmCliArgs *args, char ***notices, GError **error)
+{
+  const DvmCliCaller *caller = dvm_cli_caller_find (g_get_prgname ());
+  const DvmCliOption *lists[DVM_CLI_LISTS_MAX];
+
+  if (verb->foreign == NULL)
+    return TRUE;
+  dvm_cli_verb_fill_lists (verb, DVM_CLI_FOREIGN_NONE, lists);
+  return dvm_cli_foreign_apply (verb->foreign, caller != NULL && caller->is_foreign, args, lists, notices, error);
 }
 
 /* The DVM alone knows what its mappers heed, and which machines there can be: a wrong word is wrong usage all the same.
@@ -223,12 +235,13 @@ static int
 call_verb (const DvmCliVerb *verb, gboolean needs_dvm, DvmCliArgs *common, const char *const *argv)
 {
   g_auto (GStrv) rewritten = NULL;
+  g_auto (GStrv) notices = NULL;
   g_autoptr (DvmCliArgs) args = dvm_cli_args_new ();
   g_autoptr (GError) error = NULL;
   DvmCli cli = { .verb = verb, .args = args, .needs_dvm = needs_dvm };
 
   dvm_cli_args_take_options (args, common);
-  if (!parse_verb (verb, args, argv, &rewritten, &error))
+  if (!parse_words (verb, args, argv, &rewritten, &error))
     return refuse_usage (verb, error->message);
   if (dvm_cli_args_has (args, "help"))
     {
@@ -238,6 +251,8 @@ call_verb (const DvmCliVerb *verb, gboolean needs_dvm, DvmCliArgs *common, const
     }
   if (dvm_cli_args_has (args, "version"))
     return show_version (args);
+  if (!translate (verb, args, &notices, &error))
+    return refuse_usage (verb, error->message);
   choose_dvm (&cli);
   cli.json_lines = dvm_cli_args_has (args, "json-lines");
   cli.json = cli.json_lines || dvm_cli_args_has (args, "json");
@@ -245,6 +260,8 @@ call_verb (const DvmCliVerb *verb, gboolean needs_dvm, DvmCliArgs *common, const
   cli.verbose = dvm_cli_args_has (args, "verbose");
   if (!check_name (cli.name, &error) || !check_words (verb, args, &error))
     return refuse_usage (verb, error->message);
+  for (gsize i = 0; notices != NULL && notices[i] != NULL; i++)
+    dvm_cli_note (&cli, "%s", notices[i]);
   return run_verb (&cli);
 }
 

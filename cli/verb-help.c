@@ -21,7 +21,7 @@ static const DvmCliOption options[] = {
 static char *
 find_text (const char *topic, GError **error)
 {
-  static const char *const launchers[] = { "mpirun", "mpiexec", "prun", "prterun", "srun", NULL };
+  static const char *const launchers[] = { "mpirun", "mpiexec", "prun", "prterun", "srun", "dvm-srun", "prte", NULL };
   const DvmCliVerb *verb = topic != NULL ? dvm_cli_verb_find (topic) : NULL;
 
   if (topic == NULL)

@@ -190,6 +190,7 @@ const DvmCliVerb dvm_cli_verb_map = {
   .summary = N_ ("show where the processes of a job would go; nothing is started"),
   .options = { dvm_cli_app_options, dvm_cli_job_options, options, dvm_cli_picture_options, dvm_cli_old_app_options,
                dvm_cli_old_options, dvm_cli_old_display_options },
+  .foreign = &dvm_cli_srun,
   .min_words = 1,
   .max_words = G_MAXUINT,
   .flags = DVM_CLI_PARSE_STOP_AT_WORD,

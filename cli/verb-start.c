@@ -28,6 +28,7 @@
 #include "dvm-cli-progress.h"
 #include "dvm-cli-ready.h"
 #include "dvm-cli-state.h"
+#include "dvm-cli-which.h"
 
 #define READY_FD        3
 #define DEFAULT_TIMEOUT 60
@@ -59,6 +60,10 @@ static const DvmCliOption options[] = {
   { "output", 0, NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, N_ ("what is done with the output of such jobs"), NULL,
     TRUE },
   { "display", 0, NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, N_ ("what run shows of such jobs"), NULL, TRUE },
+  { "report-uri", 0, "-report-uri", DVM_CLI_ARG_STRING, N_ ("FILE"), NULL,
+    N_ ("tell the address of the DVM, for --dvm-uri: here (-), on standard error (+) or in FILE") },
+  { "report-pid", 0, "-report-pid", DVM_CLI_ARG_STRING, N_ ("FILE"), NULL,
+    N_ ("tell the pid of the DVM's controller: here (-), on standard error (+) or in FILE") },
   { "log", 0, NULL, DVM_CLI_ARG_STRING, N_ ("FILE"), NULL, N_ ("append the messages of the DVM to a file") },
   { NULL },
 };
@@ -272,11 +277,54 @@ print_ready (DvmCli *cli, pid_t pid, GError **error)
   return dvm_cli_print (json->str, error);
 }
 
+static gboolean
+report (DvmCli *cli, const char *option, const char *what, GError **error)
+{
+  const char *where = dvm_cli_args_get (cli->args, option);
+  g_autofree char *line = g_strconcat (what, "\n", NULL);
+
+  if (where == NULL || dvm_cli_write_to (where, line, error))
+    return TRUE;
+  g_prefix_error (error, "--%s: ", option);
+  return FALSE;
+}
+
+/* For programs that find the DVM by a file, as those of prte */
+static gboolean
+report_all (DvmCli *cli, pid_t pid, GError **error)
+{
+  g_autofree char *socket = dvm_cli_socket_path (cli);
+  g_autofree char *uri = dvm_cli_which_uri (socket);
+  g_autofree char *number = g_strdup_printf ("%d", (int)pid);
+
+  return report (cli, "report-uri", uri, error) && report (cli, "report-pid", number, error);
+}
+
+/* What cannot be written is known before anything is started. */
+static gboolean
+check_reports (DvmCli *cli, GError **error)
+{
+  static const char *const places[] = { "report-uri", "report-pid", NULL };
+
+  for (gsize i = 0; places[i] != NULL; i++)
+    {
+      const char *where = dvm_cli_args_get (cli->args, places[i]);
+      int why = where != NULL ? dvm_cli_find_place_fault (where) : 0;
+
+      if (why == 0)
+        continue;
+      g_set_error (error, G_IO_ERROR, g_io_error_from_errno (why),
+                   _ ("--%s: '%s' cannot be written: %s; no DVM was started"), places[i], where, g_strerror (why));
+      return FALSE;
+    }
+  return TRUE;
+}
+
 /* The DVM is there, and stays. */
 static int
 tell_ready (DvmCli *cli, pid_t pid, GError **error)
 {
-  if (print_ready (cli, pid, error))
+  if (report_all (cli, pid, error) && print_ready (cli, pid, error))
     return DVM_CLI_EXIT_OK;
   g_prefix_error (error, _ ("the DVM is ready, which could not be told: "));
   return DVM_CLI_EXIT_FAILED;
@@ -541,6 +589,8 @@ start_verb (DvmCli *cli, GError **error)
 
   if (!check_options (cli, error))
     return DVM_CLI_EXIT_USAGE;
+  if (!check_reports (cli, error))
+    return status;
   start.argv = make_command (cli, error);
   if (start.argv != NULL && open_log (&start, error))
     status = start_with_pipe (&start, error);
@@ -558,6 +608,7 @@ const DvmCliVerb dvm_cli_verb_start = {
   .synopsis = "[OPTION...]",
   .summary = N_ ("start a DVM; returns when it is ready"),
   .options = { options },
+  .foreign = &dvm_cli_prte,
   .failure = DVM_CLI_EXIT_FAILED,
   .run = start_verb,
 };

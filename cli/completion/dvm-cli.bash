@@ -36,4 +36,4 @@ _dvm_cli()
     fi
 }
 
-complete -F _dvm_cli dvm-cli dvm-mpirun
+complete -F _dvm_cli dvm-cli dvm-mpirun dvm-srun

@@ -24,3 +24,4 @@ end
 
 complete -c dvm-cli -f -a '(__dvm_cli_complete)'
 complete -c dvm-mpirun -f -a '(__dvm_cli_complete)'
+complete -c dvm-srun -f -a '(__dvm_cli_complete)'

@@ -279,7 +279,7 @@ def test_syntax():
         result = subprocess.run([shell, "-n", os.path.join(FOLDER, name)], stderr=subprocess.PIPE, text=True)
         equal((result.returncode, result.stderr), (0, ""), name)
     with open(os.path.join(FOLDER, "_dvm-cli")) as script:
-        equal(script.readline(), "#compdef dvm-cli dvm-mpirun\n")
+        equal(script.readline(), "#compdef dvm-cli dvm-mpirun dvm-srun\n")
 
 
 if __name__ == "__main__":

@@ -40,7 +40,6 @@ def test_unknown_options():
 def test_hints():
     """what other launchers call otherwise is answered with the name that it has here"""
     for given, here in (
-        ("-l", "'--output tag'"),
         ("--prtemca", "needs a value: NAME VALUE"),
         ("--activate", "'dvm-cli node restart NODE' starts one again"),
         ("--memory-alloc-kinds", "by mpi_memory_alloc_kinds"),
@@ -51,11 +50,32 @@ def test_hints():
         ("--system-server", "'dvm-cli --bus system start'"),
         ("--use-hwthreads-as-cpus", "'--map-by :HWTCPUS'"),
         ("--mca", "needs a value: NAME VALUE"),
-        ("--cpu-bind=cores", "'--bind-to OBJECT'"),
+        ("--gpus=1", "--map-by device=gpu:NDEV=N"),
+        ("--mem=1G", "'ulimit -v'"),
+        ("--time=soon", "takes minutes"),
+        ("--time=1:2:3:4", "takes minutes"),
+        ("--time=1-24:61:1:1", "takes minutes"),
+        ("--nodes=1-4", "is a whole number here"),
+        ("--nodes=0", "is a whole number here"),
+        ("--dependency=afterok", "such as afterok:3:4"),
+        ("--input=file", "'< file'"),
+        ("--wait=5", "takes one of 0"),
+        ("--time=5 --timeout=60", "contradict each other"),
+        ("--nodes=4 -n 5", "with 2 on each node are not on 4 nodes"),
+        ("-t 5 -t 6", "say it once"),
+        ("-n 4 -c 2", "the -c of srun is --cpus-per-task here"),
+        ("--label -n 1", "'-n' is an option"),
+        ("--debug", "--output-proctable"),
         ("--display=foo", "there are: map, map-devel, bindings, allocation, topo, cpus"),
         ("--display=map:foo", "there are: parseable, parsable, physical"),
     ):
-        refuse("run", given, "x", mention=here)
+        refuse("run", *given.split(), "x", mention=here)
+    # Behind ':' are options of a program alone, and other verbs have none of srun.
+    refuse("run", "x", ":", "-l", "x", mention="'--output tag'")
+    refuse("jobs", "--cpu-bind=cores", mention="'--bind-to OBJECT'")
+    refuse("start", "--prtemca", "nonsense", "1", mention="has no such parameter")
+    refuse("start", "--rtos", "continuous", mention="that is for a job")
+    refuse("jobs", "--daemonize", mention="'dvm-cli start'")
     refuse("map", "--topology", "pu:2", "--nodes", "100001", "x", mention="from 1 to 100000, not '100001'")
     for given, here in (("ps", "jobs"), ("prun", "run"), ("prte", "start"), ("pterm", "stop"), ("squeue", "jobs"), ("scancel", "kill")):
         refuse(given, "1", mention=f"did you mean '{here}'?")

@@ -105,11 +105,69 @@ LINES = [
     ("srun -n 2 echo x", 0, "x\nx\n"),
     ("srun --ntasks-per-node=2 echo x", 0, "x\nx\n"),
     ("srun --cpus-per-task=1 -n 1 true", 0, ""),
-    ("srun -l -n 1 echo x", 2, ""),
+    ("srun -l -n 1 echo x", 0, r"\[\d+,0\]<stdout>: x\n"),
+    ("srun --label -n 1 echo x", 0, r"\[\d+,0\]<stdout>: x\n"),
+    ("srun echo x", 0, "x\n"),
+    ("srun -N 1 -n 3 echo x", 0, "x\nx\nx\n"),
+    ("srun -N 1 --ntasks-per-node=2 echo x", 0, "x\nx\n"),
+    ("srun -N 1-2 echo x", 2, ""),
+    ("srun -n 2 -c 1 echo x", 0, "x\nx\n"),
+    ("srun -t 5 echo x", 0, "x\n"),
+    ("srun -t 0:01 sleep 100", 125, ""),
+    ("srun --time=1-0:30 -J name -p batch -A project -q normal echo x", 0, "x\n"),
+    ("srun -w localhost -n 1 echo x", 0, "x\n"),
+    ("srun -D / pwd", 0, "/\n"),
+    ("srun -o together -n 1 sh -c 'echo x; echo y >&2'", 0, "x\ny\n"),
+    ("srun -o out.%t -n 1 echo x", 2, ""),
+    ("srun -i none -n 1 cat", 0, ""),
+    ("srun --mpi=none -u -K -W 0 --exclusive echo x", 0, "x\n"),
+    ("srun --mpi=openmpi true", 2, ""),
+    ("srun -m cyclic -n 2 echo x", 0, "x\nx\n"),
+    ("srun -m plane=2 -n 2 echo x", 2, ""),
+    ("srun --overlap -n 20 true", 0, ""),
+    ("srun --cpu-bind=none -n 1 echo x", 0, "x\n"),
+    ("srun --ntasks-per-socket=1 true", 0, ""),
+    ("srun --hint=nomultithread -n 1 true", 0, ""),
+    ("srun -I -n 20 true", 125, ""),
+    ("srun -d afterok:999 true", 125, ""),
+    ("srun --gpus=1 true", 2, ""),
+    ("srun --gres=gpu:1 true", 2, ""),
+    ("srun --mem=1G true", 2, ""),
+    ("srun -x node1 true", 2, ""),
+    ("srun --multi-prog programs", 2, ""),
+    ("srun --export=ALL,A=b sh -c 'echo $A $WORD'", 0, "b word\n"),
+    ("srun --export=A=b,PATH sh -c 'echo $A $WORD'", 0, "b\n"),
+    # srun's, typed to the others
+    ("mpirun -n 4 -c 2 true", 2, ""),
+    ("mpirun -t 5 -J name -n 1 echo x", 0, "x\n"),
+    ("mpirun -stdin none -n 1 cat", 0, ""),
+    ("mpirun --label -n 1 echo x", 2, ""),
+    ("mpirun --disable-recovery --novm -n 1 true", 0, ""),
+    ("mpirun --debug -n 1 true", 2, ""),
     ("srun --ntasks 2 echo x", 0, "x\nx\n"),
     ("srun --chdir /tmp -n 1 pwd", 0, "/tmp\n"),
-    ("srun --export ALL true", 2, ""),
-    ("srun --cpu-bind=cores -n 1 true", 2, ""),
+    ("srun --export ALL true", 0, ""),
+    ("srun --cpu-bind=cores -n 1 true", 0, ""),
+]
+
+# The lines of prte have a DVM of their own, which is ended.
+STARTS = [
+    ("prte", 0, "DVM ready\n"),
+    ("prte --daemonize --allow-run-as-root --set-sid", 0, "DVM ready\n"),
+    ("prte --report-uri - --no-ready-msg", 0, r"unix:path=/.*/bus\n"),
+    ("prte --report-pid - --no-ready-msg", 0, r"\d+\n"),
+    ("prte --default-hostfile hosts --show-progress", 0, "DVM ready\n"),
+    ("prte --prtemca prte_set_default_slots 3 --mca plm_rsh_agent 'ssh -x'", 0, "DVM ready\n"),
+    ("prte --prtemca rmaps_default_mapping_policy node --personality prte", 0, "DVM ready\n"),
+    ("prte --prefix /opt/dvm --hetero-nodes", 0, "DVM ready\n"),
+    ("prte --mca btl tcp", 2, ""),
+    ("prte --pmixmca ptl tcp", 2, ""),
+    ("prte --tune parameters", 2, ""),
+    ("prte --keepalive 7", 2, ""),
+    ("prte --forward-signals USR1", 2, ""),
+    ("prte --rtos continuous", 2, ""),
+    ("prte --report-pid /no/folder/pid", 1, ""),
+    ("prte --launch-agent prted", 2, ""),
 ]
 
 
@@ -126,16 +184,17 @@ def make_files(folder):
 
 
 def run_line(here, line):
-    """By its first word; srun is no name of ours."""
+    """By its first word, which is the name of the program."""
     words = shlex.split(line)
-    program = [CLI, "run"]
-    if words[0] != "srun":
-        program = [os.path.join(here.path, words[0])]
-        if not os.path.islink(program[0]):
-            os.symlink(CLI, program[0])
-    if "--personality" not in words:
+    program = [os.path.join(here.path, words[0])]
+    if not os.path.islink(program[0]):
+        os.symlink(CLI, program[0])
+    # srun says it by --mpi, prte does not say it.
+    if not re.search("--personality|--mpi|^prte ", line + " "):
         program += ["--personality", "plain"]
     env = {**here.env, "WORD": "word"}
+    if words[0] == "prte":
+        env["DVM_NAME"] = "other"
     env.pop("DISPLAY", None)
     return subprocess.run([*program, *words[1:]], cwd=here.path, env=env, stdin=subprocess.DEVNULL,
                           capture_output=True, text=True, timeout=LIMIT)
@@ -143,7 +202,7 @@ def run_line(here, line):
 
 def say(here, result):
     """What dvm-cli says of a line, without what differs from run to run."""
-    lines = [re.sub("^(dvm-cli|[a-z]*run): ", "", line).replace(here.path + "/", "").replace(" (DVM_NOTICE=no hides this line)", "")
+    lines = [re.sub("^(dvm-cli|[a-z]*run|prte): ", "", line).replace(here.path + "/", "").replace(" (DVM_NOTICE=no hides this line)", "")
              for line in result.stderr.splitlines() if "shows how it is used" not in line]
     return "; ".join(lines).replace("|", "\\|")
 
@@ -153,8 +212,10 @@ def test_lines():
     rows = ["| typed | status | said |\n", "|---|---|---|\n"]
     with dvm("--slots=8") as here:
         make_files(here.path)
-        for line, status, output in LINES:
+        for line, status, output in LINES + STARTS:
             result = run_line(here, line)
+            if shlex.split(line)[0] == "prte" and result.returncode == 0:
+                equal(here.cli("--name", "other", "stop").returncode, 0, line)
             equal(result.returncode, status, f"{line}: {result}")
             # Ranks write in any order.
             check(sorted(result.stdout.splitlines()) == sorted(output.splitlines()) or re.fullmatch(output, result.stdout),
@@ -163,6 +224,8 @@ def test_lines():
             rows.append(f"| `{typed}` | {status} | {say(here, result)} |\n")
         with open(os.path.join(here.path, "out.0.out")) as file:
             equal(file.read(), "x\n", "the file of --output-filename")
+        with open(os.path.join(here.path, "together")) as file:
+            equal(sorted(file), ["x\n", "y\n"], "the file of srun -o")
     with open(TABLE) as file:
         text = file.read()
     head, _, rest = text.partition(BEGIN)
@@ -182,7 +245,7 @@ def test_help():
     with place() as here:
         helped = here.cli("help", "mpirun")
         equal((helped.returncode, helped.stderr), (0, ""))
-        for topic in ("mpiexec", "prun", "prterun", "srun"):
+        for topic in ("mpiexec", "prun", "prterun", "srun", "dvm-srun", "prte"):
             equal(here.cli("help", topic).stdout, helped.stdout, topic)
         equal(here.cli("help", "run").stdout, here.cli("run", "--help").stdout)
         equal(here.cli("help").stdout, here.cli("--help").stdout)
