@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "dvm-cli-await.h"
+#include "dvm-cli-scheduler.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-state.h"
 
@@ -153,6 +154,11 @@ dvm_cli_explain_connect (DvmCli *cli, GError **error)
     return;
   cause = g_strdup ((*error)->message);
   g_clear_error (error);
+  if (cli->foreign != NULL)
+    {
+      g_set_error_literal (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, cli->foreign);
+      return;
+    }
   if (cli->socket != NULL)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, _ ("no DVM answers at the socket %s: %s"), cli->socket, cause);
   else if (g_strcmp0 (cli->bus, "session") == 0 || g_strcmp0 (cli->bus, "system") == 0)
@@ -211,7 +217,12 @@ connect_once (DvmCli *cli, GCancellable *cancellable, GError **error)
 {
   g_autoptr (DvmClient) client = dvm_cli_client_new (cli);
 
-  return dvm_cli_connect_client (cli, client, cancellable, error) ? g_steal_pointer (&client) : NULL;
+  if (cli->foreign == NULL && !dvm_cli_connect_client (cli, client, cancellable, error))
+    return NULL;
+  if (cli->foreign == NULL && dvm_cli_scheduler_check (cli, client, cancellable))
+    return g_steal_pointer (&client);
+  g_set_error_literal (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, cli->foreign);
+  return NULL;
 }
 
 static gboolean

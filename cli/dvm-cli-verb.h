@@ -28,9 +28,11 @@ typedef struct
 {
   const DvmCliVerb *verb;
   DvmCliArgs *args;
-  const char *name;   /* which DVM; NULL for the default one */
-  const char *socket; /* path of its private socket, or NULL */
-  const char *bus;    /* "session", "system", "none" or NULL */
+  const char *name;    /* which DVM; NULL for the default one */
+  const char *socket;  /* path of its private socket, or NULL */
+  const char *bus;     /* "session", "system", "none" or NULL */
+  const char *job;     /* (nullable): of a scheduler, whose DVM is meant, and the unnamed one is not known to be that */
+  const char *foreign; /* (nullable): a sentence: the unnamed DVM is of another job */
   gboolean json;
   gboolean json_lines; /* and each row on a line of its own; json is set too */
   gboolean quiet;

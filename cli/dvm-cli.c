@@ -18,6 +18,7 @@
 #include "dvm-cli-caller.h"
 #include "dvm-cli-complete.h"
 #include "dvm-cli-help.h"
+#include "dvm-cli-scheduler.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-parameters.h"
 #include "dvm-cli-screen.h"
@@ -217,10 +218,14 @@ run_verb (DvmCli *cli)
 {
   g_autoptr (GError) error = NULL;
   g_autofree char *message = NULL;
-  int status = dvm_cli_which_resolve (cli, &error) && dvm_cli_parameters_apply (cli, &error)
-                   ? cli->verb->run (cli, &error)
-                   : cli->verb->failure;
+  int status = cli->verb->failure;
 
+  if (dvm_cli_which_resolve (cli, &error) && dvm_cli_parameters_apply (cli, &error))
+    {
+      if (strcmp (cli->verb->name, "start") != 0)
+        dvm_cli_scheduler_choose (cli);
+      status = cli->verb->run (cli, &error);
+    }
   if (error == NULL)
     return status;
   message = dvm_cli_name_option (cli, error->message);

@@ -174,13 +174,12 @@ reach_dvm (Doctor *self, GError **error)
 
   if (!asks_for_private (self->cli))
     {
-      self->client = dvm_cli_client_new (self->cli);
-      if (dvm_client_connect (self->client, NULL, &local_error))
+      self->client = dvm_cli_reach (self->cli, NULL, &local_error);
+      if (self->client != NULL)
         {
           check_version (self);
           return TRUE;
         }
-      g_clear_object (&self->client);
       if (dvm_cli_is_chosen (self->cli) || !g_error_matches (local_error, DVM_ERROR, DVM_ERROR_NOT_FOUND))
         {
           g_propagate_error (error, g_steal_pointer (&local_error));

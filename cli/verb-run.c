@@ -293,7 +293,9 @@ connect_embedded (Run *run, DvmJobSpec *spec, GError **error)
   if (options == NULL)
     return FALSE;
   dvm_cli_tell (run->cli, _ ("no DVM is running: a private one is started for this job"));
-  if (how != NULL)
+  if (run->cli->foreign != NULL)
+    dvm_cli_note (run->cli, _ ("%s; this run has a private DVM"), run->cli->foreign);
+  else if (how != NULL)
     dvm_cli_note (run->cli, _ ("no DVM is running, and this job has a private one: %s"), how);
   run->embedded = dvm_cli_embedded_new ((const char *const *)options,
                                         dvm_cli_args_has (run->cli->args, "report-uri") ? DVM_CLI_EMBEDDED_LISTENS : 0,

@@ -22,6 +22,7 @@
 #include "dvm-cli-connect.h"
 #include "dvm-cli-daemon.h"
 #include "dvm-cli-display.h"
+#include "dvm-cli-scheduler.h"
 #include "dvm-cli-json.h"
 #include "dvm-cli-keeper.h"
 #include "dvm-cli-output.h"
@@ -78,6 +79,7 @@ typedef struct
   int ready;   /* our end of the pipe */
   int ready_end;
   int signals; /* signalfd(); -1: they do what they always do */
+  gboolean foreground;
 } Start;
 
 static void
@@ -266,6 +268,10 @@ print_ready (DvmCli *cli, pid_t pid, GError **error)
   g_autoptr (GString) json = NULL;
   g_autofree char *socket = NULL;
 
+  if (cli->name != NULL && g_strcmp0 (cli->name, cli->job) == 0)
+    dvm_cli_note (
+        cli, _ ("the DVM without a name is of another job: this one is called %s, and dvm-cli finds it in this job"),
+        cli->name);
   if (!cli->json)
     return cli->quiet || dvm_cli_print (_ ("DVM ready\n"), error);
   socket = dvm_cli_socket_path (cli);
@@ -553,7 +559,7 @@ open_log (Start *start, GError **error)
   if (log != NULL)
     return open_given_log (start, log, error);
   /* In the foreground messages are for the eyes of the caller. */
-  if (!dvm_cli_args_has (start->cli->args, "foreground"))
+  if (!start->foreground)
     open_own_log (start, state_error);
   return TRUE;
 }
@@ -573,7 +579,7 @@ start_with_pipe (Start *start, GError **error)
       return DVM_CLI_EXIT_FAILED;
     }
   start->ready = ends[0];
-  if (dvm_cli_args_has (start->cli->args, "foreground"))
+  if (start->foreground)
     status = run_in_foreground (start, ends[1], error);
   else
     status = run_in_background (start, ends[1], error);
@@ -582,7 +588,7 @@ start_with_pipe (Start *start, GError **error)
 }
 
 static int
-start_verb (DvmCli *cli, GError **error)
+start_once (DvmCli *cli, GError **error)
 {
   Start start = { .cli = cli, .signals = -1, .state = -1, .output = -1 };
   int status = DVM_CLI_EXIT_FAILED;
@@ -591,6 +597,9 @@ start_verb (DvmCli *cli, GError **error)
     return DVM_CLI_EXIT_USAGE;
   if (!check_reports (cli, error))
     return status;
+  start.foreground = dvm_cli_args_has (cli->args, "foreground") || dvm_cli_scheduler_ends_with_us ();
+  if (start.foreground && !dvm_cli_args_has (cli->args, "foreground"))
+    dvm_cli_note (cli, _ ("salloc ends its job when this command ends: the DVM stays in the foreground"));
   start.argv = make_command (cli, error);
   if (start.argv != NULL && open_log (&start, error))
     status = start_with_pipe (&start, error);
@@ -600,6 +609,28 @@ start_verb (DvmCli *cli, GError **error)
     close (start.state);
   g_strfreev (start.argv);
   g_free (start.log);
+  return status;
+}
+
+static int
+start_verb (DvmCli *cli, GError **error)
+{
+  g_autoptr (GError) local_error = NULL;
+  gboolean has_name;
+  int status;
+
+  if (!check_options (cli, error))
+    return DVM_CLI_EXIT_USAGE;
+  has_name = dvm_cli_scheduler_name (cli);
+  status = start_once (cli, &local_error);
+  /* Another job on this machine may have been a moment faster. */
+  if (status == DVM_CLI_EXIT_FAILED && local_error != NULL && !has_name && dvm_cli_scheduler_name (cli))
+    {
+      g_clear_error (&local_error);
+      status = start_once (cli, &local_error);
+    }
+  if (local_error != NULL)
+    g_propagate_error (error, g_steal_pointer (&local_error));
   return status;
 }
 

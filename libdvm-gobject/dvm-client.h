@@ -28,6 +28,8 @@ DvmClient *dvm_client_new_for_address (const char *address);
 DvmClient *dvm_client_new_for_fd (int fd);
 /* Where the DVM of that name has its socket and its files. */
 char *dvm_client_build_runtime_dir (const char *name);
+/* NULL: in no job of a scheduler. envp: NULL for the environment of the process. */
+char *dvm_client_build_job_name (const char *const *envp);
 
 void dvm_client_connect_async (DvmClient *self, GCancellable *cancellable, GAsyncReadyCallback callback,
                                gpointer user_data);

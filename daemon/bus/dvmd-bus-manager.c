@@ -46,6 +46,14 @@ get_instance_id (DvmdBusServer *server)
 }
 
 static GVariant *
+get_scheduler_job (DvmdBusServer *server)
+{
+  char *job = dvm_client_build_job_name (NULL);
+
+  return g_variant_new_take_string (job != NULL ? job : g_strdup (""));
+}
+
+static GVariant *
 get_started_at (DvmdBusServer *server)
 {
   return g_variant_new_uint64 (dvmd_controller_get_started_at (server->controller));
@@ -201,6 +209,7 @@ static const struct
   { "NodesExpected", get_nodes_expected },
   { "NodesReported", get_nodes_reported },
   { "Ready", get_ready },
+  { "SchedulerJob", get_scheduler_job },
   { "SlotCount", get_slot_count },
   { "SlotsInUse", get_slots_in_use },
   { "StartedAt", get_started_at },

@@ -649,6 +649,47 @@ test_runtime_dir (void)
   g_assert_cmpint (g_rmdir (own) + g_rmdir (parent) + g_rmdir (dir), ==, 0);
 }
 
+/* Each scheduler's job has a name that a DVM may have. */
+static void
+test_job_name (void)
+{
+  static const struct
+  {
+    const char *variables[4];
+    const char *name;
+  } rows[] = {
+    { { "HOME=/" }, NULL },
+    { { "SLURM_JOB_ID=4" }, "slurm-4" },
+    { { "SLURM_JOBID=4", "SLURM_JOB_ID=" }, "slurm-4" },
+    { { "PBS_JOBID=12.server-1.example" }, "pbs-12-server-1-example" },
+    { { "PBS_JOBID=12[3].server" }, "pbs-12-3-server" },
+    { { "LSB_JOBID=7", "LSB_JOBINDEX=0" }, "lsf-7" },
+    { { "LSB_JOBID=7", "LSB_JOBINDEX=2" }, "lsf-7-2" },
+    { { "JOB_ID=9" }, NULL },
+    { { "JOB_ID=9", "SGE_ROOT=/opt/sge", "SGE_TASK_ID=undefined" }, "gridengine-9" },
+    { { "JOB_ID=9", "SGE_ROOT=/opt/sge", "SGE_TASK_ID=3" }, "gridengine-9-3" },
+    { { "FLUX_JOB_ID=f2Wx" }, NULL },
+    { { "FLUX_JOB_ID=f2Wx", "FLUX_URI=local:///tmp/a", "SLURM_JOB_ID=4" }, "flux-f2Wx" },
+    { { "FLUX_URI=local:///tmp/a" }, "flux-local-tmp-a" },
+  };
+  g_autofree char *long_id = g_strnfill (300, 'x');
+  g_autofree char *variable = g_strconcat ("PBS_JOBID=", long_id, NULL);
+  const char *environment[] = { variable, NULL };
+  g_autofree char *name = dvm_client_build_job_name (environment);
+  g_autofree char *other = NULL;
+
+  for (guint i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autofree char *found = dvm_client_build_job_name (rows[i].variables);
+
+      g_assert_cmpstr (found, ==, rows[i].name);
+    }
+  g_assert_cmpuint (strlen (name), ==, 64);
+  variable[strlen (variable) - 1] = 'y';
+  other = dvm_client_build_job_name (environment);
+  g_assert_cmpstr (name, !=, other);
+}
+
 static void
 test_environment (Fixture *fixture, gconstpointer data)
 {
@@ -743,6 +784,7 @@ main (int argc, char **argv)
   g_test_add ("/client/environment", Fixture, NULL, set_up, test_environment, tear_down);
   g_test_add_func ("/client/nowhere", test_nowhere);
   g_test_add_func ("/client/runtime-dir", test_runtime_dir);
+  g_test_add_func ("/client/job-name", test_job_name);
   g_test_add_func ("/client/fd", test_fd);
   return g_test_run ();
 }
