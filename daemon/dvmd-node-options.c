@@ -154,11 +154,19 @@ dvmd_node_options_get_defaults (DvmdConfig *config)
   };
 }
 
+DvmdQueueSettings
+dvmd_node_options_get_queue (DvmdConfig *config)
+{
+  return (DvmdQueueSettings){ .backfill = dvmd_config_get_bool (config, "queue"),
+                              .max_running = dvmd_config_get_uint (config, "queue-max-running") };
+}
+
 gboolean
 dvmd_node_options_fill (DvmdConfig *config, gboolean alone, DvmdControllerSettings *settings, GError **error)
 {
   settings->shape.slots = dvmd_config_get_uint (config, "slots");
   settings->shape.default_slots = dvmd_config_get_string (config, "default-slots");
+  settings->shape.allocator = get_text (config, "allocator");
   settings->radix = dvmd_config_get_uint (config, "radix");
   settings->shape.start_timeout = dvmd_config_get_usec (config, "start-timeout");
   if (alone)
@@ -169,8 +177,7 @@ dvmd_node_options_fill (DvmdConfig *config, gboolean alone, DvmdControllerSettin
   settings->shape.hosts = get_text (config, "hosts");
   settings->shape.launcher = get_text (config, "launcher");
   settings->shape.allow_missing = dvmd_config_get_bool (config, "allow-missing");
-  settings->queue.backfill = dvmd_config_get_bool (config, "queue");
-  settings->queue.max_running = dvmd_config_get_uint (config, "queue-max-running");
+  settings->queue = dvmd_node_options_get_queue (config);
   settings->size.elastic = dvmd_config_get_bool (config, "elastic");
   settings->size.park_limit = dvmd_config_get_usec (config, "park-limit");
   settings->size.heal = dvmd_config_get_bool (config, "heal");

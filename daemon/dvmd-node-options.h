@@ -35,6 +35,7 @@ const char *dvmd_node_options_get_given (DvmdConfig *config, const char *name);
 
 /* Jobs that say nothing get these; the texts are those of the settings. */
 DvmdDefaults dvmd_node_options_get_defaults (DvmdConfig *config);
+DvmdQueueSettings dvmd_node_options_get_queue (DvmdConfig *config);
 /* From the settings; strings are those of config. alone: this machine, whatever is asked for. */
 gboolean dvmd_node_options_fill (DvmdConfig *config, gboolean alone, DvmdControllerSettings *settings, GError **error);
 /* The settings that plugins get: those of dvm.conf that are for them, and plugin-settings. (transfer full) */

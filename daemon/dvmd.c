@@ -364,6 +364,7 @@ reload_config (gpointer user_data, GError **error)
   changes.keep_output_total = dvmd_config_get_uint (self->config, "keep-output-total");
   changes.disabled_plugins = dvmd_config_get_string (self->config, "disabled-plugins");
   changes.defaults = dvmd_node_options_get_defaults (self->config);
+  changes.queue = dvmd_node_options_get_queue (self->config);
   dvmd_controller_change (self->controller, &changes);
   limit_log (self);
   if (self->idle != NULL)

@@ -16,6 +16,8 @@
 #define HOURS(n) ((guint64)(n)*3600 * G_USEC_PER_SEC)
 
 static const DvmdSetting settings[] = {
+  { "allocator", DVMD_CONFIG_STRING, "", NULL, 0, 0, DVMD_CONFIG_AT_START,
+    "which allocator has the nodes that the DVM is started with, as in slurm; empty: the first one that finds some" },
   { "allocator-timeout", DVMD_CONFIG_SECONDS, "30", NULL, G_USEC_PER_SEC, HOURS (1), DVMD_CONFIG_AT_START,
     "how long an allocator may take to find nodes, to decide of a request, or to take nodes back" },
   { "allow-missing", DVMD_CONFIG_BOOL, "false", NULL, 0, 0, DVMD_CONFIG_AT_START,
@@ -129,10 +131,10 @@ static const DvmdSetting settings[] = {
     "ports that daemons listen at for each other, as in 5000-5100; 0: any that is free" },
   { "private", DVMD_CONFIG_BOOL, "false", NULL, 0, 0, DVMD_CONFIG_AT_START,
     "whether what users give with jobs, and what quotes it, is hidden from other users of a message bus" },
-  { "queue", DVMD_CONFIG_BOOL, "false", NULL, 0, 0, DVMD_CONFIG_AT_START,
+  { "queue", DVMD_CONFIG_BOOL, "false", NULL, 0, 0, DVMD_CONFIG_AT_ONCE,
     "whether jobs with a time limit go before larger ones that wait, if they end in time (backfill), and jobs that are "
     "too large wait for nodes to be added to an elastic DVM" },
-  { "queue-max-running", DVMD_CONFIG_UINT, "0", NULL, 0, 1000000, DVMD_CONFIG_AT_START,
+  { "queue-max-running", DVMD_CONFIG_UINT, "0", NULL, 0, 1000000, DVMD_CONFIG_AT_ONCE,
     "how many jobs may run at the same time, without those that jobs have spawned; 0: any number" },
   { "radix", DVMD_CONFIG_UINT, "32", NULL, 2, 1024, DVMD_CONFIG_AT_START,
     "how many daemons hang on one in the tree of daemons" },

@@ -17,6 +17,7 @@ typedef struct
   /* allocation: its nodes make sense; error (transfer full); both are NULL if no allocator has any */
   void (*found) (DvmdController *self, gpointer data, DvmdAllocator *allocator, DvmdAllocation *allocation,
                  GError *error);
+  gboolean chosen; /* the one that the setting "allocator" names is asked alone */
 } DvmdSearchFuncs;
 
 /* dvmd-controller-nodes.c */

@@ -91,6 +91,23 @@ on_allocated (DvmdController *controller, DvmdAllocator *allocator, GAsyncResult
   end_search (data, allocator, error == NULL ? allocation : NULL, error);
 }
 
+/* (nullable): the next one that is to be asked */
+static DvmdAllocator *
+take_next (Search *self)
+{
+  const DvmdControllerParts *parts = dvmd_controller_get_parts (self->controller);
+  const char *only = self->funcs->chosen ? parts->shape->allocator : NULL;
+
+  while (self->next < self->allocators->len)
+    {
+      DvmdAllocator *allocator = g_ptr_array_index (self->allocators, self->next++);
+
+      if (only == NULL || g_strcmp0 (dvmd_plugins_get_name (parts->plugins, allocator), only) == 0)
+        return allocator;
+    }
+  return NULL;
+}
+
 static void
 ask_next (Search *self)
 {
@@ -99,15 +116,14 @@ ask_next (Search *self)
     .slots = dvmd_controller_get_parts (self->controller)->shape->slots,
   };
   g_autoptr (GCancellable) cancellable = NULL;
-  DvmdAllocator *allocator;
+  DvmdAllocator *allocator = take_next (self);
   gsize id;
 
-  if (self->next >= self->allocators->len)
+  if (allocator == NULL)
     {
       end_search (self, NULL, NULL, NULL);
       return;
     }
-  allocator = g_ptr_array_index (self->allocators, self->next++);
   self->funcs->describe (self->controller, self->data, &request);
   dvmd_controller_enter (self->controller);
   id = dvmd_controller_ask (self->controller, allocator, self->funcs->limited, self->stop, on_allocated, self,
@@ -142,6 +158,32 @@ describe_first (DvmdController *self, gpointer data, DvmdAllocationRequest *requ
   request->n_logical = shape->n_logical;
 }
 
+/* None has found nodes. (transfer full) */
+static GError *
+explain_none (DvmdController *self)
+{
+  const DvmdControllerParts *parts = dvmd_controller_get_parts (self);
+  const char *wanted = parts->shape->allocator;
+  g_autofree char *missing = NULL;
+
+  if (wanted == NULL)
+    return g_error_new (
+        DVM_ERROR, DVM_ERROR_ALLOC_FAILED,
+        "No allocator has found nodes for the DVM: \"disabled-plugins\" may name allocator-hosts, which "
+        "takes this machine");
+  missing = dvmd_plugins_find_missing (parts->plugins, DVMD_PLUGIN_ALLOCATOR, wanted);
+  if (missing != NULL)
+    return g_error_new (DVM_ERROR, DVM_ERROR_ALLOC_FAILED,
+                        "The allocator \"%s\", which the setting \"allocator\" names, takes the nodes of the job of a "
+                        "scheduler, and the DVM is in none of that one (not set: %s)",
+                        wanted, missing);
+  return g_error_new (DVM_ERROR, DVM_ERROR_ALLOC_FAILED,
+                      "The allocator \"%s\", which the setting \"allocator\" names, has no nodes for the DVM%s", wanted,
+                      parts->shape->names != NULL || parts->shape->n_logical > 0
+                          ? ": other nodes are asked for; an empty \"allocator\" leaves them to another one"
+                          : "");
+}
+
 static void
 found_first (DvmdController *self, gpointer data, DvmdAllocator *allocator, DvmdAllocation *allocation, GError *error)
 {
@@ -159,9 +201,7 @@ found_first (DvmdController *self, gpointer data, DvmdAllocator *allocator, Dvmd
     g_set_error (&failed, DVM_ERROR, DVM_ERROR_ALLOC_FAILED,
                  "The allocator %s has found %u nodes, and a DVM for one job runs on one", name, n_nodes);
   else if (allocation == NULL && failed == NULL)
-    g_set_error (&failed, DVM_ERROR, DVM_ERROR_ALLOC_FAILED,
-                 "No allocator has found nodes for the DVM: \"disabled-plugins\" may name allocator-hosts, which takes "
-                 "this machine");
+    failed = explain_none (self);
   if (failed != NULL)
     {
       dvmd_core_allocation_failed (core, failed->message);
@@ -181,6 +221,7 @@ found_first (DvmdController *self, gpointer data, DvmdAllocator *allocator, Dvmd
 static const DvmdSearchFuncs first_funcs = {
   .describe = describe_first,
   .found = found_first,
+  .chosen = TRUE,
 };
 
 void

@@ -134,6 +134,7 @@ dvmd_controller_change (DvmdController *self, const DvmdControllerChanges *chang
   dvmd_plugins_set_disabled (self->parts.plugins, changes->disabled_plugins);
   dvmd_core_set_history_limit (self->core, changes->history_limit);
   dvmd_core_set_history_bytes (self->core, changes->history_bytes);
+  dvmd_core_set_queue (self->core, changes->queue.backfill, changes->queue.max_running);
   dvmd_services_settings_changed (self, changes);
 }
 

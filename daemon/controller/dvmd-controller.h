@@ -59,6 +59,7 @@ typedef struct
   const char *hostfile;      /* (nullable): the file that names the nodes */
   const char *hosts;         /* (nullable): a list of nodes, "node3:4,node5"; with hostfile: of those in the file */
   const char *launcher;      /* (nullable): what starts their agents; NULL: local for logical nodes, else ssh */
+  const char *allocator;     /* (nullable): what finds them; NULL: the first one that does */
   gboolean allow_missing;    /* nodes that do not come are DOWN, and the DVM comes up with the others */
   gint64 start_timeout;      /* µs for the nodes to report when the DVM starts; 0: as long as they like */
 } DvmdShapeSettings;
@@ -138,6 +139,7 @@ typedef struct
   guint64 keep_output_total; /* the oldest output goes at once if it is too much */
   const char *disabled_plugins;
   DvmdDefaults defaults;     /* of jobs that come */
+  DvmdQueueSettings queue;   /* of jobs that wait, too */
   DvmdTraceFile *trace_file; /* (nullable) (transfer full): instead of the one that there is */
 } DvmdControllerChanges;
 void dvmd_controller_change (DvmdController *self, const DvmdControllerChanges *changes);

@@ -64,6 +64,7 @@ dvmd_shape_new (const DvmdControllerSettings *settings)
   shape->hostfile = g_strdup (settings->shape.hostfile);
   shape->hosts = g_strdup (settings->shape.hosts);
   shape->launcher = g_strdup (settings->shape.launcher);
+  shape->allocator = g_strdup (settings->shape.allocator);
   shape->n_logical = settings->shape.n_logical;
   shape->max_nodes = settings->shape.max_nodes;
   shape->start_timeout = settings->shape.start_timeout;
@@ -78,6 +79,7 @@ dvmd_shape_free (DvmdShape *shape)
   g_free (shape->hostfile);
   g_free (shape->hosts);
   g_free (shape->launcher);
+  g_free (shape->allocator);
   g_clear_pointer (&shape->named, g_array_unref);
   g_strfreev (shape->names);
   g_hash_table_unref (shape->addresses);
@@ -206,26 +208,27 @@ dvmd_controller_goes_elsewhere (const char *hosts, const char *hostfile)
   return elsewhere;
 }
 
-/* Launchers are known by the names of their plugins. */
+/* Launchers and allocators are known by the names of their plugins. wanted: (nullable): none by its name */
 static gboolean
-check_launcher (DvmdShape *shape, DvmdPlugins *plugins, GError **error)
+check_plugin (DvmdPlugins *plugins, DvmdPluginKind kind, const char *wanted, GError **error)
 {
   GPtrArray *entries = dvmd_plugins_list (plugins);
   g_autoptr (GString) known = g_string_new (NULL);
 
-  for (guint i = 0; i < entries->len; i++)
+  for (guint i = 0; wanted != NULL && i < entries->len; i++)
     {
       const DvmdPluginEntry *entry = entries->pdata[i];
 
-      if (entry->info->kind != DVMD_PLUGIN_LAUNCHER || entry->plugin == NULL)
+      if (entry->info->kind != kind || entry->plugin == NULL)
         continue;
-      if (g_strcmp0 (entry->info->name, shape->launcher) == 0)
+      if (g_strcmp0 (entry->info->name, wanted) == 0)
         return TRUE;
       g_string_append_printf (known, "%s%s", known->len > 0 ? ", " : "", entry->info->name);
     }
-  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "There is no launcher \"%s\"; there are: %s", shape->launcher,
-               known->len > 0 ? known->str : "none");
-  return FALSE;
+  if (wanted != NULL)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "There is no %s \"%s\"; there are: %s",
+                 dvmd_plugin_kind_to_string (kind), wanted, known->len > 0 ? known->str : "none");
+  return wanted == NULL;
 }
 
 gboolean
@@ -242,7 +245,8 @@ dvmd_shape_read (DvmdShape *shape, const char *host, DvmdPlugins *plugins, GErro
                  "Logical nodes are parts of this machine: the launcher \"%s\" cannot start their agents, \"%s\" does",
                  shape->launcher, LOCAL_LAUNCHER);
   else
-    return (shape->launcher == NULL || check_launcher (shape, plugins, error))
+    return check_plugin (plugins, DVMD_PLUGIN_LAUNCHER, shape->launcher, error)
+           && check_plugin (plugins, DVMD_PLUGIN_ALLOCATOR, shape->allocator, error)
            && (!named || read_named (shape, host, error));
   return FALSE;
 }

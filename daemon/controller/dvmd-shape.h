@@ -16,9 +16,10 @@ typedef struct
   gboolean single; /* it has one node, whatever is found */
   guint slots;     /* of a node of which nothing says how many it has; 0: one for each object of slot_kind */
   DvmdTopologyKind slot_kind;
-  char *hostfile; /* (nullable) */
-  char *hosts;    /* (nullable) */
-  char *launcher; /* (nullable) */
+  char *hostfile;  /* (nullable) */
+  char *hosts;     /* (nullable) */
+  char *launcher;  /* (nullable) */
+  char *allocator; /* (nullable) */
   guint n_logical;
   guint max_nodes;       /* 0: all that are found */
   gint64 start_timeout;  /* µs */

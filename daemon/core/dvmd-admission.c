@@ -88,6 +88,17 @@ dvmd_admission_set_policy (DvmdAdmission *self, const DvmdQueuePolicy *policy)
   self->policy = *policy;
 }
 
+gboolean
+dvmd_admission_change_policy (DvmdAdmission *self, gboolean queues, guint max_running)
+{
+  DvmdQueuePolicy policy = { .queues = queues, .grows = self->policy.grows, .max_running = max_running };
+
+  if (policy.queues == self->policy.queues && policy.max_running == self->policy.max_running)
+    return FALSE;
+  dvmd_admission_set_policy (self, &policy);
+  return TRUE;
+}
+
 /* The limit is not for a job that another one may wait for. */
 static gboolean
 is_limited (DvmdJob *job)
@@ -104,8 +115,6 @@ is_at_limit (DvmdAdmission *self)
 static void
 count_running (DvmdAdmission *self, DvmdJob *job, gboolean runs)
 {
-  if (!self->policy.queues && self->policy.max_running == 0)
-    return;
   if (runs ? g_hash_table_add (self->running, g_object_ref (job)) : g_hash_table_remove (self->running, job))
     self->n_limited += is_limited (job) ? (runs ? 1 : -1) : 0;
 }

@@ -62,6 +62,8 @@ DvmdAdmission *dvmd_admission_new (DvmdNodePool *nodes, DvmdAdmissionMap map, Dv
 void dvmd_admission_free (DvmdAdmission *self);
 /* Before there are jobs. */
 void dvmd_admission_set_policy (DvmdAdmission *self, const DvmdQueuePolicy *policy);
+/* FALSE: nothing is changed. Jobs that wait are not looked at. */
+gboolean dvmd_admission_change_policy (DvmdAdmission *self, gboolean queues, guint max_running);
 
 /*
  * Judges a job at the map gate. ADMIT: it is planned where its processes go, and their slots are claimed. WAIT: it

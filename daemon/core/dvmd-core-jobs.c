@@ -205,6 +205,15 @@ dvmd_core_trim_history (DvmdCore *self)
 }
 
 void
+dvmd_core_set_queue (DvmdCore *self, gboolean queue, guint max_running)
+{
+  DvmdAdmission *admission = dvmd_core_get_admission (self);
+
+  if (dvmd_admission_change_policy (admission, queue, max_running))
+    dvmd_admission_nodes_changed (admission);
+}
+
+void
 dvmd_core_set_history_limit (DvmdCore *self, guint limit)
 {
   if (dvmd_core_get_history_limit (self) == limit)

@@ -76,6 +76,8 @@ void dvmd_core_start (DvmdCore *self);
  * that are too many now a few leave with each call of dvmd_core_trim_history() (TRUE: there are more) and with each job
  * that ends.
  */
+/* Jobs that wait are judged anew. */
+void dvmd_core_set_queue (DvmdCore *self, gboolean queue, guint max_running);
 void dvmd_core_set_history_limit (DvmdCore *self, guint limit);
 void dvmd_core_set_history_bytes (DvmdCore *self, guint64 limit);
 guint dvmd_core_get_history_limit (DvmdCore *self);

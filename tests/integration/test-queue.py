@@ -125,6 +125,36 @@ class Queue(dvmtest.Case):
         for job in jobs:
             self.assertEqual(job.wait()['state'], NOTIFIED)
 
+    def test_changed_at_once(self):
+        """Both settings of jobs that wait are heeded by a DVM that runs: jobs that ran before are counted, those that wait go on."""
+        folder = self.place()
+        path = os.path.join(folder, 'home', 'dvm', 'dvm.conf')
+        os.makedirs(os.path.dirname(path))
+
+        def set_up(text):
+            with open(path, 'w', encoding='utf-8') as file:
+                file.write(f'[dvm]\n{text}')
+            dvm.call('Reload', '(a{sv})', {})
+
+        dvm = self.queue(slots=2, place=folder)
+        first = self.submit(dvm)
+        first.wait_running()
+        set_up('queue-max-running=1\n')
+        second = self.submit(dvm, 'true')
+        self.held(second, 'limit')
+        set_up('queue-max-running=2\n')
+        self.assertEqual(second.wait()['state'], NOTIFIED)
+        set_up('queue=yes\n')
+        large = self.submit(dvm, np=2)
+        self.held(large, 'slots')
+        late = self.submit(dvm, 'true')
+        self.held(late, 'slots')
+        first.cancel()
+        large.wait_running()
+        large.cancel()
+        self.assertEqual(late.wait()['state'], NOTIFIED)
+        self.assertNotIn('wait for a restart', dvm.log())
+
     def test_backfill(self):
         dvm = self.queue('queue=yes')
         first = self.submit(dvm, timeout=600)

@@ -15,7 +15,8 @@ import slurm
 CLI = os.path.join(os.environ['DVM_TEST_BUILD'], 'cli', 'dvm-cli')
 NAMES = ('pn1', 'pn2', 'pn3')
 WHERE = ['sh', '-c', 'echo $DVM_NODE']
-SHARED = slurm.Shared(NAMES, resizes=True)
+CRAFT = 'Gres=craft:2 Feature=fast'
+SHARED = slurm.Shared(NAMES, resizes=True, more='GresTypes=craft\n', of_nodes={'pn1': CRAFT, 'pn3': CRAFT})
 
 
 class Case(dvmtest.Case):
@@ -102,6 +103,81 @@ class Commands(Case):
             file.write(subprocess.run(['lstopo-no-graphics', '--of', 'xml', '--input', 'package:1 core:4 pu:1'], check=True, capture_output=True,
                                       text=True, timeout=60).stdout)
         self.assertIn('core', self.cli(allocation, 'map', '--topology', topology, '--map-by', 'core', '--display', 'map,bindings', '-n', '2', 'true'))
+
+    def both(self, allocation, *words, status=0):
+        """What is on standard output, and on standard error."""
+        with allocation.popen([CLI, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+            out, err = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, status, out + err)
+        return out, err
+
+    def test_two_jobs(self):
+        """Two jobs of a user on one machine: each has its own DVM, and neither uses nor ends that of the other one."""
+        first, second = self.shell(1), self.shell(1)
+        start = ['start', '--bus', 'none', '--launcher', 'local']
+        self.assertEqual(self.both(first, *start), ('DVM ready\n', ''))
+        self.assertEqual(json.loads(self.cli(first, 'status', '--json'))['scheduler-job'], f'slurm-{first.job}')
+        where, said = self.both(second, 'run', '--launcher', 'local', *WHERE)
+        self.assertEqual(where, 'pn2\n')
+        for words in (f'slurm-{first.job}', f'slurm-{second.job}', '--name default'):
+            self.assertIn(words, said)
+        for words in (['submit', 'true'], ['stop'], ['jobs']):
+            self.assertIn(f'no DVM of the job slurm-{second.job} is running', self.both(second, *words, status=1)[1])
+        self.assertEqual(self.cli(second, '--name', 'default', 'run', *WHERE), 'pn1\n')
+        out, said = self.both(second, *start)
+        self.assertEqual(out, 'DVM ready\n')
+        self.assertIn(f'slurm-{second.job}', said)
+        self.assertIn('runs already', self.both(second, *start, status=1)[1])
+        self.assertEqual([self.cli(one, 'run', *WHERE) for one in (first, second)], ['pn1\n', 'pn2\n'])
+        status = json.loads(self.cli(second, 'status', '--json'))
+        self.assertEqual((status['name'], status['scheduler-job'], status['others']), (f'slurm-{second.job}', f'slurm-{second.job}', 'default'))
+        self.cli(second, 'stop')
+        self.both(second, 'stop', status=1)
+        self.assertEqual(self.cli(first, 'run', *WHERE), 'pn1\n')
+        self.cli(first, 'stop')
+
+    def test_outside(self):
+        """A DVM that was started outside of any job is used inside of one by its name alone."""
+        allocation = self.shell(1)
+        outside = {key: value for key, value in allocation.environment.items() if not key.startswith('SLURM')}
+        self.cluster.run([CLI, 'start', '--bus', 'none', '--nodes', '2'], environment=outside)
+        where, said = self.both(allocation, 'run', '--launcher', 'local', *WHERE)
+        self.assertEqual(where, 'pn1\n')
+        self.assertIn('is of no job', said)
+        self.assertEqual(self.cli(allocation, '--name', 'default', 'run', '-n', '1', *WHERE), 'node1\n')
+        # From outside a DVM in a job needs no name: somebody has started it.
+        self.cluster.run([CLI, 'stop'], environment=outside)
+        self.cli(allocation, 'start', '--bus', 'none', '--launcher', 'local')
+        self.assertEqual(self.cluster.run([CLI, 'run', *WHERE], environment=outside), 'pn1\n')
+        self.cli(allocation, 'stop')
+
+    def test_command_of_salloc(self):
+        """As it is typed: “salloc dvm-cli start” stays until the DVM is ended, and the job ends with it."""
+        environment = {**os.environ, **self.environment}
+        words = ['salloc', '--quiet', '--nodes=2', CLI, 'start', '--bus', 'none', '--launcher', 'local', '--elastic']
+        with self.cluster.popen(words, environment=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                text=True) as process:
+            self.assertEqual(process.stdout.readline(), 'DVM ready\n')
+            self.assertEqual(sorted(self.cluster.run([CLI, 'run', '-n', '2', *WHERE], environment=environment).split()), ['pn1', 'pn2'])
+            job = self.cluster.run(['squeue', '--noheader', '--format=%i']).strip()
+            self.assertEqual(json.loads(self.cluster.run([CLI, 'status', '--json'], environment=environment))['scheduler-job'], f'slurm-{job}')
+            self.cluster.run([CLI, 'stop'], environment=environment)
+            said = process.communicate(timeout=60)[1]
+        self.assertIn('stays in the foreground', said)
+        slurm.wait_until(lambda: self.cluster.run(['squeue', '--noheader']) == '', 'the job to be gone')
+
+    def test_named_allocator(self):
+        """The setting allocator: the nodes of the job, or no DVM."""
+        allocation = self.shell(2)
+        words = ['start', '--bus', 'none', '--launcher', 'local', '--set', 'allocator=slurm']
+        self.cli(allocation, *words)
+        nodes = [one for one in json.loads(self.cli(allocation, 'nodes', '--json')) if one['rank'] > 0]
+        self.assertEqual([(one['name'], one['allocator']) for one in nodes], [('pn1', 'slurm'), ('pn2', 'slurm')])
+        self.cli(allocation, 'stop')
+        self.assertIn('other nodes are asked for', self.cli(allocation, *words, '--host', 'pn1', status=1))
+        self.assertIn('There is no allocator "slum"; there are: ', self.cli(allocation, *words[:-1], 'allocator=slum', status=1))
+        allocation.environment = {key: value for key, value in allocation.environment.items() if not key.startswith('SLURM')}
+        self.assertIn('in none of that one (not set: SLURM_JOB_ID, SLURM_JOBID)', self.cli(allocation, *words, status=1))
 
     def test_wrong(self):
         """What Slurm says of the job makes no sense: there is no DVM, and the reason is told."""
@@ -293,6 +369,31 @@ class Growth(Case):
         self.assertIn('partition', caught.exception.message)
         self.assertEqual(self.jobs(), [self.allocation.job])
         self.assertEqual(self.slots(dvm), {'pn1': 2, 'pn2': 2})
+
+    def test_same_constraint(self):
+        """Nodes that come have the features that the job asked for: of two that are free the second one has them."""
+        self.allocation = self.allocate(1, '--nodelist=pn1', '--ntasks-per-node=2', '--mem=100', '--constraint=fast')
+        dvm = self.dvm(settings=['kill-grace=1'], arguments=['--elastic'], env=self.variables(self.allocation))
+        self.grow(dvm, count=1)
+        self.wait_campaigns(dvm)
+        self.assertEqual(self.slots(dvm), {'pn1': 2, 'pn3': 2}, dvm.log())
+        self.assertEqual(self.nodes_of(self.allocation), ['pn1', 'pn3'])
+
+    def test_devices(self):
+        """Slurm merges no jobs that have devices: that is said before anything is tried, also of GPUs, which a variable alone tells."""
+        self.allocation = self.allocate(1, '--nodelist=pn1', '--ntasks-per-node=2', '--mem=100', '--gres=craft:1')
+        dvm = self.dvm(settings=['kill-grace=1'], arguments=['--elastic'], env=self.variables(self.allocation))
+        with self.assertRaises(dvmtest.DBusError) as caught:
+            self.grow(dvm, count=1)
+        self.assertIn(f'job {self.allocation.job} of Slurm has devices (craft:1), and Slurm makes no such job larger', caught.exception.message)
+        self.assertEqual((self.jobs(), self.slots(dvm)), ([self.allocation.job], {'pn1': 2}))
+        self.assertEqual(dvm.stop(), 0)
+        self.allocation.release()
+        self.cluster.wait_idle()
+        dvm = self.start(1, SLURM_GPUS_PER_TASK='1')
+        with self.assertRaises(dvmtest.DBusError) as caught:
+            self.grow(dvm, count=1)
+        self.assertIn('has devices (SLURM_GPUS_PER_TASK)', caught.exception.message)
 
     def test_no_room(self):
         """Nodes that others have: the request is over with allocator-timeout, and nothing waits in the queue."""

@@ -186,8 +186,8 @@ class Allocation:
 
 
 class Slurm:
-    def __init__(self, names=('n1', 'n2'), cpus=4, more='', database=False):
-        """more: lines for slurm.conf, the last of which counts if a key is there twice."""
+    def __init__(self, names=('n1', 'n2'), cpus=4, more='', database=False, words=None):
+        """more: lines for slurm.conf, the last of which counts if a key is there twice; words: name -> what is said of that node, too."""
         self.names = names
         self.user = pwd.getpwuid(os.getuid()).pw_name
         self.database_port = reserve_ports(1)[0] if database else None
@@ -196,13 +196,13 @@ class Slurm:
         self.place = tempfile.mkdtemp(prefix='dvmtest-slurm-', dir='/tmp')
         self.configuration = os.path.join(self.place, 'slurm.conf')
         try:
-            self._prepare(cpus, more)
+            self._prepare(cpus, more, words or {})
             self._start()
         except BaseException:
             self.stop()
             raise
 
-    def _prepare(self, cpus, more):
+    def _prepare(self, cpus, more, words):
         os.chmod(self.place, 0o755)
         for path in ('state', 'spool', *(f'tmp-{name}' for name in self.names), *(f'spool/{name}' for name in self.names)):
             os.mkdir(os.path.join(self.place, path))
@@ -210,7 +210,7 @@ class Slurm:
             key.write(os.urandom(64))
         host = socket.gethostname().split('.')[0]
         port, *ports = reserve_ports(1 + len(self.names))
-        nodes = [f'NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={one}' for name, one in zip(self.names, ports)]
+        nodes = [f'NodeName={name} NodeHostname={host} NodeAddr=127.0.0.1 Port={one} {words.get(name, "")}' for name, one in zip(self.names, ports)]
         text = CONFIGURATION.format(host=host, user=self.user, place=self.place, port=port, cpus=cpus, nodes='\n'.join(nodes))
         with open(self.configuration, 'w', encoding='utf-8') as file:
             file.write(text + more)
@@ -331,15 +331,16 @@ class Shared:
     """One Slurm for all cases of a program, each of which has an allocation of its own. It is started for the first of them, and stopped with
     the program. resizes: jobs may change their size, in the soak again and again, for which Slurm needs its database."""
 
-    def __init__(self, *words, resizes=False, more=''):
+    def __init__(self, *words, resizes=False, more='', of_nodes=None):
         self.words = words
+        self.of_nodes = of_nodes
         self.resizes = resizes
-        self.more = RESIZE if resizes else more
+        self.more = RESIZE + more if resizes else more
         self.cluster = None
 
     def get(self):
         if self.cluster is None:
             database = self.resizes and LONG and explain_absence(database=True) is None
-            self.cluster = Slurm(*self.words, more=self.more, database=database)
+            self.cluster = Slurm(*self.words, more=self.more, database=database, words=self.of_nodes)
             atexit.register(self.cluster.stop)
         return self.cluster

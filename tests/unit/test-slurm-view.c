@@ -71,10 +71,43 @@ test_rows (void)
     }
 }
 
+static void
+test_wishes (void)
+{
+  static const struct
+  {
+    const char *text;
+    const char *gres;
+    const char *constraint;
+  } answers[] = {
+    { "N/A|(null)\n", NULL, NULL },
+    { "gres:gpu:2|fast\n", "gpu:2", "fast" },
+    { "squeue: warning: old\ngres/gpu:a100:2,gres/craft|(null)\n", "gpu:a100:2,craft", NULL },
+    { "(null)|[a|b]&c\n", NULL, "[a|b]&c" },
+    { "|\n", NULL, NULL },
+  };
+
+  for (guint i = 0; i < G_N_ELEMENTS (answers); i++)
+    {
+      g_autofree char *gres = NULL;
+      g_autofree char *constraint = NULL;
+      g_autoptr (GError) error = NULL;
+
+      g_assert_true (slurm_wishes_parse (answers[i].text, &gres, &constraint, &error));
+      g_assert_no_error (error);
+      g_assert_cmpstr (gres, ==, answers[i].gres);
+      g_assert_cmpstr (constraint, ==, answers[i].constraint);
+      g_clear_pointer (&gres, g_free);
+      g_assert_false (slurm_wishes_parse ("slurm_load_jobs error\n", &gres, &constraint, &error));
+      g_assert_error (error, DVM_ERROR, DVM_ERROR_ALLOC_FAILED);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/slurm-view/rows", test_rows);
+  g_test_add_func ("/slurm-view/wishes", test_wishes);
   return g_test_run ();
 }

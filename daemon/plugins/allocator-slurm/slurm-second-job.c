@@ -13,6 +13,7 @@
 
 #include "slurm-command.h"
 #include "slurm-environment.h"
+#include "slurm-view.h"
 
 #define GRANTED "Granted job allocation "
 /* Its nodes are, too: before that Slurm does not take them for another job. */
@@ -92,24 +93,56 @@ add_same (GPtrArray *argv, const char *option, const char *variable)
     g_ptr_array_add (argv, g_strconcat (option, value, NULL));
 }
 
-static GPtrArray *
-build_line (const char *job, GPtrArray *held, guint count, guint slots)
+/* (nullable): what of devices the job has; gres: (nullable): what squeue says, which is nothing of --gpus */
+static const char *
+find_devices (const char *gres)
 {
-  GPtrArray *argv = g_ptr_array_new_with_free_func (g_free);
-  g_autofree char *uuid = g_uuid_string_random ();
-  g_autofree char *names = dvm_host_list_compress ((const char *const *)held->pdata, held->len);
+  static const char *const variables[] = { "SLURM_GPUS", "SLURM_GPUS_PER_NODE", "SLURM_GPUS_PER_TASK",
+                                           "SLURM_GPUS_PER_SOCKET" };
 
+  for (gsize i = 0; gres == NULL && i < G_N_ELEMENTS (variables); i++)
+    {
+      const char *value = g_getenv (variables[i]);
+
+      if (value != NULL && value[0] != '\0')
+        return variables[i];
+    }
+  return gres;
+}
+
+/* (nullable): NULL with an error. Slurm merges no jobs that have devices, and then has lost the second one. */
+static GPtrArray *
+build_line (const SlurmSecondJobRequest *request, GError **error)
+{
+  g_autoptr (GPtrArray) argv = g_ptr_array_new_with_free_func (g_free);
+  g_autofree char *uuid = g_uuid_string_random ();
+  g_autofree char *names = dvm_host_list_compress ((const char *const *)request->held->pdata, request->held->len);
+  g_autofree char *gres = NULL;
+  g_autofree char *constraint = NULL;
+  const char *devices;
+
+  if (!slurm_wishes_parse (request->wishes, &gres, &constraint, error))
+    return NULL;
+  devices = find_devices (gres);
+  if (devices != NULL)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+                   "job %s of Slurm has devices (%s), and Slurm makes no such job larger", request->job, devices);
+      return NULL;
+    }
   g_ptr_array_add (argv, g_strdup ("sh"));
   g_ptr_array_add (argv, g_strdup ("-c"));
   g_ptr_array_add (argv, g_strdup (SCRIPT));
   g_ptr_array_add (argv, g_strdup ("sh"));
   g_ptr_array_add (argv, g_strconcat ("dvm-grow-", uuid, NULL));
-  g_ptr_array_add (argv, g_strdup_printf ("--nodes=%u", count));
-  g_ptr_array_add (argv, g_strconcat ("--dependency=expand:", job, NULL));
+  g_ptr_array_add (argv, g_strdup_printf ("--nodes=%u", request->count));
+  g_ptr_array_add (argv, g_strconcat ("--dependency=expand:", request->job, NULL));
   /* Else it gets more of the nodes that are the job's already. */
   g_ptr_array_add (argv, g_strconcat ("--exclude=", names, NULL));
-  if (slots > 0)
-    g_ptr_array_add (argv, g_strdup_printf ("--ntasks-per-node=%u", slots));
+  if (request->slots > 0)
+    g_ptr_array_add (argv, g_strdup_printf ("--ntasks-per-node=%u", request->slots));
+  if (constraint != NULL)
+    g_ptr_array_add (argv, g_strconcat ("--constraint=", constraint, NULL));
   add_same (argv, "--cpus-per-task=", "SLURM_CPUS_PER_TASK");
   add_same (argv, "--mem=", "SLURM_MEM_PER_NODE");
   add_same (argv, "--mem-per-cpu=", "SLURM_MEM_PER_CPU");
@@ -118,24 +151,27 @@ build_line (const char *job, GPtrArray *held, guint count, guint slots)
   add_same (argv, "--qos=", "SLURM_JOB_QOS");
   add_same (argv, "--reservation=", "SLURM_JOB_RESERVATION");
   g_ptr_array_add (argv, NULL);
-  return argv;
+  return g_steal_pointer (&argv);
 }
 
 SlurmSecondJob *
-slurm_second_job_start (DvmdPluginHost *host, const char *job, GPtrArray *held, guint count, guint slots,
-                        const SlurmSecondJobFuncs *funcs, gpointer user_data, GError **error)
+slurm_second_job_start (DvmdPluginHost *host, const SlurmSecondJobRequest *request, const SlurmSecondJobFuncs *funcs,
+                        gpointer user_data, GError **error)
 {
-  g_autoptr (GPtrArray) argv = build_line (job, held, count, slots);
+  g_autoptr (GPtrArray) argv = build_line (request, error);
   g_auto (GStrv) all = g_get_environ ();
   g_auto (GStrv) environ = slurm_make_environ ((const char *const *)all);
-  const DvmdPluginCommand command = { .argv = (const char *const *)argv->pdata,
-                                      .environ = (const char *const *)environ };
-  SlurmSecondJob *self = g_new0 (SlurmSecondJob, 1);
+  DvmdPluginCommand command = { .environ = (const char *const *)environ };
+  SlurmSecondJob *self;
 
+  if (argv == NULL)
+    return NULL;
+  command.argv = (const char *const *)argv->pdata;
+  self = g_new0 (SlurmSecondJob, 1);
   self->host = g_object_ref (host);
   self->funcs = funcs;
   self->user_data = user_data;
-  self->job = g_strdup (job);
+  self->job = g_strdup (request->job);
   self->process = dvmd_plugin_host_start (host, &command, &watch, self, error);
   if (self->process != 0)
     return self;

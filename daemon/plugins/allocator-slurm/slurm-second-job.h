@@ -22,11 +22,25 @@ typedef struct
   void (*ended) (const GError *reason, gpointer user_data);
 } SlurmSecondJobFuncs;
 
-/* (nullable): NULL with an error. job: that which is to get the nodes, and has held (names); slots: of each node, 0 if
- * nobody said. It is there until ended() has been called. */
-SlurmSecondJob *slurm_second_job_start (DvmdPluginHost *host, const char *job, GPtrArray *held, guint count,
-                                        guint slots, const SlurmSecondJobFuncs *funcs, gpointer user_data,
-                                        GError **error);
+/*
+ * @job: that which is to get the nodes
+ * @held: the names of those that it has
+ * @count: how many nodes are asked for
+ * @slots: of each node; 0: nobody said
+ * @wishes: what squeue says by SLURM_WISHES_FORMAT
+ */
+typedef struct
+{
+  const char *job;
+  GPtrArray *held;
+  guint count;
+  guint slots;
+  const char *wishes;
+} SlurmSecondJobRequest;
+
+/* (nullable): NULL with an error. It is there until ended() has been called. */
+SlurmSecondJob *slurm_second_job_start (DvmdPluginHost *host, const SlurmSecondJobRequest *request,
+                                        const SlurmSecondJobFuncs *funcs, gpointer user_data, GError **error);
 /* It is no longer wanted, or, with its nodes given up, no longer there. */
 void slurm_second_job_end (SlurmSecondJob *self, gboolean given_up);
 

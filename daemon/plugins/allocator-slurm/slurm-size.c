@@ -14,6 +14,7 @@
 #include "slurm-command.h"
 #include "slurm-environment.h"
 #include "slurm-second-job.h"
+#include "slurm-view.h"
 
 #define NODE_LIST "NodeList="
 
@@ -626,11 +627,38 @@ are_named_spare (Change *change)
   return change->error == NULL;
 }
 
+/* What the nodes of the job must have is known: more of them are asked for. */
+static void
+on_wishes (const DvmdPluginOutcome *outcome, const GError *error, gpointer user_data)
+{
+  Change *change = user_data;
+  SlurmSize *size = change->size;
+  GCancellable *cancellable = g_task_get_cancellable (change->task);
+  g_autofree char *text = error == NULL ? slurm_get_last_line (outcome->output) : g_strdup ("");
+  const SlurmSecondJobRequest request = {
+    .job = size->id,
+    .held = size->held,
+    .count = change->missing,
+    .slots = size->slots,
+    .wishes = text,
+  };
+
+  if (error != NULL)
+    change->error = g_error_copy (error);
+  else if (!is_withdrawn (change))
+    change->second = slurm_second_job_start (size->host, &request, &second_job_funcs, change, &change->error);
+  if (change->second == NULL)
+    end_grow (change);
+  else if (cancellable != NULL)
+    change->withdrawn_id = g_signal_connect (cancellable, "cancelled", G_CALLBACK (on_withdrawn), change);
+}
+
 static void
 begin_grow (Change *change)
 {
   SlurmSize *size = change->size;
-  GCancellable *cancellable = g_task_get_cancellable (change->task);
+  g_auto (GStrv) environ = g_get_environ ();
+  g_auto (GStrv) argv = slurm_make_squeue_argv ((const char *const *)environ, SLURM_WISHES_FORMAT, FALSE);
 
   if (is_withdrawn (change) || !are_named_spare (change))
     {
@@ -640,12 +668,9 @@ begin_grow (Change *change)
   take_spare (change);
   change->before = make_set_of (size->held);
   if (change->missing > 0)
-    change->second = slurm_second_job_start (size->host, size->id, size->held, change->missing, size->slots,
-                                             &second_job_funcs, change, &change->error);
-  if (change->second == NULL)
+    slurm_run (size->host, (const char *const *)argv, on_wishes, change);
+  else
     end_grow (change);
-  else if (cancellable != NULL)
-    change->withdrawn_id = g_signal_connect (cancellable, "cancelled", G_CALLBACK (on_withdrawn), change);
 }
 
 void

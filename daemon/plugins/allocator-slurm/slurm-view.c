@@ -87,3 +87,35 @@ slurm_view_parse (const char *text, GError **error)
   self->nodes = g_strv_builder_end (nodes);
   return g_steal_pointer (&self);
 }
+
+/* "gres:gpu:2,gres:craft:1", or with "gres/" from Slurm 23.11 on. (transfer full) (nullable) */
+static char *
+read_gres (const char *text)
+{
+  g_auto (GStrv) words = g_strsplit (text, ",", -1);
+
+  if (text[0] == '\0' || strcmp (text, "N/A") == 0 || strcmp (text, "(null)") == 0)
+    return NULL;
+  for (guint i = 0; words[i] != NULL; i++)
+    if (g_str_has_prefix (words[i], "gres:") || g_str_has_prefix (words[i], "gres/"))
+      memmove (words[i], words[i] + strlen ("gres:"), strlen (words[i]) - strlen ("gres:") + 1);
+  return g_strjoinv (",", words);
+}
+
+gboolean
+slurm_wishes_parse (const char *text, char **gres, char **constraint, GError **error)
+{
+  g_autofree char *valid = g_strstrip (g_utf8_make_valid (text, -1));
+  const char *newline = strrchr (valid, '\n');
+  g_auto (GStrv) fields = g_strsplit (newline != NULL ? newline + 1 : valid, "|", 2);
+
+  if (g_strv_length (fields) < 2)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_ALLOC_FAILED,
+                   "squeue has said “%.200s”, which is no gres and constraint of a job", valid);
+      return FALSE;
+    }
+  *gres = read_gres (fields[0]);
+  *constraint = fields[1][0] != '\0' && strcmp (fields[1], "(null)") != 0 ? g_strdup (fields[1]) : NULL;
+  return TRUE;
+}

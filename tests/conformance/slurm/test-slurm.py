@@ -195,6 +195,27 @@ class Reservations(Slurm):
         self.assertEqual([row['Kind'] for row in dvm.campaigns(all=True)], ['grow', 'shrink'])
         self.assertEqual(self.held(), ['cn1', 'cn2'])
 
+    def test_R61_R62_R63_R64_default(self):
+        """When the owner has ended nothing goes back to Slurm and nobody is killed; a release gives back, and ends what runs there."""
+        dvm = self.in_slurm(2)
+        go, let_go = self.gate(dvm)
+        job = self.program(dvm, f'register new count=1 wait 1 {go}', node='cn1')
+        self.wait_said(job, 'event')
+        session, = (self.by_alloc(dvm, line.facts['id']) for line in self.lines(job, finished=False) if line.kind == 'new')
+        beside = dvm.submit(['sleep', '1000'], np=1, hosts=['cn2'], personality='plain')
+        beside.wait_running()
+        let_go()
+        self.assert_ran(job)
+        wait_until(lambda: session.get('Shared'), 'its node to be for all')
+        self.assertEqual((session.nodes, dvm.names(), self.held(), beside.get('Ended')), (['cn3'], list(NAMES), list(NAMES), False))
+        there = dvm.submit(['sleep', '1000'], np=1, hosts=['cn3'], personality='plain')
+        there.wait_running()
+        # Slurm 22.05 says no to a second change, and takes five seconds for that.
+        if self.cluster.resizes():
+            self.release(dvm, session).done()
+            self.assertEqual((self.held(), dvm.names()), (['cn1', 'cn2'], ['cn1', 'cn2']))
+            self.assertEqual((there.wait()['state-name'] != 'NOTIFIED', beside.get('Ended')), (True, False))
+
     def test_R60_R53_again_and_again(self):
         """Grown, released and grown: Slurm and the DVM agree at each step."""
         self.need_resizes()
