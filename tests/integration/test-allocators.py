@@ -33,10 +33,10 @@ echo "ERROR: asked for $*" >&2
 exit 1
 """
 
-# Are called as the commands of other schedulers, and print what is in the file; "hangs" and "fails" are answers, too.
+# Are called as the commands of other schedulers, and print what is in the file; "hangs", "fails" and "says STATUS MESSAGE" are answers, too.
 TIME_COMMANDS = {
     'pbs': ('qstat', '-f 12.server'),
-    'lsf': ('bjobs', '-noheader -o time_left 5'),
+    'lsf': ('bjobs', '-noheader -o time_left stat 5'),
     'gridengine': ('qstat', f'-xml -r -s rs -u {getpass.getuser()}'),
 }
 TELLER = """#!/bin/sh
@@ -44,6 +44,7 @@ TELLER = """#!/bin/sh
 case $(cat '{path}') in
   hangs) sleep 100000 & wait ;;
   fails) echo 'the server is down' >&2; exit 5 ;;
+  says*) read -r _ status message <'{path}'; echo "$message" >&2; exit "$status" ;;
   *) exec cat '{path}' ;;
 esac
 """
@@ -144,6 +145,70 @@ class Allocators(dvmtest.Case):
         dvm = self.dvm(settings=[LOCAL], env={**env, 'PATH': '/usr/bin:/bin'})
         dvmtest.wait_until(lambda: said in dvm.log(), 'a command that is missing')
         self.finish(dvm)
+
+    def check_end(self, dvm, *words):
+        """The DVM ends with its job, in good order, and says why."""
+        self.assertEqual(dvm.wait_exit(), 0)
+        for word in words:
+            self.assertIn(word, dvm.log())
+        dvmtest.wait_until(lambda: dvm.processes() == [], 'all processes to end')
+
+    def test_end_of_others(self):
+        """A job that its scheduler knows no more, or shows as ended, takes the DVM along; a scheduler that has never known it does not."""
+        with open(recorded('gridengine', 'qstat.xml'), encoding='utf-8') as file:
+            jobs = file.read().replace('@START@', time.strftime('%Y-%m-%dT%H:%M:%S'))
+        with open(recorded('pbs', 'qstat-f'), encoding='utf-8') as file:
+            job = file.read()
+        rows = []
+        for name, first, last, reason in [
+                ('pbs', job, 'says 153 qstat: Unknown Job Id 12.server\n', 'Job 12.server of PBS ends: its command has said: qstat: Unknown Job Id 12.server'),
+                ('pbs', job, job.replace('job_state = R', 'job_state = C'), 'Job 12.server of PBS ends: qstat has said that it has ended (job_state C)'),
+                ('lsf', '1:30 L RUN\n', 'says 255 Job <5> is not found\n', 'Job 5 of LSF ends: its command has said: Job <5> is not found'),
+                ('gridengine', jobs, jobs.replace('>7<', '>70<'), 'Job 7 of Grid Engine ends: qstat does not name it among the running jobs')]:
+            env, path = self.teller(name, last)
+            dvm = self.dvm(settings=[LOCAL, f'plugin-settings=allocator-{name}.interval=1'], env=env)
+            dvm.start(['sleep', '1000'], np=2)[0].wait_running()
+            rows.append((dvm, path, first, last, reason))
+        for dvm, path, first, _, _ in rows:
+            dvmtest.wait_until(lambda: ' does not say how long job ' in dvm.log(), 'an answer of a scheduler that has not known the job yet')
+            self.answer(path, first)
+        for dvm, path, _, last, _ in rows:
+            dvmtest.wait_until(lambda: self.expires(dvm) > 0, 'the limit')
+            self.answer(path, last)
+        for dvm, _, _, _, reason in rows:
+            self.check_end(dvm, reason)
+
+    def test_end_seen_by_loss(self):
+        """Agents that are lost are a reason to ask at once. While the job runs they are started again."""
+        env, path = self.teller('lsf', '1:30 L RUN\n')
+        dvm = self.dvm(settings=[LOCAL], env=env)
+        dvmtest.wait_until(lambda: self.expires(dvm) > 0, 'the limit')
+        os.kill(dvm.agents[0], signal.SIGKILL)
+        dvmtest.wait_until(lambda: 'is started again' in dvm.log(), 'a job that runs to have its agent back')
+        dvmtest.wait_until(lambda: {row['StateName'] for row in self.rows(dvm)} == {'UP'}, 'all nodes')
+        dvm.start(['sleep', '1000'], np=2)[0].wait_running()
+        self.answer(path, '- EXIT\n')
+        os.kill(dvm.agents[1], signal.SIGKILL)
+        self.check_end(dvm, 'Job 5 of LSF ends: bjobs has said that it has ended (EXIT)')
+
+    def test_file_gone(self):
+        """The file of the job goes with it: with a scheduler that fails that is the end, with one that says that the job runs it is not."""
+        env, path = self.teller('pbs', 'fails')
+        nodes = os.path.join(self.place(), 'nodes')
+        with open(recorded('pbs', 'vnodes'), encoding='ascii') as file:
+            self.answer(nodes, file.read())
+        with open(recorded('pbs', 'qstat-f'), encoding='utf-8') as file:
+            job = file.read()
+        dvm = self.dvm(settings=[LOCAL, 'plugin-settings=allocator-pbs.interval=1'], env={**env, 'PBS_NODEFILE': nodes})
+        dvm.start(['sleep', '1000'], np=2)[0].wait_running()
+        dvmtest.wait_until(lambda: ' does not say how long job ' in dvm.log(), 'a failure')
+        self.answer(path, job)
+        os.remove(nodes)
+        dvmtest.wait_until(lambda: self.expires(dvm) > 0, 'the limit')
+        self.answer(path, job.replace('walltime = 24:', 'walltime = 48:'))
+        dvmtest.wait_until(lambda: self.expires(dvm) - time.time() > 100000, 'another limit')
+        self.answer(path, 'fails')
+        self.check_end(dvm, f'Job 12.server of PBS ends: PBS_NODEFILE, {nodes}, is not there any more, and its command has ended with status 5')
 
     def lsf_tasks(self, *lines):
         path = os.path.join(self.place(), 'affinity')

@@ -4,6 +4,7 @@ output as tests/schedulers says of each, and start what they are given on this m
 
 import contextlib
 import os
+import shutil
 import signal
 import stat
 import subprocess
@@ -214,6 +215,24 @@ class JobLaunchers(dvmtest.Case):
         self.assertEqual({row['Name']: row['State'] for row in dvm.get_nodes() if row['Rank'] > 0 and row['Name'] == 'n1'}.keys(), {'n1'})
         self.assertIn('fails: not reached: blaunch: no task for you', dvm.log())
         self.assertEqual(dvm.run(['sh', '-c', 'echo $DVM_NODE'], np=2, map_by='slot', personality='plain').lines, ['n1', 'n1'])
+
+    def test_nodes_untold(self):
+        """An agent that is lost where the nodes of the job cannot be read any more: nothing is started there, and nobody logs in to a node of the scheduler."""
+        env = self.job('gridengine')
+        self.script('qrsh/qstat', '#!/bin/sh\necho "<job_info><job_list><JB_job_number>7</JB_job_number><state>r</state></job_list></job_info>"\n')
+        self.script('qrsh/ssh', f'#!/bin/sh\necho "$*" >>{self.folder}/logins\nexit 255\n')
+        dvm = self.dvm(env=env)
+        dvm.start(['sleep', '1000'], np=2, map_by='slot')[0].wait_running()
+        os.remove(os.path.join(self.folder, 'pe'))
+        os.kill(dvm.agents[1], signal.SIGKILL)
+        dvmtest.wait_until(lambda: 'cannot be told any more, and so nothing is started: PE_HOSTFILE' in dvm.log(), 'the start to be refused')
+        self.assertFalse(os.path.exists(os.path.join(self.folder, 'logins')))
+        self.assertNotIn('Job 7 of Grid Engine ends', dvm.log())
+        # Nobody is left on that node who would remove the directory of the agent.
+        for name in os.listdir(os.path.join(dvm.runtime, 'dvm')):
+            if name.startswith('agent-') and name.endswith('-2'):
+                shutil.rmtree(os.path.join(dvm.runtime, 'dvm', name))
+        self.finish(dvm)
 
     def test_killed_controller(self):
         """Agents without a standard input from elsewhere notice it all the same."""

@@ -25,6 +25,7 @@ typedef struct
   const char *text;  /* the answer, or a file with it */
   gint64 left;       /* seconds, as if it were the moment of the start; -1: without a limit */
   const char *error; /* (nullable): a part of the sentence */
+  gboolean is_end;   /* the job does not run any more */
   gboolean runs;     /* of a clock: so much less */
 } Row;
 
@@ -69,6 +70,7 @@ check_row (const Row *row)
   if (row->error != NULL)
     {
       g_assert_true (error->domain == DVM_ERROR);
+      g_assert_cmpint (error->code == DVM_ERROR_NOT_FOUND, ==, row->is_end);
       g_assert_nonnull (strstr (error->message, row->error));
       return;
     }
@@ -115,6 +117,9 @@ test_pbs (void)
     { &pbs_time_question, "12.server", JOB "    Resource_List.walltime = long\n", .error = "walltime is “long”" },
     { &pbs_time_question, "12.server", JOB LIMIT "    resources_used.walltime = -1\n",
       .error = "is “-1”, which is no" },
+    { &pbs_time_question, "12.server", JOB LIMIT "    job_state = E\n    resources_used.walltime = 0\n", 7200 },
+    { &pbs_time_question, "12.server", JOB LIMIT "    job_state = F\n", .error = "job_state F", .is_end = TRUE },
+    { &pbs_time_question, "12.server", JOB LIMIT "    job_state = C\n", .error = "job_state C", .is_end = TRUE },
     { &pbs_time_question, "12.server", "", .error = "qstat has said nothing of it" },
     { &pbs_time_question, "12.server", "\xef\xbf\xbd\x01\n\n", .error = "qstat has said nothing of it" },
   };
@@ -135,6 +140,12 @@ test_lsf (void)
     { &lsf_time_question, "5", "0:57 E\n", -1 },
     { &lsf_time_question, "5", "0:57 X\n", -1 },
     { &lsf_time_question, "5", "-\n", -1 },
+    { &lsf_time_question, "5", "0:57 L     RUN\n", 57 * 60 },
+    { &lsf_time_question, "5", "- USUSP\n", -1 },
+    { &lsf_time_question, "5", "- UNKWN\n", -1 },
+    { &lsf_time_question, "5", "- EXIT\n", .error = "it has ended (EXIT)", .is_end = TRUE },
+    { &lsf_time_question, "5", "0:57 L DONE\n", .error = "it has ended (DONE)", .is_end = TRUE },
+    { &lsf_time_question, "5", "EXIT\n", .error = "bjobs has said “" },
     { &lsf_time_question, "5", "", .error = "bjobs has said “”" },
     { &lsf_time_question, "5", "57 L\n", .error = "bjobs has said “57 L”" },
     { &lsf_time_question, "5", "0:57\n", .error = "bjobs has said “0:57”" },
@@ -144,13 +155,15 @@ test_lsf (void)
   };
 
   check_rows (rows, G_N_ELEMENTS (rows));
-  check_command (&lsf_time_question, "5[3]", "bjobs -noheader -o time_left 5[3]");
+  check_command (&lsf_time_question, "5[3]", "bjobs -noheader -o time_left stat 5[3]");
 }
 
 #define LIST(entries) "<?xml version='1.0'?>\n<job_info><queue_info>" entries "</queue_info></job_info>\n"
 #define RUNS(start, limit)                                                                                             \
   "<job_list state=\"running\"><JB_job_number>7</JB_job_number><JAT_start_time>" start                                 \
   "</JAT_start_time><hard_request name=\"h_rt\">" limit "</hard_request></job_list>"
+#define STATE(state) "<job_list><JB_job_number>7</JB_job_number><state>" state "</state></job_list>"
+#define UNNAMED      "does not name it among the running jobs"
 
 static void
 test_gridengine (void)
@@ -162,8 +175,10 @@ test_gridengine (void)
     { &gridengine_time_question, "9", "@gridengine/qstat.xml", -1 },
     { &gridengine_time_question, "7", "a warning\n" LIST (RUNS (START, "7200")), 7200, .runs = TRUE },
     { &gridengine_time_question, "7", LIST (RUNS (START, "INFINITY")), -1 },
-    { &gridengine_time_question, "8", "@gridengine/qstat.xml", .error = "does not name it among the running jobs" },
-    { &gridengine_time_question, "7", LIST (""), .error = "does not name it among the running jobs" },
+    { &gridengine_time_question, "8", "@gridengine/qstat.xml", .error = UNNAMED, .is_end = TRUE },
+    { &gridengine_time_question, "7", LIST (""), .error = UNNAMED, .is_end = TRUE },
+    { &gridengine_time_question, "7", LIST (STATE ("dr")), .error = "it is deleted (state dr)", .is_end = TRUE },
+    { &gridengine_time_question, "7", LIST (STATE ("s")), -1 },
     { &gridengine_time_question, "7", LIST (RUNS ("soon", "7200")), .error = "h_rt is “7200” and the start “soon”" },
     { &gridengine_time_question, "7", LIST (RUNS (START, "long")), .error = "h_rt is “long”" },
     { &gridengine_time_question, "7", LIST ("<job_list>"), .error = "no list of jobs: " },

@@ -58,6 +58,21 @@ dvmd_environment_allocator_allocate_async (DvmdAllocator *self, const DvmdAlloca
     g_task_return_pointer (task, allocation, (GDestroyNotify)dvmd_allocation_unref);
 }
 
+/* A job that has ended takes the whole DVM with it. */
+static void
+dvmd_environment_allocator_explain_loss_async (DvmdAllocator *self, const char *const *names, GCancellable *cancellable,
+                                               GAsyncReadyCallback callback, gpointer user_data)
+{
+  DvmdEnvironmentAllocatorPrivate *private = dvmd_environment_allocator_get_instance_private (
+      DVMD_ENVIRONMENT_ALLOCATOR (self));
+  g_autoptr (GTask) task = g_task_new (self, cancellable, callback, user_data);
+
+  if (private->asker != NULL)
+    dvmd_time_asker_ask (private->asker, g_steal_pointer (&task));
+  else
+    g_task_return_pointer (task, NULL, NULL);
+}
+
 static void
 dvmd_environment_allocator_finalize (GObject *object)
 {
@@ -73,6 +88,7 @@ dvmd_environment_allocator_class_init (DvmdEnvironmentAllocatorClass *klass)
 {
   G_OBJECT_CLASS (klass)->finalize = dvmd_environment_allocator_finalize;
   DVMD_ALLOCATOR_CLASS (klass)->allocate_async = dvmd_environment_allocator_allocate_async;
+  DVMD_ALLOCATOR_CLASS (klass)->explain_loss_async = dvmd_environment_allocator_explain_loss_async;
 }
 
 static void

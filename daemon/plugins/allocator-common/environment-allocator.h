@@ -20,7 +20,8 @@ G_DECLARE_DERIVABLE_TYPE (DvmdEnvironmentAllocator, dvmd_environment_allocator, 
 /*
  * @read: (transfer full) (nullable): the nodes of the job that the DVM is in; NULL without error: it is in none of this
  *   scheduler; NULL with an error: it is in one, and what is said of it is wrong
- * @time_question: (nullable): the command that says how long that job lasts, which becomes the limit of session 0
+ * @time_question: (nullable): the command that says how long that job lasts, which becomes the limit of session 0,
+ *   and whether it is there: with its end the DVM ends
  */
 struct _DvmdEnvironmentAllocatorClass
 {

@@ -1,12 +1,16 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Asks a scheduler, by a command, how long the job of the DVM lasts.
+ * Asks a scheduler, by a command, how long the job of the DVM lasts, and whether it is there at all.
  */
 
 #include "config.h"
 
 #include "time-question.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "time-left.h"
 #include "timed-command.h"
@@ -18,10 +22,18 @@ struct _DvmdTimeAsker
   gint ref_count;
   const DvmdTimeQuestion *question;
   DvmdPluginHost *host;
-  DvmdTimeLeft *time; /* (nullable): NULL: the allocator has gone */
+  DvmdAllocator *allocator; /* (nullable): NULL: it has gone */
+  DvmdTimeLeft *time;       /* (nullable): likewise */
   char *id;
+  char *file;         /* (nullable): that the job has */
+  GPtrArray *waiting; /* GTask: for the next answer */
+  GPtrArray *asked;   /* (nullable): for the one that is under way */
+  gboolean has_run;   /* the scheduler has said so */
+  gboolean has_ended;
   gboolean has_complained;
 };
+
+static void on_due (gpointer user_data);
 
 static void
 unref (DvmdTimeAsker *self)
@@ -29,6 +41,8 @@ unref (DvmdTimeAsker *self)
   if (--self->ref_count > 0)
     return;
   g_object_unref (self->host);
+  g_ptr_array_unref (self->waiting);
+  g_free (self->file);
   g_free (self->id);
   g_free (self);
 }
@@ -43,6 +57,49 @@ complain (DvmdTimeAsker *self, const char *reason)
   self->has_complained = TRUE;
 }
 
+/* ---- the end ---- */
+
+static gboolean
+is_unknown (DvmdTimeAsker *self, const char *words)
+{
+  const char *const *unknown = self->question->unknown;
+
+  for (guint i = 0; unknown != NULL && unknown[i] != NULL; i++)
+    if (strstr (words, unknown[i]) != NULL)
+      return TRUE;
+  return FALSE;
+}
+
+static void
+tell_end (DvmdTimeAsker *self, const char *how)
+{
+  g_autofree char *reason = g_strdup_printf ("Job %s of %s ends: %s", self->id, self->question->scheduler, how);
+  GVariantBuilder request;
+
+  self->has_ended = TRUE;
+  g_variant_builder_init (&request, G_VARIANT_TYPE_VARDICT);
+  g_variant_builder_add (&request, "{sv}", "reason", g_variant_new_string (reason));
+  dvmd_allocator_push (self->allocator, "end", g_variant_builder_end (&request));
+}
+
+/* A scheduler that has never known the job is another one than that of the job. */
+static gboolean
+find_end (DvmdTimeAsker *self, const GError *error)
+{
+  if (self->has_run && g_error_matches (error, DVM_ERROR, DVM_ERROR_NOT_FOUND))
+    tell_end (self, error->message);
+  else if (self->file != NULL && access (self->file, F_OK) != 0 && errno == ENOENT)
+    {
+      g_autofree char *how = g_strdup_printf ("%s, %s, is not there any more, and %s", self->question->file, self->file,
+                                              error->message);
+
+      tell_end (self, how);
+    }
+  return self->has_ended;
+}
+
+/* ---- answers ---- */
+
 static gboolean
 read_outcome (DvmdTimeAsker *self, const DvmdPluginOutcome *outcome, gint64 *left, GError **error)
 {
@@ -53,12 +110,26 @@ read_outcome (DvmdTimeAsker *self, const DvmdPluginOutcome *outcome, gint64 *lef
 
   if (outcome->exit_code == 0)
     return self->question->read (text, self->id, left, error);
-  if (outcome->exit_signal != 0)
+  if (is_unknown (self, words))
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "its command has said: %s", words);
+  else if (outcome->exit_signal != 0)
     g_set_error (error, DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "its command was ended by signal %d", outcome->exit_signal);
   else
     g_set_error (error, DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "its command has ended with status %d, and said: %s",
                  outcome->exit_code, words);
   return FALSE;
+}
+
+/* Those who have asked since the command began ask about something that is newer. */
+static void
+answer (DvmdTimeAsker *self)
+{
+  g_autoptr (GPtrArray) asked = g_steal_pointer (&self->asked);
+
+  for (guint i = 0; i < asked->len; i++)
+    g_task_return_pointer (asked->pdata[i], NULL, NULL);
+  if (self->waiting->len > 0)
+    on_due (self);
 }
 
 static void
@@ -68,16 +139,20 @@ on_ended (const DvmdPluginOutcome *outcome, const GError *failed, gpointer user_
   g_autoptr (GError) error = failed != NULL ? g_error_copy (failed) : NULL;
   gint64 left = -1;
 
-  if (self->time != NULL && error == NULL && read_outcome (self, outcome, &left, &error))
+  if (self->time == NULL || self->has_ended)
+    ;
+  else if (error == NULL && read_outcome (self, outcome, &left, &error))
     {
       self->has_complained = FALSE;
+      self->has_run = TRUE;
       dvmd_time_left_tell (self->time, left);
     }
-  else if (self->time != NULL)
+  else if (!find_end (self, error))
     {
       complain (self, error->message);
       dvmd_time_left_wait (self->time);
     }
+  answer (self);
   unref (self);
 }
 
@@ -90,10 +165,17 @@ on_due (gpointer user_data)
   g_autofree char *setting = g_strconcat (self->question->plugin, ".timeout", NULL);
   guint seconds = dvmd_timed_command_read_seconds (self->host, self->question->plugin, "timeout", 1, TIMEOUT);
 
+  if (self->asked != NULL)
+    return;
+  if (self->time != NULL)
+    dvmd_time_left_stop (self->time);
+  self->asked = g_steal_pointer (&self->waiting);
+  self->waiting = g_ptr_array_new_with_free_func (g_object_unref);
   /* It would be an option of the command. */
   if (self->id[0] == '-')
     {
       complain (self, "that is no name of a job");
+      answer (self);
       return;
     }
   self->ref_count++;
@@ -109,7 +191,10 @@ dvmd_time_asker_new (DvmdAllocator *allocator, const DvmdTimeQuestion *question,
   self->ref_count = 1;
   self->question = question;
   self->host = g_object_ref (dvmd_plugin_get_host (allocator));
+  self->allocator = allocator;
   self->id = g_strdup (id);
+  self->file = question->file != NULL ? g_strdup (g_getenv (question->file)) : NULL;
+  self->waiting = g_ptr_array_new_with_free_func (g_object_unref);
   self->time = dvmd_time_left_new (allocator, question->plugin, job, on_due, self);
   return self;
 }
@@ -118,5 +203,13 @@ void
 dvmd_time_asker_release (DvmdTimeAsker *self)
 {
   g_clear_pointer (&self->time, dvmd_time_left_free);
+  self->allocator = NULL;
   unref (self);
+}
+
+void
+dvmd_time_asker_ask (DvmdTimeAsker *self, GTask *task)
+{
+  g_ptr_array_add (self->waiting, task);
+  on_due (self);
 }

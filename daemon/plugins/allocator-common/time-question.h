@@ -9,12 +9,15 @@
 G_BEGIN_DECLS
 
 /*
- * A command of a scheduler that says how long a job lasts.
+ * A command of a scheduler that says how long a job lasts, and whether it is there.
  *
  * @plugin: "KIND-NAME"
  * @scheduler: for messages
  * @make_argv: (transfer full): the command. id: of the job, as the allocation has it
- * @read: its output, which is UTF-8. left: (out): seconds; -1: without a limit. FALSE with an error: it does not say so
+ * @read: its output, which is UTF-8. left: (out): seconds; -1: without a limit. FALSE with an error: it does not say
+ * so; DVM_ERROR_NOT_FOUND: the job does not run any more
+ * @unknown: (nullable): parts of the message with which the command fails where the job does not run any more
+ * @file: (nullable): the variable with the name of a file that is there as long as the job
  */
 typedef struct
 {
@@ -22,14 +25,22 @@ typedef struct
   const char *scheduler;
   char **(*make_argv) (const char *id);
   gboolean (*read) (const char *text, const char *id, gint64 *left, GError **error);
+  const char *const *unknown;
+  const char *file;
 } DvmdTimeQuestion;
 
 /* Asks it again and again, as dvmd_time_left_new() says. A command takes as long as the setting "timeout" says, at
- * most. An answer that is none is in the log once, and what was known before stays. */
+ * most. An answer that is none is in the log once, and what was known before stays. A job that was there and is not any
+ * more is the end of the DVM: so the scheduler says, or the file is gone and the scheduler does not say that it runs.
+ */
 typedef struct _DvmdTimeAsker DvmdTimeAsker;
 
 /* allocator: unowned */
 DvmdTimeAsker *dvmd_time_asker_new (DvmdAllocator *allocator, const DvmdTimeQuestion *question, const char *id);
 void dvmd_time_asker_release (DvmdTimeAsker *self);
+
+/* Asks at once, because agents are lost. task: (transfer full): ends with NULL when the answer is there: the end of the
+ * job is told before */
+void dvmd_time_asker_ask (DvmdTimeAsker *self, GTask *task);
 
 G_END_DECLS

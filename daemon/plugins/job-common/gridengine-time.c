@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * How long a job of Grid Engine lasts: the list of the user's jobs, in XML, has the start of each and its h_rt.
+ * How long a job of Grid Engine lasts, and whether it runs: the list of the user's running jobs, in XML, has the start
+ * of each and its h_rt, and a "d" in the state of those that somebody has deleted.
  */
 
 #include "config.h"
@@ -22,6 +23,7 @@ typedef struct
   char *task; /* (nullable): of an array */
   char *start;
   char *limit; /* (nullable) */
+  char *state;
   gboolean is_found;
   gint64 left;
 } Reading;
@@ -41,6 +43,7 @@ clear_job (Reading *self)
   g_clear_pointer (&self->task, g_free);
   g_clear_pointer (&self->start, g_free);
   g_clear_pointer (&self->limit, g_free);
+  g_clear_pointer (&self->state, g_free);
 }
 
 static void
@@ -77,9 +80,11 @@ read_job (Reading *self, GError **error)
 
   self->is_found = TRUE;
   self->left = -1;
-  if (self->limit == NULL || g_ascii_strcasecmp (self->limit, "infinity") == 0)
-    return;
-  if (limit >= 0 && start != NULL)
+  if (self->state != NULL && strchr (self->state, 'd') != NULL)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "qstat has said that it is deleted (state %.20s)", self->state);
+  else if (self->limit == NULL || g_ascii_strcasecmp (self->limit, "infinity") == 0)
+    ;
+  else if (limit >= 0 && start != NULL)
     self->left = MAX (limit - (g_get_real_time () / G_USEC_PER_SEC - g_date_time_to_unix (start)), 0);
   else
     g_set_error (error, DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "qstat has said that h_rt is “%.60s” and the start “%.60s”",
@@ -93,6 +98,7 @@ on_end (GMarkupParseContext *context, const char *name, gpointer user_data, GErr
   char **value = strcmp (name, "JB_job_number") == 0    ? &self->number
                  : strcmp (name, "tasks") == 0          ? &self->task
                  : strcmp (name, "JAT_start_time") == 0 ? &self->start
+                 : strcmp (name, "state") == 0          ? &self->state
                  : self->is_limit                       ? &self->limit
                                                         : NULL;
 
@@ -129,7 +135,7 @@ read_left (const char *text, const char *id, gint64 *left, GError **error)
   if (is_list && self.is_found)
     return TRUE;
   if (is_list)
-    g_set_error (error, DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "qstat does not name it among the running jobs of %s",
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "qstat does not name it among the running jobs of %s",
                  g_get_user_name ());
   else if (wrong != NULL && wrong->domain == DVM_ERROR)
     g_propagate_error (error, g_steal_pointer (&wrong));
@@ -144,4 +150,5 @@ const DvmdTimeQuestion gridengine_time_question = {
   .scheduler = "Grid Engine",
   .make_argv = make_argv,
   .read = read_left,
+  .file = "PE_HOSTFILE",
 };

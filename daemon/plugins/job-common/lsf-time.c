@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * How long a job of LSF lasts: bjobs says "HOURS:MINUTES STATUS".
+ * How long a job of LSF lasts, and whether it runs: bjobs says "HOURS:MINUTES STATUS STATE", or "- STATE".
  */
 
 #include "config.h"
@@ -15,9 +15,32 @@
 static char **
 make_argv (const char *id)
 {
-  const char *const argv[] = { "bjobs", "-noheader", "-o", "time_left", id, NULL };
+  const char *const argv[] = { "bjobs", "-noheader", "-o", "time_left stat", id, NULL };
 
   return g_strdupv ((char **)argv);
+}
+
+/* The last word, where it is one of capital letters: it is cut off. (transfer full): or "" */
+static char *
+cut_state (char *line)
+{
+  char *space = strrchr (line, ' ');
+  char *word = space != NULL ? space + 1 : line;
+  char *state;
+
+  if (strlen (word) < 3 || strspn (word, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") != strlen (word))
+    return g_strdup ("");
+  state = g_strdup (word);
+  *word = '\0';
+  g_strchomp (line);
+  return state;
+}
+
+/* A job that is known some time after its end. */
+static gboolean
+has_ended (const char *state)
+{
+  return strcmp (state, "DONE") == 0 || strcmp (state, "EXIT") == 0 || strcmp (state, "ZOMBI") == 0;
 }
 
 /* FALSE: another line. Status L is a limit; E and X are of an estimate, at whose end LSF does nothing. */
@@ -39,16 +62,27 @@ read_left (const char *text, const char *id, gint64 *left, GError **error)
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
 
   for (guint i = 0; lines[i] != NULL; i++)
-    if (read_line (g_strstrip (lines[i]), left))
-      return TRUE;
+    {
+      g_autofree char *state = cut_state (g_strstrip (lines[i]));
+
+      if (!read_line (lines[i], left))
+        continue;
+      if (!has_ended (state))
+        return TRUE;
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "bjobs has said that it has ended (%s)", state);
+      return FALSE;
+    }
   g_set_error (error, DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "bjobs has said “%.60s”, which is no “HOURS:MINUTES STATUS”",
                lines[0] != NULL ? lines[0] : "");
   return FALSE;
 }
+
+static const char *const unknown[] = { "is not found", NULL };
 
 const DvmdTimeQuestion lsf_time_question = {
   .plugin = "allocator-lsf",
   .scheduler = "LSF",
   .make_argv = make_argv,
   .read = read_left,
+  .unknown = unknown,
 };

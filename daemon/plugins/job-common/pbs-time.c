@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * How long a job of PBS lasts: "qstat -f" has an attribute in each line, "    NAME = VALUE".
+ * How long a job of PBS lasts, and whether it runs: "qstat -f" has an attribute in each line, "    NAME = VALUE".
  */
 
 #include "config.h"
@@ -61,6 +61,19 @@ find_seconds_since_start (char **lines)
   return end != NULL && *end == '\0' ? MAX (g_get_real_time () / G_USEC_PER_SEC - (gint64)mktime (&start), 0) : -1;
 }
 
+/* C is Torque's word for a job that has been completed; F, M and X are OpenPBS's for jobs, and for subjobs of arrays,
+ * that have finished here or have been moved. */
+static gboolean
+check_state (char **lines, GError **error)
+{
+  g_autofree char *state = find_value (lines, "job_state");
+
+  if (state == NULL || state[0] == '\0' || strchr ("CFMX", state[0]) == NULL)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "qstat has said that it has ended (job_state %c)", state[0]);
+  return FALSE;
+}
+
 /* The time that the job has used counts against the limit: a suspended job uses none. */
 static gboolean
 read_left (const char *text, const char *id, gint64 *left, GError **error)
@@ -73,7 +86,7 @@ read_left (const char *text, const char *id, gint64 *left, GError **error)
       g_set_error (error, DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "qstat has said nothing of it");
       return FALSE;
     }
-  if (!read_time (lines, "Walltime.Remaining", &remaining, error)
+  if (!check_state (lines, error) || !read_time (lines, "Walltime.Remaining", &remaining, error)
       || !read_time (lines, "Resource_List.walltime", &limit, error)
       || !read_time (lines, "resources_used.walltime", &used, error))
     return FALSE;
@@ -89,9 +102,13 @@ read_left (const char *text, const char *id, gint64 *left, GError **error)
   return TRUE;
 }
 
+static const char *const unknown[] = { "Unknown Job Id", "Job has finished", NULL };
+
 const DvmdTimeQuestion pbs_time_question = {
   .plugin = "allocator-pbs",
   .scheduler = "PBS",
   .make_argv = make_argv,
   .read = read_left,
+  .unknown = unknown,
+  .file = "PBS_NODEFILE",
 };

@@ -162,6 +162,20 @@ take_targets (DvmdJobLauncher *self, const DvmdLaunchRequest *request, GHashTabl
   return TRUE;
 }
 
+/* Nodes that the job had at an earlier start: without the scheduler nobody may start anything there. */
+static gboolean
+had_targets (DvmdJobLauncher *self, const DvmdLaunchRequest *request)
+{
+  for (guint i = 0; i < request->n_nodes; i++)
+    {
+      g_autofree char *key = g_ascii_strdown (request->nodes[i].name, -1);
+
+      if (!g_hash_table_contains (get_private (self)->targets, key))
+        return FALSE;
+    }
+  return TRUE;
+}
+
 /* Other characters have a meaning in lists of nodes, and so has a dash at the beginning. (transfer full): the nodes
  * with names of hosts */
 static GHashTable *
@@ -189,6 +203,10 @@ go_on (DvmdJobLauncher *self, Start *start, GHashTable *targets, GError *error)
     DVMD_LAUNCHER_CLASS (dvmd_job_launcher_parent_class)
         ->launch_async (DVMD_LAUNCHER (self), &start->kept->request, g_task_get_cancellable (start->task), on_launched,
                         g_object_ref (start->task));
+  else if (error != NULL && had_targets (self, &start->kept->request))
+    g_task_return_new_error (start->task, DVM_ERROR, DVM_ERROR_LAUNCH_FAILED,
+                             "the nodes of the job cannot be told any more, and so nothing is started: %s",
+                             error->message);
   else
     {
       if (error != NULL)
