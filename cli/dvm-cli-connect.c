@@ -116,7 +116,8 @@ dvm_cli_list_others (DvmCli *cli)
     {
       g_autofree char *directory = g_path_get_dirname (sockets->pdata[i]);
 
-      if (strcmp (sockets->pdata[i], own) != 0 && dvm_cli_find_listener (sockets->pdata[i]) > 0)
+      if ((cli->foreign != NULL || strcmp (sockets->pdata[i], own) != 0)
+          && dvm_cli_find_listener (sockets->pdata[i]) > 0)
         g_ptr_array_add (names, g_path_get_basename (directory));
     }
   g_ptr_array_sort (names, compare_names);

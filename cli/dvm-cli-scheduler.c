@@ -84,7 +84,7 @@ is_named (DvmCli *cli)
 void
 dvm_cli_scheduler_choose (DvmCli *cli)
 {
-  /* Who names a bus means the DVM there. */
+  /* A bus that is named has the DVM that is meant. */
   g_autofree char *own = is_named (cli) || cli->bus != NULL ? NULL : dvm_client_build_job_name (NULL);
   pid_t holder = own != NULL ? find_holder (NULL) : 0;
   g_autofree char *theirs = NULL;

@@ -46,7 +46,7 @@ get_value (const char *const *envp, const char *name)
   return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
-/* What no name of a DVM has is a '-', several of it are one. */
+/* Letters that no name of a DVM has are a '-', several in a row one. */
 static void
 append_word (GString *text, const char *word)
 {

@@ -123,6 +123,8 @@ class Commands(Case):
             self.assertIn(words, said)
         for words in (['submit', 'true'], ['stop'], ['jobs']):
             self.assertIn(f'no DVM of the job slurm-{second.job} is running', self.both(second, *words, status=1)[1])
+        out, said = self.both(second, 'status', '--json', status=1)
+        self.assertEqual(json.loads(out)['others'], 'default')
         self.assertEqual(self.cli(second, '--name', 'default', 'run', *WHERE), 'pn1\n')
         out, said = self.both(second, *start)
         self.assertEqual(out, 'DVM ready\n')

@@ -96,7 +96,8 @@ typedef struct
 } BadFile;
 
 static const BadFile bad_files[] = {
-  { "[dvm]\nkill-grace=5\nkil-grace=6\n", ":3: ", "there is no setting \"kil-grace\"; there are allocator-timeout" },
+  { "[dvm]\nkill-grace=5\nkil-grace=6\n",
+    ":3: ", "there is no setting \"kil-grace\"; there are allocator, allocator-timeout" },
   { "[dvm]\nport-range = 99999\n",
     ":2: ", "\"99999\" is no value of port-range; it takes 0 for any, a port, or two as in" },
   { "[dvm]\nport-range = 20-10\n",

@@ -627,7 +627,7 @@ are_named_spare (Change *change)
   return change->error == NULL;
 }
 
-/* What the nodes of the job must have is known: more of them are asked for. */
+/* The needs of the job are known: more nodes are asked for. */
 static void
 on_wishes (const DvmdPluginOutcome *outcome, const GError *error, gpointer user_data)
 {

@@ -23,7 +23,7 @@ typedef struct
 /* Of squeue: what slurm_wishes_parse() reads; the second one may have a '|' in it. */
 #define SLURM_WISHES_FORMAT "%b|%f"
 
-/* What nodes of a job must have, and no variable says. gres: (out) (transfer full) (nullable): as --gres takes it;
+/* Needs of a job that no variable names. gres: (out) (transfer full) (nullable): as --gres takes it;
  * constraint: (out) (transfer full) (nullable): as --constraint does. FALSE: this is no answer of squeue */
 gboolean slurm_wishes_parse (const char *text, char **gres, char **constraint, GError **error);
 
