@@ -48,9 +48,9 @@ static const struct
 } value_kinds[] = {
   { "socket file log stdout-path stderr-path hostfile add-hostfile preload-files rankfile svg output-proctable app "
     "tune "
-    "report-pid report-uri keepalive output-filename",
+    "report-pid report-uri keepalive output-filename nodefile default-hostfile error",
     "files" },
-  { "wdir prefix app-pmix-prefix path output-directory", "directories" },
+  { "wdir chdir prefix app-pmix-prefix path output-directory", "directories" },
 };
 
 static void

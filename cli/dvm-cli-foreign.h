@@ -21,7 +21,7 @@ typedef struct
   const char *value; /* (nullable): of a flag */
 } DvmCliForeignWord;
 
-/* What a table of words cannot say of a value. done (out): whether it had anything to say */
+/* Says of a value what a table of words cannot say. done (out): whether it had anything to say */
 typedef gboolean (*DvmCliForeignFunc) (DvmCliForeign *self, const DvmCliOption *option, const char *value,
                                        gboolean *done, GError **error);
 
@@ -31,6 +31,7 @@ typedef gboolean (*DvmCliForeignFunc) (DvmCliForeign *self, const DvmCliOption *
  */
 typedef struct
 {
+  const char *title; /* marked for translation */
   const DvmCliOption *options;
   const DvmCliForeignWord *words;
   gsize n_words;

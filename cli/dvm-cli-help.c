@@ -74,6 +74,13 @@ append_options (GString *text, const DvmCliOption *options)
     }
 }
 
+static void
+append_dialect (GString *text, const DvmCliDialect *dialect)
+{
+  g_string_append_printf (text, "\n%s\n", _ (dialect->title));
+  append_options (text, dialect->options);
+}
+
 char *
 dvm_cli_help_overview (void)
 {
@@ -99,10 +106,13 @@ dvm_cli_help_verb (const DvmCliVerb *verb)
   g_auto (GStrv) forms = g_strsplit (verb->synopsis, "\n", -1);
   g_autofree char *command = dvm_cli_caller_command (verb->name);
   g_autofree char *indent = g_strnfill (dvm_cli_width (_ ("Usage:")), ' ');
+  const DvmCliCaller *caller = dvm_cli_caller_find (g_get_prgname ());
 
   for (gsize i = 0; forms[i] != NULL; i++)
     g_string_append_printf (text, "%s %s %s\n", i == 0 ? _ ("Usage:") : indent, command, forms[i]);
   g_string_append_printf (text, "\n%s\n", _ (verb->summary));
+  if (caller != NULL && caller->is_foreign && verb->foreign != NULL)
+    append_dialect (text, verb->foreign);
   for (gsize i = 0; i < G_N_ELEMENTS (verb->options) && verb->options[i] != NULL; i++)
     {
       if (i == 0 && verb->options[i]->name != NULL)
@@ -139,11 +149,8 @@ dvm_cli_help_others (void)
   append_options (text, dvm_cli_old_app_options);
   append_options (text, dvm_cli_old_options);
   append_options (text, dvm_cli_old_display_options);
-  g_string_append_printf (text, "\n%s\n",
-                          _ ("Options of srun, which dvm-srun takes first, and run, submit and map last:"));
-  append_options (text, dvm_cli_srun.options);
-  g_string_append_printf (text, "\n%s\n", _ ("Options of prte, which start takes:"));
-  append_options (text, dvm_cli_prte.options);
+  append_dialect (text, &dvm_cli_srun);
+  append_dialect (text, &dvm_cli_prte);
   g_string_append_printf (text, "\n%s\n", _ ("Parameters of --mca and --prtemca that are options here:"));
   dvm_cli_parameters_list (append_other, text);
   g_string_append_printf (text, "\n%s\n", _ ("Options that have another name here:"));

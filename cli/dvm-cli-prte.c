@@ -46,6 +46,24 @@ static const DvmCliOption options[] = {
   { NULL },
 };
 
+/* A setting that was typed, too, would be lost to the parameter, or the other way round. */
+static gboolean
+check_settings (DvmCliForeign *self, const char *setting, GError **error)
+{
+  g_autofree const char **typed = dvm_cli_args_get_all (self->args, "set");
+  gsize length = strcspn (setting, "=") + 1;
+
+  for (gsize i = 0; typed[i] != NULL; i++)
+    if (strncmp (typed[i], setting, length) == 0 && strcmp (typed[i], setting) != 0)
+      {
+        g_autofree char *other = g_strconcat ("--set ", typed[i], NULL);
+
+        g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("'%s' and '%s' contradict each other"), other, self->shown);
+        return FALSE;
+      }
+  return TRUE;
+}
+
 /* A parameter is an option or a setting of the DVM, or has nothing to steer here. */
 static gboolean
 convert (DvmCliForeign *self, const DvmCliOption *option, const char *value, gboolean *done, GError **error)
@@ -66,7 +84,12 @@ convert (DvmCliForeign *self, const DvmCliOption *option, const char *value, gbo
           self->shown);
       return FALSE;
     }
-  return dvm_cli_foreign_add (self, name, text, error);
+  return (strcmp (name, "set") != 0 || check_settings (self, text, error))
+         && dvm_cli_foreign_add (self, name, text, error);
 }
 
-const DvmCliDialect dvm_cli_prte = { .options = options, .convert = convert };
+const DvmCliDialect dvm_cli_prte = {
+  .title = N_ ("Options of prte, which start takes:"),
+  .options = options,
+  .convert = convert,
+};

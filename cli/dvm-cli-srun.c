@@ -336,5 +336,10 @@ finish (DvmCliForeign *self, GError **error)
 }
 
 const DvmCliDialect dvm_cli_srun = {
-  .options = options, .words = words, .n_words = G_N_ELEMENTS (words), .convert = convert, .finish = finish
+  .title = N_ ("Options of srun, which dvm-srun takes first, and run, submit and map last:"),
+  .options = options,
+  .words = words,
+  .n_words = G_N_ELEMENTS (words),
+  .convert = convert,
+  .finish = finish,
 };

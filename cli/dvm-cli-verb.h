@@ -61,7 +61,7 @@ struct _DvmCliVerb
 
 extern const DvmCliOption dvm_cli_common_options[];
 
-/* What a verb takes, in the order in which a spelling is looked for; foreign ones may go first, or last. */
+/* All that a verb takes, in the order in which a spelling is looked for; foreign ones may go first, or last. */
 #define DVM_CLI_LISTS_MAX (G_N_ELEMENTS (((DvmCliVerb *)NULL)->options) + 3)
 
 typedef enum

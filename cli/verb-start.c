@@ -306,7 +306,7 @@ report_all (DvmCli *cli, pid_t pid, GError **error)
   return report (cli, "report-uri", uri, error) && report (cli, "report-pid", number, error);
 }
 
-/* What cannot be written is known before anything is started. */
+/* A place that cannot be written is known before anything is started. */
 static gboolean
 check_reports (DvmCli *cli, GError **error)
 {

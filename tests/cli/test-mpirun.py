@@ -80,6 +80,27 @@ def test_completion():
         equal(call(here, "mpirun", "__complete", "-n", "2", "ls", "").stdout, "program 3\n")
 
 
+def test_foreign():
+    """dvm-srun has the options of srun first, in its page, help and completion, and starts one process; dvm-cli run has none of them there"""
+    with place() as here:
+        rows = call(here, "dvm-srun", "--help").stdout.partition("Options of srun")[2].partition("\n\n")[0].splitlines()[1:]
+        spelled = " ".join(re.split("   *", row.strip())[0] for row in rows if not row.startswith(" " * 20))
+        options = set(re.findall(r"(?<![\w-])--?[A-Za-z][a-z_-]*", spelled))
+        with open(os.path.join(SOURCE, "cli", "man", "dvm-srun.1")) as page:
+            text = page.read().replace("\\-", "-").partition(".SH OPTIONS")[2].partition(".SH")[0]
+        heads = " ".join(re.findall(r"^\.TP\n(.*)$", text, re.MULTILINE))
+        equal(set(re.findall(r"\\fB(.*?)\\fR", heads)), options)
+        check({"-N", "--nodes", "--mem"} <= options, options)
+        contains(call(here, "dvm-srun", "__complete", "--nod").stdout, "--nodelist")
+        check("--nodelist" not in here.cli("__complete", "run", "--nod").stdout, "of srun alone")
+        # A private DVM has the settings that parameters are.
+        expect(plain(here, "mpirun", "--mca", "routed_radix", "7", "-n", "1", "true"), 0, "", "'--mca routed_radix 7' is '--set radix=7' today")
+        check(plain(here, "mpirun", "--prtemca", "routed_radix", "x", "-n", "1", "true").returncode in (2, 125), "the setting is read")
+        expect(plain(here, "mpirun", "--mca", "prte_set_default_slots", "3", "echo", "x"), 0, "x\nx\nx\n")
+        expect(plain(here, "dvm-srun", "--set", "slots=3", "echo", "x"), 0, "x\n")
+        expect(plain(here, "dvm-srun", "-N", "2", "-n", "4", "--map-by", "core", "true"), 2, "", "contradict each other")
+
+
 def test_private():
     """without a DVM mpirun makes one for its job; prun and pterm make none"""
     with place() as here:

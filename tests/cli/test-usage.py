@@ -74,6 +74,7 @@ def test_hints():
     refuse("run", "x", ":", "-l", "x", mention="'--output tag'")
     refuse("jobs", "--cpu-bind=cores", mention="'--bind-to OBJECT'")
     refuse("start", "--prtemca", "nonsense", "1", mention="has no such parameter")
+    refuse("start", "--set", "radix=4", "--mca", "routed_radix", "8", mention="contradict each other")
     refuse("start", "--rtos", "continuous", mention="that is for a job")
     refuse("jobs", "--daemonize", mention="'dvm-cli start'")
     refuse("map", "--topology", "pu:2", "--nodes", "100001", "x", mention="from 1 to 100000, not '100001'")
