@@ -47,8 +47,7 @@ static const struct
   const char *kind;
 } value_kinds[] = {
   { "socket file log stdout-path stderr-path hostfile add-hostfile preload-files rankfile svg output-proctable app "
-    "tune "
-    "report-pid report-uri keepalive output-filename nodefile default-hostfile error",
+    "tune report-pid report-uri keepalive output-filename nodefile default-hostfile error",
     "files" },
   { "wdir chdir prefix app-pmix-prefix path output-directory", "directories" },
 };
