@@ -43,7 +43,14 @@ const speed = (value) => (value === null || value === undefined ? '-' : `${bytes
 const now = () => Date.now() / 1000 - skew;
 const elapsed = (row) => (row['started-at'] === null ? null : (row['ended-at'] ?? now()) - row['started-at']);
 const time = (row) => (elapsed(row) === null ? '-' : span(elapsed(row)));
-const moment = (seconds) => (seconds === null ? '-' : new Date(seconds * 1000).toLocaleString());
+
+// The day where it is another one than today
+function moment(seconds) {
+  if (seconds === null)
+    return '-';
+  const date = new Date(seconds * 1000);
+  return date.toDateString() === new Date().toDateString() ? date.toLocaleTimeString() : date.toLocaleString();
+}
 
 function jobColour(row) {
   if (row['ended-at'] !== null)
@@ -106,22 +113,24 @@ const depths = new Map(); // of the nodes that are shown as a tree, by rank
 function arrangeTree(list) {
   const below = new Map(), there = new Set(list.map((row) => row.rank)), found = [];
   for (const row of list) {
-    const parent = there.has(row.parent) && row.parent !== row.rank ? row.parent : 0;
-    below.set(parent, [...(below.get(parent) ?? []), row]);
+    const parent = there.has(row.parent) ? row.parent : 0;
+    if (!below.has(parent))
+      below.set(parent, []);
+    below.get(parent).push(row);
   }
-  const open = [...(below.get(0) ?? [])].reverse();
+  const open = (below.get(0) ?? []).reverse();
   depths.clear();
-  for (const row of open)
-    depths.set(row.rank, 0);
+  open.forEach((row) => depths.set(row.rank, 0));
   while (open.length > 0) {
     const row = open.pop();
     found.push(row);
-    for (const child of [...(below.get(row.rank) ?? [])].reverse()) {
+    for (const child of (below.get(row.rank) ?? []).reverse()) {
       depths.set(child.rank, depths.get(row.rank) + 1);
       open.push(child);
     }
   }
-  return found;
+  // While the tree changes, what has come of it may not hang together.
+  return found.concat(list.filter((row) => !depths.has(row.rank)));
 }
 
 function fillNode(cell, row) {

@@ -351,13 +351,13 @@ def test_restart():
 
 def test_picture():
     """the picture of docs/web.md is that of the page; DVM_TEST_WRITE=1 draws it anew"""
-    with dvm("--nodes=4", "--slots=4") as here, web(here, "--no-token") as server, browser() as chromium:
+    with dvm("--nodes=4", "--slots=4", "--set", "radix=2") as here, web(here, "--no-token") as server, browser() as chromium:
         equal(here.cli("run", "--personality", "plain", "-n", "1", "true").returncode, 0)
         for np, program in (("6", "climate"), ("8", "folding"), ("8", "render")):
             os.symlink("/bin/sleep", os.path.join(here.path, program))
-            submit(here, "-n", np, "--wdir", here.path, f"./{program}", "600")
+            submit(here, "-n", np, "--bind-to", "core:overload-allowed", "--wdir", here.path, f"./{program}", "600")
         tab = Tab(chromium, server.url)
-        tab.size(1100, 960)
+        tab.size(1100, 876)
         tab.shows("waiting for slots", "#jobs-table")
         tab.wait_for("[...document.querySelectorAll('#nodes-table tbody tr')].every((row) => row.cells[6].textContent !== '-')", "memory")
         tab.ask("[...document.querySelectorAll('#jobs-table tbody button')].find((button) => button.textContent === '2').click()")
