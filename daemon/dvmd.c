@@ -587,8 +587,7 @@ start_daemon (Daemon *self, GError **error)
   set_archive (self, &settings.archive);
   self->plugins = plugins;
   /* A mistake of the one who starts it, as any other wrong setting. */
-  self->wrong_usage = !check_defaults (self, self->config, error)
-                      || !dvmd_controller_check_hosts (settings.shape.hosts, error);
+  self->wrong_usage = !check_defaults (self, self->config, error);
   if (self->wrong_usage || !open_trace_file (self->config, &settings.trace_file, error))
     return FALSE;
   settings.plugins = g_steal_pointer (&plugins);
