@@ -335,7 +335,8 @@ check_once (DvmCliArgs *self, const Given *given, GError **error)
   second = show_given (given);
   hint = dvm_cli_hint_clash (given->option->name);
   if (strncmp (other->word, given->word, 2) != 0 && hint != NULL)
-    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("'%s' and '%s' cannot stand together: %s"), first, second, hint);
+    g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("'%s' and '%s' cannot stand together: say it once; %s"), first,
+                 second, hint);
   else
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("'%s' and '%s' cannot stand together: say it once"), first, second);
   return FALSE;
