@@ -294,7 +294,7 @@ test_wishes (void)
   assert_answer (without, &(DvmdAllocationRequest){ .host = "here", .count = 1 }, "none");
   /* Here nothing can be asked. */
   assert_answer (plugins, &(DvmdAllocationRequest){ .host = "here", .count = 1 },
-                 "slurm fails: Plugin allocator-slurm cannot start a process before the DVM starts or after it has "
+                 "slurm fails: Plugin allocator-slurm cannot start a command before the DVM starts or after it has "
                  "ended");
   assert_answer (plugins, &(DvmdAllocationRequest){ .host = "here", .alloc_id = "7" }, "none");
   set_variables ("");
