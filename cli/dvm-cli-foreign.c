@@ -146,10 +146,11 @@ convert_one (DvmCliForeign *self, const DvmCliOption *option, const char *value,
 static gboolean
 apply_one (DvmCliForeign *self, const DvmCliOption *option, GError **error)
 {
-  g_autofree char *shown = dvm_cli_args_show_of (self->args, option);
+  char *shown = dvm_cli_args_show_of (self->args, option);
   const char *value = dvm_cli_args_get_of (self->args, option);
   gsize before = self->here->len;
 
+  g_ptr_array_add (self->spellings, shown);
   self->shown = shown;
   self->is_deferred = FALSE;
   if (turn_into_old (self, option))
@@ -190,10 +191,12 @@ dvm_cli_foreign_apply (const DvmCliDialect *dialect, gboolean is_caller, DvmCliA
   g_autoptr (GString) typed = g_string_new (NULL);
   g_autoptr (GString) here = g_string_new (NULL);
   g_autoptr (GString) needless = g_string_new (NULL);
+  g_autoptr (GPtrArray) spellings = g_ptr_array_new_with_free_func (g_free);
   DvmCliForeign self = { .dialect = dialect,
                          .args = args,
                          .lists = lists,
                          .is_caller = is_caller,
+                         .spellings = spellings,
                          .typed = typed,
                          .here = here,
                          .needless = needless };

@@ -48,7 +48,9 @@ struct _DvmCliForeign
   DvmCliArgs *args;
   DvmCliOptionLists lists; /* of the verb alone */
   const char *nodes;       /* (nullable): of srun --nodes */
-  char *shown;             /* the option at hand as it was typed */
+  const char *nodes_shown; /* (nullable): that option as it was typed */
+  const char *shown;       /* the option at hand as it was typed */
+  GPtrArray *spellings;    /* of all options so far */
   gboolean is_caller;      /* the program was called by the name of that launcher */
   gboolean is_deferred;    /* finish has to say what the option at hand is */
   gboolean has_output;     /* of srun: --output */

@@ -349,11 +349,12 @@ keep_text (DvmCliArgs *self, char *text)
   return text;
 }
 
+/* One dash and a word may be a value, as "-name" of top --sort. */
 static gboolean
 is_typed_option (Parser *parser, const char *word)
 {
-  return word[0] == '-' && word[1] != '\0' && g_str_has_prefix (parser->word, "--")
-         && find_spelling (parser->lists, word) != NULL;
+  return word[0] == '-' && word[1] != '\0' && (word[1] == '-' || word[2] == '\0')
+         && g_str_has_prefix (parser->word, "--") && find_spelling (parser->lists, word) != NULL;
 }
 
 /* first (nullable): the first word of the value */

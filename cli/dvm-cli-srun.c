@@ -250,6 +250,7 @@ static gboolean
 keep_nodes (DvmCliForeign *self, const char *value, GError **error)
 {
   self->nodes = value;
+  self->nodes_shown = self->shown;
   self->is_deferred = TRUE;
   return TRUE;
 }
@@ -324,15 +325,34 @@ has_count (DvmCliForeign *self)
   return FALSE;
 }
 
-/* Errors go where the output goes, and one process is enough, where srun would have it so. */
+/* As srun has it: what the job of Slurm was asked for, else a process on each of its nodes, else one. */
+static gboolean
+add_count (DvmCliForeign *self, GError **error)
+{
+  const char *tasks = g_getenv ("SLURM_NTASKS");
+  const char *nodes = g_getenv ("SLURM_NNODES");
+
+  if (tasks != NULL && tasks[0] != '\0')
+    return dvm_cli_args_add (self->args, self->lists, "np", tasks, error);
+  if (nodes == NULL || nodes[0] == '\0')
+    return dvm_cli_args_add (self->args, self->lists, "np", "1", error);
+  return dvm_cli_args_add (self->args, self->lists, "map-by", "ppr:1:node", error)
+         && dvm_cli_args_add (self->args, self->lists, "np", nodes, error);
+}
+
+/* Errors go where the output goes, and there are as many processes, as srun has it. */
 static gboolean
 finish (DvmCliForeign *self, GError **error)
 {
-  if (self->nodes != NULL && !spread (self, error))
-    return FALSE;
+  if (self->nodes != NULL)
+    {
+      self->shown = self->nodes_shown;
+      if (!spread (self, error))
+        return FALSE;
+    }
   if (self->has_output && !self->has_error && !dvm_cli_foreign_add (self, "merge-stderr-to-stdout", NULL, error))
     return FALSE;
-  return !self->is_caller || has_count (self) || dvm_cli_args_add (self->args, self->lists, "np", "1", error);
+  return !self->is_caller || has_count (self) || add_count (self, error);
 }
 
 const DvmCliDialect dvm_cli_srun = {

@@ -309,7 +309,7 @@ check (DvmdSizeChange *self, GError **error)
     case DVMD_SIZE_GROW:
       dvmd_size_change_fill_grow (self, &grow);
       return (self->request->count == 0 || check_elastic (self->controller, error))
-             && check_target (self->controller, grow.target, error) && dvmd_core_check_grow (core, &grow, error);
+             && dvmd_core_check_grow (core, &grow, error) && check_target (self->controller, grow.target, error);
     case DVMD_SIZE_SHRINK:
       hosts = dvmd_size_request_list_hosts (self->request);
       fill_shrink (self, hosts, &shrink);

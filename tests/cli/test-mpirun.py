@@ -98,7 +98,11 @@ def test_foreign():
         check(plain(here, "mpirun", "--prtemca", "routed_radix", "x", "-n", "1", "true").returncode in (2, 125), "the setting is read")
         expect(plain(here, "mpirun", "--mca", "prte_set_default_slots", "3", "echo", "x"), 0, "x\nx\nx\n")
         expect(plain(here, "dvm-srun", "--set", "slots=3", "echo", "x"), 0, "x\n")
-        expect(plain(here, "dvm-srun", "-N", "2", "-n", "4", "--map-by", "core", "true"), 2, "", "contradict each other")
+        # In a job of Slurm it is what that was asked for.
+        for variables, said in (({"SLURM_NTASKS": "2"}, "node1\nnode1\n"), ({"SLURM_NNODES": "2"}, "node1\nnode2\n")):
+            result = plain(here, "dvm-srun", "--set", "nodes=3", "--set", "slots=2", "sh", "-c", "echo $DVM_NODE", env=variables)
+            equal((result.returncode, "\n".join(sorted(result.stdout.split())) + "\n"), (0, said), result.stderr)
+        expect(plain(here, "dvm-srun", "-N", "2", "-n", "4", "--map-by", "core", "true"), 2, "", "'--map-by core' and '-N 2' contradict each other")
 
 
 def test_private():

@@ -291,7 +291,8 @@ class Servers(dvmtest.Case):
         [counter] = dvmtest.wait_until(lambda: glob.glob(os.path.join(glob.escape(dvm.node_folder), 'pmix', '*', 'connections')),
                                        'the server to count')
         with open(counter, 'rb') as file:
-            before = file.read()
+            # A server that has just begun has made the file, and not written it yet.
+            before = dvmtest.wait_until(lambda: (file.seek(0), file.read())[1], 'the server to have written its count')
             job = dvm.submit([sys.executable, '-c', CONNECT + then], np=1)
             dvmtest.wait_until(lambda: (file.seek(0), file.read())[1] != before, 'the connection to be accepted')
         return job
