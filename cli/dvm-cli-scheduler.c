@@ -8,9 +8,7 @@
 
 #include "dvm-cli-scheduler.h"
 
-#include <errno.h>
 #include <glib/gi18n-lib.h>
-#include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -26,18 +24,14 @@ keep (DvmCli *cli, char *text)
   return dvm_cli_args_keep (cli->args, words)[0];
 }
 
-/* The process that has, or had, the DVM of that name; 0: there is none. name: (nullable) */
+/* The process that has the DVM of that name; 0: there is none. name: (nullable) */
 static pid_t
 find_holder (const char *name)
 {
   g_autofree char *directory = dvm_client_build_runtime_dir (name);
-  g_autofree char *path = g_build_filename (directory, "lock", NULL);
-  g_autofree char *text = NULL;
-  gint64 pid = 0;
+  g_autofree char *path = g_build_filename (directory, "bus", NULL);
 
-  if (g_file_get_contents (path, &text, NULL, NULL))
-    pid = g_ascii_strtoll (text, NULL, 10);
-  return pid > 0 && pid <= G_MAXINT && (kill ((pid_t)pid, 0) == 0 || errno == EPERM) ? (pid_t)pid : 0;
+  return dvm_cli_find_listener (path);
 }
 
 /* The environment that a process was started with. FALSE: it cannot be read; job (out) (transfer full) (nullable) */
@@ -89,7 +83,6 @@ dvm_cli_scheduler_choose (DvmCli *cli)
   pid_t holder = own != NULL ? find_holder (NULL) : 0;
   g_autofree char *theirs = NULL;
   gboolean is_read = holder > 0 && read_job (holder, &theirs);
-  g_autofree char *socket = NULL;
 
   if (own == NULL || (is_read && g_strcmp0 (own, theirs) == 0))
     return;
@@ -99,8 +92,7 @@ dvm_cli_scheduler_choose (DvmCli *cli)
       cli->name = cli->job;
       return;
     }
-  socket = dvm_cli_socket_path (cli);
-  if (is_read && dvm_cli_find_listener (socket) > 0)
+  if (is_read)
     refuse_dvm (cli, theirs);
 }
 
@@ -119,6 +111,14 @@ dvm_cli_scheduler_name (DvmCli *cli)
   cli->job = keep (cli, g_steal_pointer (&own));
   cli->name = cli->job;
   return TRUE;
+}
+
+gboolean
+dvm_cli_scheduler_find (DvmCli *cli, GError **error)
+{
+  if (cli->foreign != NULL)
+    g_set_error_literal (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, cli->foreign);
+  return cli->foreign == NULL;
 }
 
 gboolean

@@ -22,6 +22,9 @@ gboolean dvm_cli_scheduler_name (DvmCli *cli);
 /* Whether we are the command of salloc, which ends the job when we end. */
 gboolean dvm_cli_scheduler_ends_with_us (void);
 
+/* FALSE with an error: there is no DVM of the job that we are in, but one that has no name. */
+gboolean dvm_cli_scheduler_find (DvmCli *cli, GError **error);
+
 /* FALSE: client (connected) is of another job than we are; cli->foreign says so. */
 gboolean dvm_cli_scheduler_check (DvmCli *cli, DvmClient *client, GCancellable *cancellable);
 

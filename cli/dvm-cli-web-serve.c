@@ -13,6 +13,7 @@
 #include "dvm-cli-connect.h"
 #include "dvm-cli-json.h"
 #include "dvm-cli-output.h"
+#include "dvm-cli-scheduler.h"
 #include "dvm-cli-signals.h"
 #include "dvm-cli-web-guard.h"
 #include "dvm-cli-web-run.h"
@@ -158,7 +159,7 @@ dvm_cli_web_run (DvmCli *cli, GError **error)
 
   if (address == NULL || !check_options (cli, address, error))
     return DVM_CLI_EXIT_USAGE;
-  if (!find_token (cli, &token, error))
+  if (!dvm_cli_scheduler_find (cli, error) || !find_token (cli, &token, error))
     return DVM_CLI_EXIT_FAILED;
   return serve (cli, address, token, error);
 }

@@ -18,6 +18,7 @@
 
 #include "dvm-cli-json.h"
 #include "dvm-cli-output.h"
+#include "dvm-cli-scheduler.h"
 #include "dvm-cli-screen.h"
 #include "dvm-cli-state.h"
 
@@ -241,7 +242,7 @@ follow_log (Follow *follow, GError **error)
 }
 
 static int
-logs_verb (DvmCli *cli, GError **error)
+show_log (DvmCli *cli, GError **error)
 {
   Follow follow = { .cli = cli, .path = dvm_cli_state_log_path (cli), .fd = -1, .rest = g_string_new (NULL) };
   gboolean ok = FALSE;
@@ -258,6 +259,12 @@ logs_verb (DvmCli *cli, GError **error)
   g_string_free (follow.rest, TRUE);
   g_free (follow.path);
   return ok ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
+}
+
+static int
+logs_verb (DvmCli *cli, GError **error)
+{
+  return dvm_cli_scheduler_find (cli, error) ? show_log (cli, error) : DVM_CLI_EXIT_FAILED;
 }
 
 const DvmCliVerb dvm_cli_verb_logs = {

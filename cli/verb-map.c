@@ -163,7 +163,7 @@ show_map (DvmCli *cli, guint what, GError **error)
   g_autoptr (GError) local_error = NULL;
 
   /* Machines that one does not have are no matter of the DVM that one has. */
-  if (is_described (cli) && !dvm_cli_is_chosen (cli))
+  if ((is_described (cli) || cli->foreign != NULL) && !dvm_cli_is_chosen (cli))
     return show_embedded (cli, what, error);
   if (dvm_client_connect (client, NULL, &local_error))
     return show (cli, client, what, error);

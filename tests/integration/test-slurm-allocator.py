@@ -121,7 +121,8 @@ class Commands(Case):
         self.assertEqual(where, 'pn2\n')
         for words in (f'slurm-{first.job}', f'slurm-{second.job}', '--name default'):
             self.assertIn(words, said)
-        for words in (['submit', 'true'], ['stop'], ['jobs']):
+        self.assertRegex(self.both(second, 'map', '--display', 'map', '-n', '1', 'true')[0], r'\bpn2\b')
+        for words in (['submit', 'true'], ['stop'], ['jobs'], ['logs'], ['web']):
             self.assertIn(f'no DVM of the job slurm-{second.job} is running', self.both(second, *words, status=1)[1])
         out, said = self.both(second, 'status', '--json', status=1)
         self.assertEqual(json.loads(out)['others'], 'default')
