@@ -260,13 +260,14 @@ def eavesdrop(address, path, secret):
 
 
 class Strangers(dvmtest.Case):
+    bus = None
+
     def setUp(self):
         super().setUp()
         if os.geteuid() != 0:
             raise dvmtest.unittest.SkipTest('only root can call as another user')
         self.folder = self.place()
         os.chmod(self.folder, 0o755)
-        self.bus = None
 
     def clear(self):
         self.doCleanups()
