@@ -281,7 +281,7 @@ convert (DvmCliForeign *self, const DvmCliOption *option, const char *value, gbo
   return TRUE;
 }
 
-/* So many nodes are those that the processes fill: one for each process, or as many on each as are needed. */
+/* The processes fill the nodes that --nodes asks for: one on each, or as many on each as are needed. */
 static gboolean
 spread (DvmCliForeign *self, GError **error)
 {

@@ -57,7 +57,7 @@ gboolean dvmd_session_owns (DvmdSession *self, const char *nspace);
 gboolean dvmd_session_is_ending (DvmdSession *self);
 /* (element-type guint): ids of the live jobs whose primary session it is, ascending */
 GArray *dvmd_session_list_jobs (DvmdSession *self);
-/* (element-type utf8) (transfer container): hosts that were released on their own, and can be taken back (REAQUIRE) */
+/* (element-type utf8) (transfer full): hosts that were released on their own, and can be taken back (REAQUIRE) */
 GPtrArray *dvmd_session_list_lent (DvmdSession *self);
 /* 0: there is no such host among them */
 guint dvmd_session_get_lent_slots (DvmdSession *self, const char *name);

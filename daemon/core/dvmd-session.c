@@ -304,7 +304,7 @@ compare_names (gconstpointer a, gconstpointer b)
 GPtrArray *
 dvmd_session_list_lent (DvmdSession *self)
 {
-  GPtrArray *names = g_ptr_array_new ();
+  GPtrArray *names = g_ptr_array_new_with_free_func (g_free);
   GHashTableIter iter;
   gpointer name;
 
@@ -312,7 +312,7 @@ dvmd_session_list_lent (DvmdSession *self)
     return names;
   g_hash_table_iter_init (&iter, self->lent);
   while (g_hash_table_iter_next (&iter, &name, NULL))
-    g_ptr_array_add (names, name);
+    g_ptr_array_add (names, g_strdup (name));
   g_ptr_array_sort (names, compare_names);
   return names;
 }

@@ -120,7 +120,7 @@ read_outcome (DvmdTimeAsker *self, const DvmdPluginOutcome *outcome, gint64 *lef
   return FALSE;
 }
 
-/* Those who have asked since the command began ask about something that is newer. */
+/* Tasks that were added since the command began ask about something that is newer, and wait for the next one. */
 static void
 answer (DvmdTimeAsker *self)
 {
