@@ -85,6 +85,7 @@ test_wishes (void)
     { "squeue: warning: old\ngres/gpu:a100:2,gres/craft|(null)\n", "gpu:a100:2,craft", NULL },
     { "(null)|[a|b]&c\n", NULL, "[a|b]&c" },
     { "|\n", NULL, NULL },
+    { "gres:none|fast\n", NULL, "fast" },
   };
 
   for (guint i = 0; i < G_N_ELEMENTS (answers); i++)

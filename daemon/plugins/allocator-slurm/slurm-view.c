@@ -99,6 +99,9 @@ read_gres (const char *text)
   for (guint i = 0; words[i] != NULL; i++)
     if (g_str_has_prefix (words[i], "gres:") || g_str_has_prefix (words[i], "gres/"))
       memmove (words[i], words[i] + strlen ("gres:"), strlen (words[i]) - strlen ("gres:") + 1);
+  /* As --gres=none is shown. */
+  if (strcmp (words[0], "none") == 0 && words[1] == NULL)
+    return NULL;
   return g_strjoinv (",", words);
 }
 
