@@ -10,13 +10,11 @@
 
 #include <glib/gi18n-lib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include "dvm-cli-await.h"
-#include "dvm-cli-scheduler.h"
 #include "dvm-cli-output.h"
+#include "dvm-cli-scheduler.h"
+#include "dvm-cli-sockets.h"
 #include "dvm-cli-state.h"
 
 /* Seconds after which people are told what they wait for. */
@@ -24,27 +22,6 @@
 
 /* The tries of a user who says how long to wait between them, and not how often */
 #define DEFAULT_RETRIES 10
-
-pid_t
-dvm_cli_find_listener (const char *path)
-{
-  struct sockaddr_un address = { .sun_family = AF_UNIX };
-  struct ucred peer = { 0 };
-  socklen_t length = sizeof peer;
-  int fd;
-
-  if (strlen (path) >= sizeof address.sun_path)
-    return 0;
-  fd = socket (AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (fd < 0)
-    return 0;
-  memcpy (address.sun_path, path, strlen (path) + 1);
-  if (connect (fd, (struct sockaddr *)&address, sizeof address) != 0
-      || getsockopt (fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
-    peer.pid = 0;
-  close (fd);
-  return peer.pid;
-}
 
 char *
 dvm_cli_socket_path (DvmCli *cli)
@@ -78,25 +55,6 @@ dvm_cli_client_new (DvmCli *cli)
   g_autofree char *address = get_address (cli);
 
   return g_object_new (DVM_TYPE_CLIENT, "name", cli->name, "address", address, NULL);
-}
-
-GPtrArray *
-dvm_cli_list_sockets (void)
-{
-  g_autofree char *own = dvm_client_build_runtime_dir (NULL);
-  g_autofree char *parent = g_path_get_dirname (own);
-  g_autoptr (GDir) directory = g_dir_open (parent, 0, NULL);
-  GPtrArray *sockets = g_ptr_array_new_with_free_func (g_free);
-  const char *name;
-
-  while (directory != NULL && (name = g_dir_read_name (directory)) != NULL)
-    {
-      g_autofree char *socket = g_build_filename (parent, name, "bus", NULL);
-
-      if (g_file_test (socket, G_FILE_TEST_EXISTS))
-        g_ptr_array_add (sockets, g_steal_pointer (&socket));
-    }
-  return sockets;
 }
 
 static int

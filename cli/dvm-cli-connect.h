@@ -12,10 +12,6 @@
 
 G_BEGIN_DECLS
 
-/* The process that listens at a socket, 0 if there is none. */
-pid_t dvm_cli_find_listener (const char *path);
-/* (transfer full) (element-type filename): where DVMs of this user listen, or have listened */
-GPtrArray *dvm_cli_list_sockets (void);
 /* (transfer full): names of the DVMs of this user that run, parted by blanks, without the one that is meant; "" for
  * none */
 char *dvm_cli_list_others (DvmCli *cli);

@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "dvm-cli-connect.h"
+#include "dvm-cli-sockets.h"
 
 /* The name stays as long as the options. */
 static const char *

@@ -14,6 +14,7 @@
 
 #include "dvm-cli-connect.h"
 #include "dvm-cli-file.h"
+#include "dvm-cli-sockets.h"
 
 #define ADDRESS "unix:path="
 

@@ -30,6 +30,7 @@
 #include "dvm-cli-records.h"
 #include "dvm-cli-report.h"
 #include "dvm-cli-signals.h"
+#include "dvm-cli-sockets.h"
 #include "dvm-cli-spec.h"
 #include "dvm-cli-state.h"
 #include "dvm-cli-which.h"

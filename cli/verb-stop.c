@@ -17,6 +17,7 @@
 #include "dvm-cli-connect.h"
 #include "dvm-cli-interrupt.h"
 #include "dvm-cli-output.h"
+#include "dvm-cli-sockets.h"
 #include "dvm-cli-which.h"
 
 /* A DVM ends its jobs first: SIGTERM, time to react, SIGKILL. */
