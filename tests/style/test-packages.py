@@ -144,6 +144,87 @@ def test_version():
     return [f'{path} has the version {value}, and meson.build has {version}' for path, value in told.items() if value != version]
 
 
+class Machine:
+    """Where maintainer scripts of dvm-mpirun run, with a database of dpkg that says what others have."""
+
+    def __init__(self, place):
+        self.place = place
+        for folder in ('usr/bin', 'etc/alternatives', 'var/log', 'var/lib/dpkg/alternatives', 'var/lib/dpkg/info', 'var/lib/dpkg/updates'):
+            os.makedirs(os.path.join(place, folder))
+        for name, text in (('status', ''), ('info/format', '1\n')):
+            self.write('var/lib/dpkg/' + name, text)
+        self.write('usr/bin/dvm-mpirun', 'ours')
+
+    def write(self, path, text):
+        with open(os.path.join(self.place, path), 'w', encoding='utf-8') as file:
+            file.write(text)
+
+    def add_open_mpi(self):
+        """Its files in the place of what is there, as dpkg does."""
+        for name in ('prun', 'prte', 'prterun'):
+            path = os.path.join(self.place, 'usr/bin', name)
+            if os.path.lexists(path):
+                os.unlink(path)
+        self.write('usr/bin/prun', 'theirs')
+        self.write('usr/bin/prte', 'theirs')
+        os.symlink('prte', os.path.join(self.place, 'usr/bin/prterun'))
+        self.write('var/lib/dpkg/status', 'Package: openmpi-bin\nStatus: install ok installed\nMaintainer: nobody\nArchitecture: all\n'
+                   'Version: 5\nDescription: x\n\n')
+        self.write('var/lib/dpkg/info/openmpi-bin.list', '/usr/bin/prun\n/usr/bin/prte\n/usr/bin/prterun\n')
+
+    def remove_open_mpi(self):
+        for name in ('prun', 'prte', 'prterun'):
+            os.unlink(os.path.join(self.place, 'usr/bin', name))
+        self.write('var/lib/dpkg/status', '')
+        os.unlink(os.path.join(self.place, 'var/lib/dpkg/info/openmpi-bin.list'))
+
+    def run(self, script, *words):
+        path = os.path.join(house.TOP, 'debian', 'dvm-mpirun.' + script)
+        done = subprocess.run(['sh', path, *words], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False,
+                              env={'PATH': '/usr/bin:/bin:/usr/sbin:/sbin', 'DPKG_ROOT': self.place})
+        return [] if done.returncode == 0 else [f'{path} {" ".join(words)} ended with {done.returncode} and said: {done.stdout}']
+
+    def whose(self, name):
+        """What is there: a link of the alternatives is of the root that it is in."""
+        path = os.path.join(self.place, 'usr/bin', name)
+        for _ in range(3):
+            if os.path.islink(path):
+                target = os.readlink(path)
+                path = self.place + target if target.startswith('/') else os.path.join(os.path.dirname(path), target)
+        return house.read(path) if os.path.exists(path) else None
+
+
+def test_names():
+    """Names that another package has are its own, whichever comes first; the others are ours as long as we are there."""
+    problems = []
+    for order in ('theirs first', 'ours first', 'theirs goes'):
+        with tempfile.TemporaryDirectory() as place:
+            machine = Machine(place)
+            if order != 'ours first':
+                machine.add_open_mpi()
+            problems += machine.run('postinst', 'configure')
+            if order == 'ours first':
+                problems += [f'{name} is not dvm-mpirun' for name in ('mpirun', 'mpiexec', 'prun', 'prte', 'prterun', 'pterm') if machine.whose(name) != 'ours']
+                machine.add_open_mpi()
+                problems += machine.run('postinst', 'triggered', '/usr/bin/prun') + machine.run('postinst', 'configure', '0')
+            elif order == 'theirs goes':
+                machine.remove_open_mpi()
+                problems += machine.run('postinst', 'triggered', '/usr/bin/prun')
+            expected = {'mpirun': 'ours', 'pterm': 'ours', **dict.fromkeys(('prun', 'prte', 'prterun'), 'ours' if order == 'theirs goes' else 'theirs')}
+            found = {name: machine.whose(name) for name in expected}
+            if found != expected:
+                problems.append(f'{order}: the names are {found}')
+            problems += machine.run('prerm', 'remove')
+            expected = {name: 'theirs' if whose == 'theirs' else None for name, whose in expected.items()}
+            found = {name: machine.whose(name) for name in expected}
+            if found != expected:
+                problems.append(f'{order}: after the end the names are {found}')
+    triggers = {f'interest-noawait /usr/bin/{name}' for name in re.search('for name in ([a-z ]+);', house.read('debian/dvm-mpirun.postinst'))[1].split()}
+    if not triggers <= set(house.read('debian/dvm-mpirun.triggers').splitlines()):
+        problems.append(f'debian/dvm-mpirun.triggers does not have all of {", ".join(sorted(triggers))}')
+    return problems
+
+
 def test_finds_the_wrong():
     lists = {'a': ['usr/bin/x', 'usr/lib/*.so.*', 'usr/share'], 'b': ['usr/share/b']}
     files = ['usr/bin/y', 'usr/lib/l.so.0', 'usr/lib/deep/l.so.0', 'usr/share/b/c']
@@ -167,5 +248,6 @@ if __name__ == '__main__':
         ('what the build needs is installed for it', test_build_depends),
         ('packages have all that can be left out', test_options),
         ('the version is that of the sources', test_version),
+        ('names that another package has stay its own', test_names),
         ('files in no package are found', test_finds_the_wrong),
     ]))
