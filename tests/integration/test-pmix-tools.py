@@ -27,20 +27,29 @@ NOBODY = 65534
 PULLS = {*(f'iof.{word}' for word in ('tag', 'tagdet', 'tagfull', 'rank', 'ts', 'xml', 'mrg', 'raw')), 'tagout', 'tsout', 'mergeerrout'}
 
 
+def find_prrte(name):
+    """The program of PRRTE 3, which hands on the status of a job; others have that name, too: dvm-mpirun, and a terminal."""
+    for path in filter(None, map(shutil.which, (name + '.openmpi', name))):
+        told = subprocess.run([path, '--version'], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=dvmtest.LIMIT).stdout
+        if '(PRRTE) 3.' in told:
+            return path
+    return None
+
+
 class Tools(dvmtest.Case):
     def tool_environment(self, dvm, **more):
         """Of somebody who is told nothing of the DVM; tools look where temporary files are."""
         kept = {key: value for key, value in os.environ.items() if key != 'G_DEBUG' and not key.startswith('PMIX_')}
         return {**kept, 'TMPDIR': dvm.place, **more}
 
-    def tool(self, dvm, *argv, uid=None, **more):
+    def tool(self, dvm, *argv, uid=None, stdin=None, **more):
         def become():
             if uid is not None:
                 os.setgroups([])
                 os.setgid(uid)
                 os.setuid(uid)
 
-        return subprocess.run(argv, env=self.tool_environment(dvm, **more), capture_output=True, text=True, check=False,
+        return subprocess.run(argv, env=self.tool_environment(dvm, **more), input=stdin, capture_output=True, text=True, check=False,
                               timeout=dvmtest.LIMIT, preexec_fn=become)
 
     def finds(self, dvm, way='session', **more):
@@ -498,6 +507,46 @@ class Stock(Tools):
         text, _ = self.stock(dvm, 'palloc', '--pid', str(dvm.pid), '--nodelist', 'n9')
         self.assertIn('granted', text)
         wait_until(lambda: [row for row in dvm.get_nodes() if row['Name'] == 'n9' and row['StateName'] == 'UP'], 'the node')
+
+    def prrte(self, name):
+        path = find_prrte(name)
+        if path is None:
+            self.skipTest(f'there is no {name} of PRRTE 3')
+        return path
+
+    def test_prun(self):
+        """That of Debian 13 runs jobs of a DVM that it finds in each way: output, input, and the status of the job."""
+        prun = self.prrte('prun')
+        dvm = self.begin('prun', arguments=['--nodes=2'])
+
+        def run(*words, stdin=''):
+            # The tests may run as root, which prun wants to be told twice.
+            return self.tool(dvm, prun, *words, stdin=stdin, PRTE_ALLOW_RUN_AS_ROOT='1', PRTE_ALLOW_RUN_AS_ROOT_CONFIRM='1')
+
+        ways = ([], ['--pid', str(dvm.pid)], ['--dvm-uri', 'file:' + self.files(dvm)[0]], ['--namespace', self.address(dvm)[0].split('.')[0]])
+        for way in ways:
+            done = run(*way, '-n', '6', '--map-by', 'node', 'sh', '-c', 'echo $DVM_NODE')
+            self.assertEqual((done.returncode, sorted(done.stdout.split()), done.stderr), (0, ['node1'] * 3 + ['node2'] * 3, ''), way)
+        for script, expected in (('echo out; echo err >&2; exit 3', (3, 'out\n', 'err\n')), ('kill -KILL $$', (137, '', '')),
+                                 ('cat; exit 4', (4, 'put\n', ''))):
+            done = run('-n', '1', 'sh', '-c', script, stdin='put\n')
+            self.assertEqual((done.returncode, done.stdout, done.stderr), expected, script)
+        done = run('-n', '1', 'nosuchprogram')
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn('PMIX_ERR_JOB_EXE_NOT_FOUND', done.stdout + done.stderr)
+        rows = dvm.list_jobs(all=True)
+        self.assertEqual([row['Ended'] for row in rows], [True] * len(rows))
+        self.assertGreaterEqual(len(rows), 7)
+        wait_until(lambda: dvm.get('Statistics')['tools'] == 0, 'they have gone')
+
+    def test_pterm(self):
+        """The DVM ends in good order, and not only the tool."""
+        pterm = self.prrte('pterm')
+        dvm = self.begin('prun')
+        job, _, _ = dvm.start(['sleep', '1000'], np=2)
+        done = self.tool(dvm, pterm, '--pid', str(dvm.pid))
+        self.assertEqual((done.returncode, (done.stdout + done.stderr).split()), (0, ['TERMINATING', 'DVM...DONE']), done)
+        self.assertEqual(dvm.wait_exit(), 0)
 
 
 if __name__ == '__main__':
