@@ -90,7 +90,8 @@ def test_jobs():
     with dvm("--slots=3") as here:
         first = submit(here, "-n", "2", "sleep", "600")
         with_tail = submit(here, "-n", "1", "tail", "-f", "/dev/null")
-        top = Top(here)
+        # Users may have long names, beside which 80 columns have no room for the whole command.
+        top = Top(here, size=(24, 100))
         top.shows("tail -f /dev/null")
         contains(top.screen.display[0], "ready", "the header")
         # They are accepted, and may still be starting.
