@@ -20,6 +20,8 @@
 
 #include <dvm.h>
 
+#include "dvmd-cgroup-name.h"
+
 #define POOL_MAX 16
 /* A process that has just died keeps its cgroup busy for a moment: µs between two tries, doubled each time. */
 #define FIRST_PAUSE 1000
@@ -214,7 +216,23 @@ end_stale (DvmdCgroups *self, const char *path)
   remove_directory (self, path);
 }
 
-/* Removes the cgroups of crashed daemons, dvm-PID.N of a PID that is gone, with the processes in them. */
+/* The name of a cgroup that a process of our pid namespace made, and that process is gone. */
+static gboolean
+is_stale (const char *name)
+{
+  char prefix[DVMD_CGROUP_PREFIX_SIZE];
+  g_autofree char *proc = NULL;
+  int pid;
+
+  if (!g_str_has_prefix (name, "dvm-") || !g_ascii_isdigit (name[strlen ("dvm-")]))
+    return FALSE;
+  pid = atoi (name + strlen ("dvm-"));
+  dvmd_cgroup_get_prefix (pid, prefix);
+  proc = g_strdup_printf ("/proc/%d", pid);
+  return g_str_has_prefix (name, prefix) && access (proc, F_OK) != 0;
+}
+
+/* Removes the cgroups of crashed daemons, with the processes in them. */
 static void
 remove_stale (DvmdCgroups *self)
 {
@@ -224,12 +242,8 @@ remove_stale (DvmdCgroups *self)
   while (dir != NULL && (name = g_dir_read_name (dir)) != NULL)
     {
       g_autofree char *path = NULL;
-      g_autofree char *proc = NULL;
 
-      if (!g_str_has_prefix (name, "dvm-") || !g_ascii_isdigit (name[strlen ("dvm-")]))
-        continue;
-      proc = g_strdup_printf ("/proc/%d", atoi (name + strlen ("dvm-")));
-      if (access (proc, F_OK) == 0)
+      if (!is_stale (name))
         continue;
       path = g_build_filename (self->own, name, NULL);
       if (rmdir (path) != 0 && errno == EBUSY && sees_all_of (path))
@@ -308,11 +322,13 @@ dvmd_cgroups_free (DvmdCgroups *self)
 static char *
 make_directory (DvmdCgroups *self, GError **error)
 {
+  char prefix[DVMD_CGROUP_PREFIX_SIZE];
   g_autofree char *path = NULL;
 
+  dvmd_cgroup_get_prefix (getpid (), prefix);
   do
     {
-      g_autofree char *name = g_strdup_printf ("dvm-%d.%u", getpid (), ++self->n_made);
+      g_autofree char *name = g_strdup_printf ("%s%u", prefix, ++self->n_made);
 
       g_free (path);
       path = g_build_filename (self->own, name, NULL);

@@ -21,6 +21,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "dvmd-cgroup-name.h"
+
 /* The limit of paths of cgroups that are looked at. */
 #define PATH_SIZE 1024
 /* ns from one try to the next to remove a busy cgroup, five seconds in all */
@@ -187,19 +189,19 @@ remove_cgroup (int dir_fd, const char *name)
   return unlinkat (dir_fd, name, AT_REMOVEDIR) == 0 || errno != EBUSY;
 }
 
-/* The cgroups that the agent has made for its jobs, dvm-PID.N below our own. False: not done for all of them. */
+/* The cgroups that the agent has made for its jobs, below our own. False: not done for all of them. */
 static bool
 for_each_cgroup (pid_t agent, CgroupFunc func)
 {
   bool done = true;
   char path[PATH_SIZE];
-  char prefix[32];
+  char prefix[DVMD_CGROUP_PREFIX_SIZE];
   struct dirent *entry;
   DIR *dir;
 
   if (!find_cgroup (path))
     return true;
-  snprintf (prefix, sizeof prefix, "dvm-%d.", agent);
+  dvmd_cgroup_get_prefix (agent, prefix);
   dir = opendir (path);
   while (dir != NULL && (entry = readdir (dir)) != NULL)
     if (strncmp (entry->d_name, prefix, strlen (prefix)) == 0)

@@ -143,7 +143,7 @@ class Ways(Tools):
         shared = f'/dev/shm/dvm-{os.geteuid()}-{os.path.basename(dvm.place)[-6:]}'
         os.mkdir(shared, 0o700)
         # As when the guards are killed, too.
-        cgroup = os.path.join(leftovers.find_cgroup() or dvm.place, f'dvm-{dvm.agent}.1000')
+        cgroup = os.path.join(leftovers.find_cgroup() or dvm.place, f'dvm-{dvm.agent}.{os.stat("/proc/self/ns/pid").st_ino}.1000')
         if leftovers.uses_cgroups():
             os.mkdir(cgroup)
         dvm.stop()

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -166,6 +167,104 @@ test_end_busy (void)
     g_usleep (1000);
 }
 
+/* In a pid namespace of its own, with a pid that no process outside has: a cgroup with a process, whose path it writes
+ * to fd. */
+static void
+live_apart (int fd)
+{
+  g_autoptr (DvmdClock) clock = dvmd_clock_new_manual (0);
+  DvmdCgroups *cgroups;
+  Fixture fixture = { 0 };
+  g_autofree char *path = NULL;
+  g_autofree char *proc = NULL;
+  pid_t next;
+
+  /* /proc is that of outside. */
+  while (proc == NULL || access (proc, F_OK) == 0)
+    {
+      next = fork ();
+      g_assert_cmpint (next, >=, 0);
+      if (next > 0)
+        {
+          waitpid (next, NULL, 0);
+          _exit (0);
+        }
+      g_free (proc);
+      proc = g_strdup_printf ("/proc/%d", getpid ());
+    }
+  cgroups = dvmd_cgroups_new (clock, NULL);
+  fixture.cgroup = dvmd_cgroups_take (cgroups, NULL);
+  start_process (&fixture);
+  path = find_path (dvmd_cgroup_get_fd (fixture.cgroup));
+  g_assert_cmpint (write (fd, path, strlen (path)), ==, (gssize)strlen (path));
+  close (fd);
+  for (;;)
+    pause ();
+}
+
+/* The first process of a pid namespace, with which all others there end, until nobody has the other end of told any
+ * more. */
+static pid_t
+start_apart (int tells, int told[2])
+{
+  pid_t keeper = fork ();
+  pid_t first;
+  char byte;
+
+  if (keeper != 0)
+    return keeper;
+  close (told[1]);
+  if (unshare (CLONE_NEWPID) != 0)
+    _exit (1);
+  first = fork ();
+  if (first == 0)
+    live_apart (tells);
+  close (tells);
+  while (read (told[0], &byte, 1) > 0)
+    ;
+  kill (first, SIGKILL);
+  waitpid (first, NULL, 0);
+  _exit (0);
+}
+
+/* A daemon of another pid namespace in the same cgroup has not died because its pid is nobody's here. */
+static void
+test_namespaces (void)
+{
+  g_autoptr (DvmdClock) clock = dvmd_clock_new_manual (0);
+  g_autoptr (DvmdCgroups) cgroups = NULL;
+  g_autofree char *procs = NULL;
+  g_autofree char *text = NULL;
+  char path[512] = "";
+  int tells[2];
+  int told[2];
+  pid_t keeper;
+
+  if (!dvmd_cgroups_check (NULL) || geteuid () != 0)
+    {
+      g_test_skip ("only root makes pid namespaces, and cgroups everywhere");
+      return;
+    }
+  g_assert_cmpint (pipe (tells), ==, 0);
+  g_assert_cmpint (pipe (told), ==, 0);
+  keeper = start_apart (tells[1], told);
+  close (tells[1]);
+  close (told[0]);
+  g_assert_cmpint (read (tells[0], path, sizeof path - 1), >, 0);
+  close (tells[0]);
+  cgroups = dvmd_cgroups_new (clock, NULL);
+  procs = g_build_filename (path, "cgroup.procs", NULL);
+  g_assert_true (g_file_get_contents (procs, &text, NULL, NULL));
+  g_assert_cmpstr (text, !=, "");
+  close (told[1]);
+  g_assert_cmpint (waitpid (keeper, NULL, 0), ==, keeper);
+  while (rmdir (path) != 0)
+    {
+      g_assert_cmpint (errno, ==, EBUSY);
+      g_usleep (1000);
+    }
+}
+
 int
 main (int argc, char **argv)
 {
@@ -174,5 +273,6 @@ main (int argc, char **argv)
   g_test_add_func ("/exec/cgroup/very-busy", test_very_busy);
   g_test_add_func ("/exec/cgroup/end", test_end);
   g_test_add_func ("/exec/cgroup/end-busy", test_end_busy);
+  g_test_add_func ("/exec/cgroup/namespaces", test_namespaces);
   return g_test_run ();
 }

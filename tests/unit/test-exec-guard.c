@@ -19,6 +19,7 @@
 #include <gio/gio.h>
 #include <glib/gstdio.h>
 
+#include "dvmd-cgroup-name.h"
 #include "dvmd-cgroup.h"
 #include "dvmd-guard.h"
 #include "dvmd-proc-scan.h"
@@ -546,6 +547,7 @@ test_cgroup (void)
   g_autofree char *path = NULL;
   g_autofree char *below = NULL;
   g_autofree char *script = NULL;
+  char prefix[DVMD_CGROUP_PREFIX_SIZE];
   Run run = { 0 };
   int agent;
 
@@ -559,11 +561,13 @@ test_cgroup (void)
   link = g_strdup_printf ("/proc/self/fd/%d", dvmd_cgroup_get_fd (cgroup));
   own = g_file_read_link (link, NULL);
   own_folder = g_path_get_dirname (own);
-  script = g_strdup_printf ("mkdir -p %s/dvm-$$.1/below; printf up; exec sleep " LONG, own_folder);
+  script = g_strdup_printf (
+      "mkdir -p %s/dvm-$$.$(stat -L -c %%i /proc/self/ns/pid).1/below; printf up; exec sleep " LONG, own_folder);
   run_shell (&run, script, G_SUBPROCESS_FLAGS_STDOUT_PIPE);
   wait_for_word (&run);
   agent = get_child (get_child (run.outer));
-  path = g_strdup_printf ("%s/dvm-%d.1", own_folder, agent);
+  dvmd_cgroup_get_prefix (agent, prefix);
+  path = g_strdup_printf ("%s/%s1", own_folder, prefix);
   below = g_strdup_printf ("%s/below", path);
   g_assert_true (g_file_test (below, G_FILE_TEST_IS_DIR));
   kill (agent, SIGKILL);
