@@ -9,8 +9,8 @@
 G_BEGIN_DECLS
 
 /*
- * Cgroups (version 2) below our own: dvm-PID.SPACE.N, with the number of the pid namespace. Making and removing one costs as much as half a process, so empty ones
- * are kept for the next who asks, and none is made before.
+ * Cgroups (version 2) below our own: dvm-PID.SPACE.N, with the number of the pid namespace. Making and removing one
+ * costs as much as half a process, so empty ones are kept for the next who asks, and none is made before.
  */
 
 typedef struct _DvmdCgroups DvmdCgroups;
