@@ -171,6 +171,30 @@ def test_debian13():
     return problems
 
 
+def test_processes_of_others():
+    """What tools/check ends is of its own pid namespace: the same uid elsewhere is that of another run."""
+    functions = re.findall(r'^\w*processes_of \(\) \{\n.*?^\}\n', house.read('tools/check'), re.MULTILINE | re.DOTALL)
+    ready, tell = os.pipe()
+    begin = f'sleep 1000 & echo $! >&{tell}; wait'
+    apart = ['unshare', '--user', '--map-root-user', '--pid', '--fork', '--kill-child', 'sh', '-c', begin]
+    with subprocess.Popen(apart, pass_fds=[tell], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as there, \
+            subprocess.Popen(['sleep', '1000'], stdin=subprocess.DEVNULL) as here:
+        os.close(tell)
+        with os.fdopen(ready) as told:
+            may = told.readline() != ''
+        found = subprocess.run(['sh', '-c', ''.join(functions) + f'own_processes_of {os.getuid()}; echo; processes_of {os.getuid()}'], check=True,
+                               stdout=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL).stdout
+        own, seen = (set(map(int, part.split())) for part in found.split('\n\n'))
+        with open(f'/proc/{there.pid}/task/{there.pid}/children', encoding='ascii') as file:
+            apart = int((file.read().split() or [0])[0])
+        here.kill()
+        there.kill()
+    problems = [] if here.pid in own else [f'{here.pid} is of this pid namespace, and tools/check would leave it']
+    if may and (apart not in seen or apart in own):
+        problems.append(f'{apart} is of another pid namespace, and tools/check would {"end" if apart in own else "not see"} it')
+    return problems
+
+
 def test_packages_explained():
     listed = subprocess.run([os.path.join(house.TOP, 'tools', 'install-deps'), '--list'], capture_output=True, text=True,
                             check=True).stdout.split()
@@ -186,5 +210,6 @@ if __name__ == '__main__':
         ('packages are installed only when they are missing', test_install_deps),
         ('wrong options are refused', test_wrong_options),
         ('a Debian 13 is made, used and removed', test_debian13),
+        ('processes of other runs are left alone', test_processes_of_others),
         ('each package is explained', test_packages_explained),
     ]))
