@@ -307,8 +307,18 @@ class Slurm:
         return '\n'.join(found)
 
     def find_processes(self):
-        """All that carry the mark: daemons, commands, and what runs in steps."""
-        return leftovers.find_processes([self.mark.encode()])
+        """All that carry the mark: daemons, commands, and what runs in steps; and those that run the steps, which do not in Slurm 24.11."""
+        marked = leftovers.find_processes([self.mark.encode()])
+        return marked + [pid for pid in (int(name) for name in os.listdir('/proc') if name.isdigit()) if pid not in marked and self._runs_step(pid)]
+
+    def _runs_step(self, pid):
+        """It is a slurmstepd that writes to a log of ours."""
+        try:
+            with open(f'/proc/{pid}/comm', encoding='utf-8', errors='replace') as file:
+                name = file.read().strip()
+            return name == 'slurmstepd' and any(path.startswith(self.place + '/') for path in leftovers.list_descriptors([pid]))
+        except OSError:  # gone, or none of ours
+            return False
 
     def stop(self):
         """Ends the daemons and all that they have started, whatever state they are in."""
