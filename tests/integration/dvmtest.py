@@ -578,9 +578,10 @@ class Case(unittest.TestCase):
         return path
 
     def start_tool(self, dvm, program, *words, node='node1'):
-        """A PMIx tool of that node, which is ended with the test."""
+        """A PMIx tool of that node, which is ended with the test. One that is a launcher gives the directory of temporary files the mode 0755 (libpmix
+        5.0), and as root that of the machine: it has its own."""
         tool = subprocess.Popen([program, '--tool', dvm.tool_file(node), *words], stdout=subprocess.PIPE, text=True,
-                                env={key: value for key, value in os.environ.items() if key != 'G_DEBUG'})
+                                env={**{key: value for key, value in os.environ.items() if key != 'G_DEBUG'}, 'TMPDIR': self.place()})
         self.addCleanup(tool.stdout.close)
         self.addCleanup(tool.kill)
         return tool
