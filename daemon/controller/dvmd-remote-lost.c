@@ -16,6 +16,8 @@
 
 /* Losses that come so close together (µs) are one repair. */
 #define LOST_DELAY (10 * G_TIME_SPAN_MILLISECOND)
+/* So much longer (µs) than its processes an agent may take that leaves by itself. */
+#define LEAVE_LIMIT (5 * G_TIME_SPAN_SECOND)
 
 void
 dvmd_remote_clear_directories (DvmdRemote *self, GPtrArray *entries)
@@ -54,14 +56,40 @@ forget_agent (DvmdRemote *self, DvmdAgentEntry *entry)
   dvmd_remote_terminate (self, one, on_lost_ended);
 }
 
+gboolean
+dvmd_remote_still_leaves (DvmdRemote *self, DvmdAgentEntry *entry)
+{
+  return entry != NULL && entry->step == AGENT_LOST && entry->leaves_until > 0;
+}
+
 static void on_lost (gpointer user_data);
+
+static void
+tell_lost_by (DvmdRemote *self, gint64 due)
+{
+  DvmdClock *clock = dvmd_controller_get_parts (self->controller)->clock;
+
+  if (self->lost.timer != 0 && self->lost.due <= due)
+    return;
+  dvmd_clock_remove_timer (clock, self->lost.timer);
+  self->lost.due = due;
+  self->lost.timer = dvmd_clock_add_timer (clock, MAX (0, due - dvmd_clock_monotonic (clock)), on_lost, self);
+}
 
 static void
 set_lost_timer (DvmdRemote *self)
 {
-  if (self->lost_timer == 0 && g_hash_table_size (self->lost) > 0)
-    self->lost_timer = dvmd_clock_add_timer (dvmd_controller_get_parts (self->controller)->clock, LOST_DELAY, on_lost,
-                                             self);
+  gint64 soon = dvmd_clock_monotonic (dvmd_controller_get_parts (self->controller)->clock) + LOST_DELAY;
+  GHashTableIter iter;
+  gpointer rank;
+
+  g_hash_table_iter_init (&iter, self->lost.untold);
+  while (g_hash_table_iter_next (&iter, &rank, NULL))
+    {
+      DvmdAgentEntry *entry = dvmd_remote_find (self, GPOINTER_TO_UINT (rank));
+
+      tell_lost_by (self, dvmd_remote_still_leaves (self, entry) ? entry->leaves_until : soon);
+    }
 }
 
 /* rank -> reason */
@@ -94,12 +122,35 @@ tell (DvmdRemote *self, GHashTable *lost)
 void
 dvmd_remote_tell_lost (DvmdRemote *self)
 {
-  g_autoptr (GHashTable) lost = self->lost;
+  g_autoptr (GHashTable) lost = self->lost.untold;
 
-  dvmd_clock_remove_timer (dvmd_controller_get_parts (self->controller)->clock, self->lost_timer);
-  self->lost_timer = 0;
-  self->lost = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  dvmd_clock_remove_timer (dvmd_controller_get_parts (self->controller)->clock, self->lost.timer);
+  self->lost.timer = 0;
+  self->lost.untold = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   tell (self, lost);
+}
+
+/* Those that have not ended in their time have had it. */
+static GHashTable *
+list_gone (DvmdRemote *self)
+{
+  gint64 now = dvmd_clock_monotonic (dvmd_controller_get_parts (self->controller)->clock);
+  GHashTable *ranks = g_hash_table_new (NULL, NULL);
+  GHashTableIter iter;
+  gpointer rank;
+
+  g_hash_table_iter_init (&iter, self->lost.untold);
+  while (g_hash_table_iter_next (&iter, &rank, NULL))
+    {
+      DvmdAgentEntry *entry = dvmd_remote_find (self, GPOINTER_TO_UINT (rank));
+
+      if (dvmd_remote_still_leaves (self, entry) && entry->leaves_until > now)
+        continue;
+      if (entry != NULL)
+        entry->leaves_until = 0;
+      g_hash_table_add (ranks, rank);
+    }
+  return ranks;
 }
 
 void
@@ -110,7 +161,7 @@ dvmd_remote_tell_lost_of (DvmdRemote *self, GHashTable *ranks)
   gpointer rank;
   gpointer reason;
 
-  g_hash_table_iter_init (&iter, self->lost);
+  g_hash_table_iter_init (&iter, self->lost.untold);
   while (g_hash_table_iter_next (&iter, &rank, &reason))
     if (g_hash_table_contains (ranks, rank))
       {
@@ -126,24 +177,25 @@ static void
 on_lost (gpointer user_data)
 {
   DvmdRemote *self = user_data;
+  g_autoptr (GHashTable) gone = NULL;
 
-  self->lost_timer = 0;
+  self->lost.timer = 0;
   if (dvmd_remote_awaits_end (self))
     {
       set_lost_timer (self);
       return;
     }
-  if (dvmd_remote_ask_why (self))
+  gone = list_gone (self);
+  if (g_hash_table_size (gone) > 0 && dvmd_remote_ask_why (self))
     return;
-  dvmd_remote_tell_lost (self);
-  dvmd_remote_check_release (self);
+  dvmd_remote_tell_lost_of (self, gone);
 }
 
 static void
 lose_member (DvmdRemote *self, DvmdAgentEntry *entry, const char *reason)
 {
   entry->step = AGENT_LOST;
-  g_hash_table_insert (self->lost, GUINT_TO_POINTER (entry->rank), g_strdup (reason));
+  g_hash_table_insert (self->lost.untold, GUINT_TO_POINTER (entry->rank), g_strdup (reason));
   set_lost_timer (self);
 }
 
@@ -151,7 +203,7 @@ lose_member (DvmdRemote *self, DvmdAgentEntry *entry, const char *reason)
 gboolean
 dvmd_remote_is_untold (DvmdRemote *self, guint32 rank)
 {
-  return g_hash_table_remove (self->lost, GUINT_TO_POINTER (rank));
+  return g_hash_table_remove (self->lost.untold, GUINT_TO_POINTER (rank));
 }
 
 void
@@ -159,6 +211,12 @@ dvmd_remote_agent_failed (DvmdRemote *self, guint32 rank, DvmdCause cause, const
 {
   DvmdAgentEntry *entry = dvmd_remote_find (self, rank);
 
+  if (dvmd_remote_still_leaves (self, entry))
+    {
+      /* Its own words are the reason. */
+      entry->leaves_until = 0;
+      set_lost_timer (self);
+    }
   if (entry == NULL || entry->step >= AGENT_LEAVING)
     return;
   if (entry->step == AGENT_MEMBER)
@@ -194,7 +252,16 @@ dvmd_remote_leaving (DvmdAgents *agents, guint rank, const char *reason)
 
   if (entry == NULL || dvmd_remote_is_stopping (self))
     return;
-  entry->ends_work = entry->step == AGENT_MEMBER;
+  if (entry->step == AGENT_MEMBER)
+    {
+      const DvmdControllerParts *parts = dvmd_controller_get_parts (self->controller);
+      gint64 grace = MIN (dvmd_config_get_usec (self->config, "kill-grace"),
+                          dvmd_config_get_usec (self->config, "controller-grace") / 2);
+
+      entry->ends_work = TRUE;
+      entry->leaves_until = dvmd_clock_monotonic (parts->clock) + grace + LEAVE_LIMIT;
+      dvmd_core_agent_leaves (dvmd_controller_get_core (self->controller), rank);
+    }
   named = g_strdup_printf ("%s: its agent leaves: %s", entry->name, reason);
   dvmd_remote_agent_failed (self, rank, entry->step < AGENT_REPORTED ? DVMD_CAUSE_LAUNCH : DVMD_CAUSE_LOST, named);
   dvmd_remote_note_leaving (self);

@@ -187,15 +187,17 @@ dvmd_remote_gone (DvmdAgents *agents, guint rank)
   DvmdRemote *self = (DvmdRemote *)agents;
   DvmdAgentEntry *entry = dvmd_remote_find (self, rank);
 
-  if (entry == NULL || entry->step >= AGENT_LEAVING)
+  if (entry == NULL)
     return;
-  if (!self->stop->stopping)
+  if (!self->stop->stopping || dvmd_remote_still_leaves (self, entry))
     {
       g_autofree char *reason = g_strdup_printf ("%s: its agent has left", entry->name);
 
       dvmd_remote_agent_failed (self, rank, DVMD_CAUSE_LOST, reason);
       return;
     }
+  if (entry->step >= AGENT_LEAVING)
+    return;
   entry->step = AGENT_GONE;
   dvmd_remote_check_release (self);
 }

@@ -202,12 +202,13 @@ take_answer (Question *question, GVariant *answer)
       DvmdAgentEntry *entry = dvmd_remote_find (self, GPOINTER_TO_UINT (rank));
       const char *reason = NULL;
 
-      if (entry == NULL || !g_hash_table_contains (self->lost, rank))
+      if (entry == NULL || !g_hash_table_contains (self->lost.untold, rank))
         continue;
       if (reasons != NULL && g_variant_lookup (reasons, entry->name, "&s", &reason))
-        g_hash_table_replace (self->lost, rank,
-                              g_strdup_printf ("%s: %s (%s)", entry->name, reason,
-                                               strip_name (entry->name, g_hash_table_lookup (self->lost, rank))));
+        g_hash_table_replace (
+            self->lost.untold, rank,
+            g_strdup_printf ("%s: %s (%s)", entry->name, reason,
+                             strip_name (entry->name, g_hash_table_lookup (self->lost.untold, rank))));
       if (!is_among (withdrawn, entry->name))
         continue;
       dvmd_core_withdraw_node (get_core (self), entry->rank);
@@ -241,12 +242,13 @@ list_brought (DvmdRemote *self, DvmdAllocator *allocator, GHashTable *ranks)
   GHashTableIter iter;
   gpointer rank;
 
-  g_hash_table_iter_init (&iter, self->lost);
+  g_hash_table_iter_init (&iter, self->lost.untold);
   while (g_hash_table_iter_next (&iter, &rank, NULL))
     {
       DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (get_core (self)), GPOINTER_TO_UINT (rank));
 
-      if (node == NULL || g_strcmp0 (dvm_node_get_allocator (node->record), name) != 0)
+      if (node == NULL || dvmd_remote_still_leaves (self, dvmd_remote_find (self, node->rank))
+          || g_strcmp0 (dvm_node_get_allocator (node->record), name) != 0)
         continue;
       g_ptr_array_add (names, (char *)dvm_node_get_name (node->record));
       g_hash_table_add (ranks, rank);

@@ -208,7 +208,7 @@ remote_free (DvmdAgents *agents)
   gpointer launcher;
 
   dvmd_clock_remove_timer (dvmd_controller_get_parts (self->controller)->clock, self->report_timer);
-  dvmd_clock_remove_timer (dvmd_controller_get_parts (self->controller)->clock, self->lost_timer);
+  dvmd_clock_remove_timer (dvmd_controller_get_parts (self->controller)->clock, self->lost.timer);
   g_hash_table_iter_init (&iter, self->launchers);
   while (g_hash_table_iter_next (&iter, &launcher, NULL))
     g_signal_handlers_disconnect_by_data (launcher, self);
@@ -227,7 +227,7 @@ remote_free (DvmdAgents *agents)
   g_hash_table_unref (self->agents);
   g_hash_table_unref (self->launchers);
   g_hash_table_unref (self->launches);
-  g_hash_table_unref (self->lost);
+  g_hash_table_unref (self->lost.untold);
   dvmd_config_unref (self->config);
   g_free (self);
 }
@@ -266,7 +266,7 @@ dvmd_remote_new (DvmdController *controller, const DvmdControllerSettings *setti
   self->launchers = g_hash_table_new_full (NULL, NULL, g_object_unref, NULL);
   self->launches = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
   self->grow_timeout = settings->size.grow_timeout;
-  self->lost = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  self->lost.untold = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   g_queue_init (&self->wirings);
   self->departures = dvmd_remote_departures_new (self, settings->size.shrink_grace > 0 ? settings->size.shrink_grace
                                                                                        : SHRINK_GRACE);

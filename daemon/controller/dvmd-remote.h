@@ -32,6 +32,7 @@ typedef struct
   char *address; /* (nullable): for launchers, where it differs from the name */
   DvmdAgentStep step;
   gboolean ends_work;     /* lost because it has said that it leaves: it ends what runs there */
+  gint64 leaves_until;    /* it does so still, until then at most: its loss is told later; 0: it does not */
   DvmdLauncher *launcher; /* (nullable): who has taken it */
   guint64 launch;         /* of its token; 0: it cannot join any more */
 } DvmdAgentEntry;
@@ -41,6 +42,14 @@ typedef struct _DvmdRemoteDepartures DvmdRemoteDepartures;
 typedef struct _DvmdRemoteStop DvmdRemoteStop;
 typedef struct _DvmdRemoteAwait DvmdRemoteAwait;
 typedef struct _DvmdRemoteWhy DvmdRemoteWhy;
+
+/* Losses that have not been told. */
+typedef struct
+{
+  GHashTable *untold; /* rank -> reason */
+  guint timer;
+  gint64 due;
+} DvmdRemoteLosses;
 
 struct _DvmdRemote
 {
@@ -60,9 +69,8 @@ struct _DvmdRemote
   guint report_timer;
   gboolean has_topology; /* of this machine, in a file for its agents */
   GQueue wirings;        /* Wiring: of agents that are being wired, in the order of their broadcasts */
-  GHashTable *lost;      /* rank -> reason: told together */
-  guint lost_timer;
-  guint64 repairs; /* of the tree */
+  DvmdRemoteLosses lost; /* told together */
+  guint64 repairs;       /* of the tree */
   DvmdRemoteDepartures *departures;
   DvmdRemoteStop *stop;
   DvmdRemoteAwait *await; /* (nullable): agents come by themselves */
@@ -121,10 +129,12 @@ void dvmd_remote_link_lost (DvmdRemote *self, guint32 rank, guint32 reporter, co
 void dvmd_remote_restart (DvmdAgents *agents, guint rank, const char *reason);
 void dvmd_remote_leaving (DvmdAgents *agents, guint rank, const char *reason);
 gboolean dvmd_remote_ends_work (DvmdAgents *agents, guint rank);
-/* Losses are collected for a moment and told together; this tells them now. */
+/* Losses are collected for a moment and told together; this tells them now, also those of agents that still leave. */
 void dvmd_remote_tell_lost (DvmdRemote *self);
 /* Tells those of these ranks, a set, that are lost and untold; the others are collected further. */
 void dvmd_remote_tell_lost_of (DvmdRemote *self, GHashTable *ranks);
+/* The agent leaves by itself, and still ends what runs there. */
+gboolean dvmd_remote_still_leaves (DvmdRemote *self, DvmdAgentEntry *entry);
 /* TRUE: the agent was lost and that has not been told; it is not told any more. */
 gboolean dvmd_remote_is_untold (DvmdRemote *self, guint32 rank);
 /* Removes the directories that agents of this machine have left, now that no process of theirs runs. */

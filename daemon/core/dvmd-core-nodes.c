@@ -182,6 +182,19 @@ dvmd_core_withdraw_node (DvmdCore *self, guint rank)
 }
 
 void
+dvmd_core_agent_leaves (DvmdCore *self, guint rank)
+{
+  DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (self), rank);
+
+  if (node == NULL || node->barred)
+    return;
+  dvmd_node_pool_set_leaving (dvmd_core_get_nodes (self), node, TRUE, node->leaving);
+  dvmd_core_unplan_node (self, node);
+  dvmd_core_look_again (self);
+  dvmd_core_changed (self);
+}
+
+void
 dvmd_core_set_node_origin (DvmdCore *self, guint rank, const char *launcher, const char *allocator)
 {
   DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (self), rank);

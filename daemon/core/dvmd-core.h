@@ -92,6 +92,8 @@ void dvmd_core_agent_reported (DvmdCore *self, guint rank, const DvmdAgentReport
 void dvmd_core_place_node (DvmdCore *self, guint rank, guint parent_rank, guint depth);
 /* The node is not the DVM's any more: once its agent is lost it is not started again. */
 void dvmd_core_withdraw_node (DvmdCore *self, guint rank);
+/* Its agent ends by itself what runs there, and is lost then: nothing is placed there any more. */
+void dvmd_core_agent_leaves (DvmdCore *self, guint rank);
 /* Which plugins have started its agent and have found it; NULL: as it was. */
 void dvmd_core_set_node_origin (DvmdCore *self, guint rank, const char *launcher, const char *allocator);
 /* How deep the tree is, and how often it has been mended since the start. */

@@ -79,6 +79,8 @@ dvmd_core_drop_agent (DvmdCore *self, DvmdNode *node, const char *reason)
     what = _dvm_reason_new (DVM_REASON_NODE_LOST, dvm_node_get_name (node->record), reason);
   dvmd_node_pool_set_state (dvmd_core_get_nodes (self), node, DVM_NODE_STATE_DOWN, told);
   lose_node (self, node, what);
+  /* The next agent there is not one that leaves. */
+  dvmd_core_refresh_node (self, node);
   dvmd_shrink_check_drains (self);
   dvmd_core_changed (self);
   dvmd_core_check_all_gone (self);

@@ -3,6 +3,7 @@
 
 import os
 import signal
+import unittest
 
 import dvmtest
 import leftovers
@@ -58,6 +59,48 @@ class Agents(dvmtest.Case):
         os.close(survivor.attach(stdin=True)['stdin'])
         self.assertEqual(survivor.wait()['state'], dvmtest.NOTIFIED)
         self.assert_success(dvm.run(['true'], np=6, personality='plain'))
+
+    def leave_slowly(self, dvm, grace):
+        """The agent of node3 is told to go while a job runs there that needs so long; the job and the file in which it says that it had the time."""
+        note = os.path.join(self.place(), 'ended')
+        job, out, _ = dvm.start(['sh', '-c', f'trap "echo term; sleep {grace}; echo >{note}; exit 0" TERM; echo here; while :; do sleep 0.05; done'], np=1, hosts=['node3'])
+        dvmtest.wait_until(lambda: out.data == b'here\n', 'the trap')
+        os.kill(self.pids(dvm)['node3'], signal.SIGTERM)
+        # What the agent has said before has come then, too.
+        dvmtest.wait_until(lambda: out.data == b'here\nterm\n', 'the agent to leave')
+        return job, note
+
+    def test_grace_of_one_that_leaves(self):
+        """What runs there has its grace before anybody hears of the loss. Nothing new is placed there; the end of the DVM waits, too."""
+        dvm = self.start()
+        job, note = self.leave_slowly(dvm, 0.5)
+        done = dvm.run(['sh', '-c', 'echo $DVM_NODE'], np=6, personality='plain')
+        self.assertNotIn('node3', done.lines, done)
+        self.assertFalse(os.path.exists(note))
+        result = job.wait()
+        self.assertTrue(os.path.exists(note))
+        self.assertEqual(result['state'], COMM_FAILED, result)
+        self.assertIn('node3 was lost: its agent leaves: a signal ends it', result['reason'])
+        self.assertEqual(self.wait_state(dvm, 'node3', 'DOWN')['SlotsInUse'], 0)
+
+    def test_end_while_one_leaves(self):
+        """The end of the DVM waits for what runs there, too."""
+        dvm = self.start()
+        job, note = self.leave_slowly(dvm, 0.5)
+        dvm.call('Shutdown', '(a{sv})', {})
+        job.wait()
+        self.assertTrue(os.path.exists(note))
+        self.assertEqual(dvm.wait_exit(), 0)
+
+    @unittest.skipUnless(os.environ.get('DVM_TEST_SOAK') == '1', 'it takes seconds: DVM_TEST_SOAK=1')
+    def test_one_that_leaves_for_ever(self):
+        """An agent that stops on its way is lost after the grace, and killed."""
+        dvm = self.dvm(settings=['nodes=4', 'slots=2', 'kill-grace=0.2', 'heartbeat-timeout=300'])
+        job, _ = self.leave_slowly(dvm, 1000)
+        pid = self.pids(dvm)['node3']
+        os.kill(pid, signal.SIGSTOP)
+        self.assertEqual(job.wait()['state'], COMM_FAILED)
+        self.wait_state(dvm, 'node3', 'DOWN')
 
     def test_one_that_dies_while_the_dvm_ends(self):
         """Nobody waits for an agent that was lost on the way to the end."""
