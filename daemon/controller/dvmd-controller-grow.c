@@ -245,14 +245,15 @@ list_known (DvmdSizeChange *self, DvmdSession *lender)
     {
       const DvmHost *host = hosts != NULL ? _dvm_hosts_get (hosts, i) : NULL;
       guint slots = host != NULL ? host->slots : 0;
+      guint slots_max = host != NULL ? host->slots_max : 0;
 
       self->names[i] = host != NULL ? host->name : g_ptr_array_index (self->lent, i);
       if (slots == 0 && lender != NULL)
-        slots = dvmd_session_get_lent_slots (lender, self->names[i]);
+        slots = dvmd_session_get_lent_slots (lender, self->names[i], &slots_max);
       /* No allocator is asked after a scheduler, though one would know how many slots there are. */
       add_known (self, self->names[i],
                  slots == 0 && self->hosts != NULL ? dvmd_controller_get_parts (self->controller)->shape->slots : slots,
-                 host != NULL ? host->slots_max : 0);
+                 slots_max);
     }
 }
 

@@ -41,8 +41,8 @@ void dvmd_session_move_slots (DvmdSession *self, const DvmdNode *from, DvmdNode 
 void dvmd_session_forget_slots (DvmdSession *self, const DvmdNode *node);
 /* The session's nodes stay in it, and are everybody's; grows may bring more of them: dvmd_grow_unreserve(). */
 void dvmd_session_unreserve (DvmdSession *self);
-/* A host with so many slots has been released from the session on its own, or is there again. */
-void dvmd_session_lend (DvmdSession *self, const char *name, guint slots);
+/* The host has been released from the session on its own, or is there again. */
+void dvmd_session_lend (DvmdSession *self, const DvmdNode *node);
 void dvmd_session_unlend (DvmdSession *self, const char *name);
 gboolean dvmd_session_has_lent (DvmdSession *self, const char *name);
 

@@ -47,7 +47,7 @@ struct _DvmdSession
   gboolean owner_ended;
   gboolean disposed;     /* that end has been dealt with, as the inheritance says */
   GArray *jobs;          /* guint: live, and it is their primary one; of the default session they are not kept here */
-  GHashTable *lent;      /* (element-type utf8 guint) (nullable): slots of the hosts released from it alone */
+  GHashTable *lent;      /* (element-type utf8 Lent) (nullable): hosts released from it alone */
   GHashTable *slots;     /* rank: slots that the session has added to those of the node */
   gboolean releasing;    /* by a shrink, or it has been released already and is there for its jobs */
   gboolean over;         /* the latter */

@@ -317,18 +317,31 @@ dvmd_session_list_lent (DvmdSession *self)
   return names;
 }
 
-void
-dvmd_session_lend (DvmdSession *self, const char *name, guint slots)
+typedef struct
 {
+  guint slots;
+  guint slots_max;
+} Lent;
+
+void
+dvmd_session_lend (DvmdSession *self, const DvmdNode *node)
+{
+  Lent *lent = g_new (Lent, 1);
+
+  lent->slots = node->slots_given ? node->slots - node->slots_added : 0;
+  lent->slots_max = node->slots_max;
   if (self->lent == NULL)
-    self->lent = g_hash_table_new_full (_dvm_host_name_hash, _dvm_host_name_equal, g_free, NULL);
-  g_hash_table_insert (self->lent, g_strdup (name), GUINT_TO_POINTER (slots));
+    self->lent = g_hash_table_new_full (_dvm_host_name_hash, _dvm_host_name_equal, g_free, g_free);
+  g_hash_table_insert (self->lent, g_strdup (dvm_node_get_name (node->record)), lent);
 }
 
 guint
-dvmd_session_get_lent_slots (DvmdSession *self, const char *name)
+dvmd_session_get_lent_slots (DvmdSession *self, const char *name, guint *slots_max)
 {
-  return self->lent != NULL ? GPOINTER_TO_UINT (g_hash_table_lookup (self->lent, name)) : 0;
+  const Lent *lent = self->lent != NULL ? g_hash_table_lookup (self->lent, name) : NULL;
+
+  *slots_max = lent != NULL ? lent->slots_max : 0;
+  return lent != NULL ? lent->slots : 0;
 }
 
 gboolean

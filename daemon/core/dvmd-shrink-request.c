@@ -316,7 +316,7 @@ lend (DvmdCore *self, const Plan *plan, DvmdNode *node)
       DvmdSession *session = dvmd_core_get_session (self, g_array_index (node->sessions, guint, i));
 
       if (session != NULL && (plan->session == NULL || plan->session == session))
-        dvmd_session_lend (session, dvm_node_get_name (node->record), node->slots);
+        dvmd_session_lend (session, node);
     }
 }
 

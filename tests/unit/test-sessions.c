@@ -10,6 +10,8 @@
 #include "sessions-world.h"
 
 #include "dvm-job-spec-private.h"
+#include "dvmd-core-nodes.h"
+#include "dvmd-session-inner.h"
 
 /* R2, R4, R35, R36, D16, S29: nodes of the start are taken aside and come back, in a DVM that keeps its size. */
 static void
@@ -616,6 +618,7 @@ test_reaquire (void)
   };
   DvmdSession *session;
   DvmdCampaign *campaign;
+  guint most = 0;
 
   world_init_elastic (&world, 3, 2);
   session = allocate (&world, TOOL, "node2 node3", NULL);
@@ -629,8 +632,9 @@ test_reaquire (void)
   lent = dvmd_session_list_lent (session);
   g_ptr_array_add (lent, NULL);
   assert_strings ((const char *const *)lent->pdata, "node2 node3");
-  g_assert_cmpuint (dvmd_session_get_lent_slots (session, "node3"), ==, 2);
-  g_assert_cmpuint (dvmd_session_get_lent_slots (session, "node1"), ==, 0);
+  g_assert_cmpuint (dvmd_session_get_lent_slots (session, "node3", &most), ==, 2);
+  g_assert_cmpuint (dvmd_session_get_lent_slots (session, "node1", &most), ==, 0);
+  g_assert_cmpuint (most, ==, 0);
   assert_state (spawn (&world, TOOL, 1, alloc_of (session)), DVM_JOB_STATE_MAP_FAILED);
   refuse_allocate (&world, TOOL, "node1", &request, DVM_ERROR_NOT_FOUND);
   allocate (&world, TOOL, "node3", &request);
@@ -641,6 +645,38 @@ test_reaquire (void)
   g_assert_cmpstr (dvm_session_get_inheritance (dvmd_session_get_record (session)), ==, "default");
   refuse_allocate (&world, TOOL, "node3", &request, DVM_ERROR_NOT_FOUND);
   assert_default_nodes (&world, "node1");
+}
+
+/* A host that comes back is what it was given as, not what has been found, and not what was added meanwhile. */
+static void
+test_reaquire_slots (void)
+{
+  static const struct
+  {
+    guint given;
+    guint most;
+    guint added;
+    guint slots;
+  } cases[] = { { 0, 0, 0, 0 }, { 2, 4, 0, 2 }, { 2, 4, 1, 2 }, { 0, 0, 3, 0 } };
+
+  for (guint i = 0; i < G_N_ELEMENTS (cases); i++)
+    {
+      g_auto (World) world = { 0 };
+      DvmdSession *session;
+      DvmdNode *node;
+      guint most = G_MAXUINT;
+
+      world_init_elastic (&world, 2, 8);
+      node = dvmd_core_find_agent (world.core, "node2");
+      node->slots_given = cases[i].given > 0;
+      if (cases[i].given > 0)
+        dvmd_node_pool_set_slots (dvmd_core_get_nodes (world.core), node, cases[i].given, cases[i].most);
+      session = allocate (&world, TOOL, "node2", NULL);
+      dvmd_session_add_slots (session, node, cases[i].added);
+      release (&world, TOOL, 1, "node2");
+      g_assert_cmpuint (dvmd_session_get_lent_slots (session, "node2", &most), ==, cases[i].slots);
+      g_assert_cmpuint (most, ==, cases[i].most);
+    }
 }
 
 /* Hosts and numbers are of what the job may use. */
@@ -761,6 +797,7 @@ main (int argc, char **argv)
   g_test_add_func ("/sessions/R24-R26-shared", test_shared);
   g_test_add_func ("/sessions/R62-carve-used", test_carve_used);
   g_test_add_func ("/sessions/R14-D14-reaquire", test_reaquire);
+  g_test_add_func ("/sessions/reaquire-slots", test_reaquire_slots);
   g_test_add_func ("/sessions/hosts", test_hosts);
   g_test_add_func ("/sessions/S12-given-ids", test_given_ids);
   g_test_add_func ("/sessions/S1-S2-numbers-once", test_numbers_once);
