@@ -33,7 +33,8 @@ echo "ERROR: asked for $*" >&2
 exit 1
 """
 
-# Are called as the commands of other schedulers, and print what is in the file; "hangs", "fails" and "says STATUS MESSAGE" are answers, too.
+# Are called as the commands of other schedulers, and print what is in the file; "hangs", "fails" and "says STATUS MESSAGE" are answers,
+# too, and a file with the ending .once is what they say before, once.
 TIME_COMMANDS = {
     'pbs': ('qstat', '-f 12.server'),
     'lsf': ('bjobs', '-noheader -o time_left stat 5'),
@@ -41,11 +42,12 @@ TIME_COMMANDS = {
 }
 TELLER = """#!/bin/sh
 [ "$*" = '{words}' ] || {{ echo "asked for $*" >&2; exit 1; }}
-case $(cat '{path}') in
+mv '{path}.once' '{path}.now' 2>/dev/null || cp '{path}' '{path}.now'
+case $(cat '{path}.now') in
   hangs) sleep 100000 & wait ;;
   fails) echo 'the server is down' >&2; exit 5 ;;
-  says*) read -r _ status message <'{path}'; echo "$message" >&2; exit "$status" ;;
-  *) exec cat '{path}' ;;
+  says*) read -r _ status message <'{path}.now'; echo "$message" >&2; exit "$status" ;;
+  *) exec cat '{path}.now' ;;
 esac
 """
 
@@ -177,6 +179,20 @@ class Allocators(dvmtest.Case):
             self.answer(path, last)
         for dvm, _, _, _, reason in rows:
             self.check_end(dvm, reason)
+
+    def test_doubted_end(self):
+        """One answer that the job is not there is no end, and the same words about something else are none either."""
+        env, path = self.teller('lsf', '1:30 L RUN\n')
+        dvm = self.dvm(settings=[LOCAL, 'plugin-settings=allocator-lsf.interval=1'], env=env)
+        dvmtest.wait_until(lambda: self.expires(dvm) > 0, 'the limit')
+        self.answer(path, '3:30 L RUN\n')
+        self.answer(path + '.once', 'says 255 Job <5> is not found\n')
+        dvmtest.wait_until(lambda: self.expires(dvm) - time.time() > 10800, 'the answer after that one')
+        self.answer(path, 'says 255 Job <55> is not found, the file /opt/lsf5/conf is not found\n')
+        dvmtest.wait_until(lambda: 'does not say how long job 5 lasts: its command has ended with status 255' in dvm.log(), 'a failure')
+        self.answer(path, '4:30 L RUN\n')
+        dvmtest.wait_until(lambda: self.expires(dvm) - time.time() > 14400, 'the job to be there')
+        self.finish(dvm)
 
     def test_end_seen_by_loss(self):
         """Agents that are lost are a reason to ask at once. While the job runs they are started again."""

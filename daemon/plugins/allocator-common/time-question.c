@@ -16,6 +16,8 @@
 #include "timed-command.h"
 
 #define TIMEOUT 60
+/* ms between the two questions of which both have to say that the job is not there */
+#define AGAIN 1000
 
 struct _DvmdTimeAsker
 {
@@ -25,15 +27,18 @@ struct _DvmdTimeAsker
   DvmdAllocator *allocator; /* (nullable): NULL: it has gone */
   DvmdTimeLeft *time;       /* (nullable): likewise */
   char *id;
-  char *file;         /* (nullable): that the job has */
-  GPtrArray *waiting; /* GTask: for the next answer */
-  GPtrArray *asked;   /* (nullable): for the one that is under way */
-  gboolean has_run;   /* the scheduler has said so */
+  char *file;          /* (nullable): that the job has */
+  GPtrArray *waiting;  /* GTask: for the next answer */
+  GPtrArray *asked;    /* (nullable): for the one that is under way */
+  guint again;         /* timer: the second question */
+  gboolean is_doubted; /* the last answer was that the job is not there */
+  gboolean has_run;    /* the scheduler has said so */
   gboolean has_ended;
   gboolean has_complained;
 };
 
 static void on_due (gpointer user_data);
+static void run_command (DvmdTimeAsker *self);
 
 static void
 unref (DvmdTimeAsker *self)
@@ -59,14 +64,37 @@ complain (DvmdTimeAsker *self, const char *reason)
 
 /* ---- the end ---- */
 
+/* The number of the job, with nothing of another number or word around it. */
 static gboolean
-is_unknown (DvmdTimeAsker *self, const char *words)
+names_job (DvmdTimeAsker *self, const char *line)
+{
+  gsize n_digits = strspn (self->id, "0123456789");
+  g_autofree char *number = g_strndup (self->id, n_digits > 0 ? n_digits : strlen (self->id));
+  const char *place = line;
+
+  while ((place = strstr (place, number)) != NULL)
+    {
+      if ((place == line || !g_ascii_isalnum (place[-1])) && !g_ascii_isalnum (place[strlen (number)]))
+        return TRUE;
+      place++;
+    }
+  return FALSE;
+}
+
+/* Of other things, as of a program or a file, schedulers say the same. */
+static gboolean
+is_unknown (DvmdTimeAsker *self, GBytes *messages)
 {
   const char *const *unknown = self->question->unknown;
+  gsize length = 0;
+  const char *data = messages != NULL ? g_bytes_get_data (messages, &length) : NULL;
+  g_autofree char *text = g_strndup (data != NULL ? data : "", length);
+  g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
 
   for (guint i = 0; unknown != NULL && unknown[i] != NULL; i++)
-    if (strstr (words, unknown[i]) != NULL)
-      return TRUE;
+    for (guint j = 0; lines[j] != NULL; j++)
+      if (strstr (lines[j], unknown[i]) != NULL && names_job (self, lines[j]))
+        return TRUE;
   return FALSE;
 }
 
@@ -110,7 +138,7 @@ read_outcome (DvmdTimeAsker *self, const DvmdPluginOutcome *outcome, gint64 *lef
 
   if (outcome->exit_code == 0)
     return self->question->read (text, self->id, left, error);
-  if (is_unknown (self, words))
+  if (is_unknown (self, outcome->messages))
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "its command has said: %s", words);
   else if (outcome->exit_signal != 0)
     g_set_error (error, DVM_ERROR, DVM_ERROR_ALLOC_FAILED, "its command was ended by signal %d", outcome->exit_signal);
@@ -132,6 +160,33 @@ answer (DvmdTimeAsker *self)
     on_due (self);
 }
 
+static gboolean
+on_again (gpointer user_data)
+{
+  DvmdTimeAsker *self = user_data;
+
+  self->again = 0;
+  run_command (self);
+  unref (self);
+  return G_SOURCE_REMOVE;
+}
+
+/* A server that has just been started again may say so of every job. */
+static gboolean
+asks_again (DvmdTimeAsker *self, const GError *error)
+{
+  gboolean is_first = self->has_run && !self->is_doubted && g_error_matches (error, DVM_ERROR, DVM_ERROR_NOT_FOUND);
+
+  self->is_doubted = is_first;
+  if (!is_first)
+    return FALSE;
+  dvmd_plugin_host_log (self->host, G_LOG_LEVEL_INFO, "%s is asked once more for job %s: %s", self->question->scheduler,
+                        self->id, error->message);
+  self->ref_count++;
+  self->again = g_timeout_add (AGAIN, on_again, self);
+  return TRUE;
+}
+
 static void
 on_ended (const DvmdPluginOutcome *outcome, const GError *failed, gpointer user_data)
 {
@@ -143,9 +198,15 @@ on_ended (const DvmdPluginOutcome *outcome, const GError *failed, gpointer user_
     ;
   else if (error == NULL && read_outcome (self, outcome, &left, &error))
     {
+      self->is_doubted = FALSE;
       self->has_complained = FALSE;
       self->has_run = TRUE;
       dvmd_time_left_tell (self->time, left);
+    }
+  else if (asks_again (self, error))
+    {
+      unref (self);
+      return;
     }
   else if (!find_end (self, error))
     {
@@ -157,13 +218,21 @@ on_ended (const DvmdPluginOutcome *outcome, const GError *failed, gpointer user_
 }
 
 static void
-on_due (gpointer user_data)
+run_command (DvmdTimeAsker *self)
 {
-  DvmdTimeAsker *self = user_data;
   g_auto (GStrv) argv = self->question->make_argv (self->id);
   const DvmdPluginCommand command = { .argv = (const char *const *)argv };
   g_autofree char *setting = g_strconcat (self->question->plugin, ".timeout", NULL);
   guint seconds = dvmd_timed_command_read_seconds (self->host, self->question->plugin, "timeout", 1, TIMEOUT);
+
+  self->ref_count++;
+  dvmd_timed_command_run (self->host, &command, seconds, setting, NULL, on_ended, self);
+}
+
+static void
+on_due (gpointer user_data)
+{
+  DvmdTimeAsker *self = user_data;
 
   if (self->asked != NULL)
     return;
@@ -178,8 +247,7 @@ on_due (gpointer user_data)
       answer (self);
       return;
     }
-  self->ref_count++;
-  dvmd_timed_command_run (self->host, &command, seconds, setting, NULL, on_ended, self);
+  run_command (self);
 }
 
 DvmdTimeAsker *
@@ -204,6 +272,12 @@ dvmd_time_asker_release (DvmdTimeAsker *self)
 {
   g_clear_pointer (&self->time, dvmd_time_left_free);
   self->allocator = NULL;
+  if (self->again != 0)
+    {
+      g_source_remove (self->again);
+      answer (self);
+      unref (self);
+    }
   unref (self);
 }
 

@@ -16,7 +16,8 @@ G_BEGIN_DECLS
  * @make_argv: (transfer full): the command. id: of the job, as the allocation has it
  * @read: its output, which is UTF-8. left: (out): seconds; -1: without a limit. FALSE with an error: it does not say
  * so; DVM_ERROR_NOT_FOUND: the job does not run any more
- * @unknown: (nullable): parts of the message with which the command fails where the job does not run any more
+ * @unknown: (nullable): parts of the line with which the command fails where the job does not run any more; the line
+ * has the number of the job, too
  * @file: (nullable): the variable with the name of a file that is there as long as the job
  */
 typedef struct
@@ -31,7 +32,8 @@ typedef struct
 
 /* Asks it again and again, as dvmd_time_left_new() says. A command takes as long as the setting "timeout" says, at
  * most. An answer that is none is in the log once, and what was known before stays. A job that was there and is not any
- * more is the end of the DVM: so the scheduler says, or the file is gone and the scheduler does not say that it runs.
+ * more is the end of the DVM: so the scheduler says twice, a second apart, or the file is gone and the scheduler does
+ * not say that it runs.
  */
 typedef struct _DvmdTimeAsker DvmdTimeAsker;
 
