@@ -209,11 +209,14 @@ dvmd_node_options_plugin_settings (DvmdConfig *config)
   };
   GString *text = g_string_new (NULL);
   guint64 limit = (dvmd_config_get_usec (config, "launcher-timeout") + G_USEC_PER_SEC - 1) / G_USEC_PER_SEC;
-  g_autofree char *seconds = g_strdup_printf ("%" G_GUINT64_FORMAT, limit);
+  guint64 half = dvmd_config_get_usec (config, "start-timeout") / 2 / G_USEC_PER_SEC;
 
   for (gsize i = 0; i < G_N_ELEMENTS (launchers); i++)
     {
       g_autofree char *timeout = g_strdup_printf ("launcher-%s.timeout", launchers[i]);
+      /* All agents of a srun wait for its last one, and time has to be left for another srun without that. */
+      gboolean waits = strcmp (launchers[i], "slurm") == 0;
+      g_autofree char *seconds = g_strdup_printf ("%" G_GUINT64_FORMAT, waits ? MIN (limit, MAX (half, 1)) : limit);
       g_autofree char *prefix = g_strdup_printf ("launcher-%s.prefix", launchers[i]);
 
       add_setting (text, timeout, seconds);

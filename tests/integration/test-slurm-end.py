@@ -6,6 +6,7 @@ All nodes are this machine; their agents are tasks of a step, by the launcher sl
 
 import contextlib
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -115,10 +116,13 @@ class Ends(Case):
                               stderr=subprocess.PIPE, text=True) as process:
             dvmtest.wait_until(lambda: len(self.read('here')) == 2, 'the ranks to run')
             self.cluster.run(['scancel', allocation.job])
+            process.wait(60)
+            ended = self.read('ended')
             err = process.communicate(timeout=60)[1]
         self.assertNotEqual(process.returncode, 0)
         self.assertIn('Slurm ends', err)
         self.assertNotIn('was lost', err)
+        self.assertEqual(ended, ['ended'] * 2, err)
 
     def test_warned(self):
         """The signals of sbatch --signal=USR1 and --signal=TERM: the first one is the jobs', the second one ends the DVM. The job goes on."""
@@ -170,8 +174,35 @@ class Slow(Case):
         self.assertEqual(self.read('ended'), ['ended'] * 2)
         self.assertEqual(urgent.wait(60), 0)
 
+    def test_script(self):
+        """A script of sbatch whose last command is a run: scancel reaches script and agents, and the run waits until ranks have had their grace."""
+        script = os.path.join(self.folder, 'script')
+        out = os.path.join(self.folder, 'out')
+        places = ' '.join(f'{name}={self.folder}' for name in ('HOME', 'XDG_RUNTIME_DIR', 'XDG_STATE_HOME', 'XDG_CONFIG_HOME'))
+        with open(script, 'w', encoding='utf-8') as file:
+            file.write(f'#!/bin/sh\ntrap : TERM\nexport DVM_BUS=none {places}\n{CLI} run -n 2 sh -c {shlex.quote(RANK)} {self.notes}\n'
+                       f'echo status $? after $(wc -l <{self.notes}.ended)\n')
+        self.own_cluster()
+        job = self.cluster.run(['sbatch', '--parsable', '--nodes=2', f'--output={out}', script]).strip()
+        dvmtest.wait_until(lambda: len(self.read('here')) == 2, 'the ranks to run')
+        self.cluster.run(['scancel', job])
+        self.cluster.wait_idle()
+        with open(out, encoding='utf-8') as file:
+            self.assertIn('status 143 after 2\n', file.read())
+
+    def check_one_of_two(self, stopped):
+        """A start that may last less long than srun waits has the other node in time."""
+        os.kill(stopped.pid, signal.SIGSTOP)
+        try:
+            dvm = self.dvm(settings=['start-timeout=16', 'allow-missing=true', 'heal=false'], env=self.allocation.get_variables())
+            self.assertEqual(self.states(dvm), {NAMES[0]: 'UP', NAMES[1]: 'DOWN'})
+            self.assertIn('srun has not started its agent within 8 s', dvm.log())
+        finally:
+            os.kill(stopped.pid, signal.SIGCONT)
+        self.finish(dvm)
+
     def test_stopped_slurmd(self):
-        """Half of the nodes start nothing any more: srun gives up the whole step, the start fails, names the node, and nothing is left of it."""
+        """Half of the nodes start nothing any more: srun gives up the whole step, the start fails, names that node alone, and nothing is left of it."""
         self.own_cluster()
         stopped = next(daemon for daemon in self.cluster.daemons if daemon.args[-1] == NAMES[1])
         self.allocation = self.cluster.allocate(2, '--ntasks-per-node=2')
@@ -179,13 +210,14 @@ class Slow(Case):
         os.kill(stopped.pid, signal.SIGSTOP)
         try:
             dvm = self.try_dvm(settings=['kill-grace=1'], env=self.allocation.get_variables())
-            self.assertTrue(dvm.answer.startswith('ERROR: 2 of the 2 nodes of the DVM did not come: '), dvm.answer)
+            self.assertTrue(dvm.answer.startswith(f'ERROR: 1 of the 2 nodes of the DVM did not come: {NAMES[1]}: '), dvm.answer)
             self.assertEqual(dvm.process.wait(dvmtest.LIMIT), 1)
             self.assertIn(f'failed on node {NAMES[1]}: Socket timed out', dvm.log())
         finally:
             os.kill(stopped.pid, signal.SIGCONT)
         dvmtest.wait_until(lambda: dvm.processes() == [], 'all processes to end')
-        self.assertEqual(self.allocation.list_steps(), [])
+        dvmtest.wait_until(lambda: self.allocation.list_steps() == [], 'no step to be left')
+        self.check_one_of_two(stopped)
         dvm = self.dvm(env=self.allocation.get_variables())
         self.assertEqual(self.states(dvm), dict.fromkeys(NAMES, 'UP'))
         self.finish(dvm)

@@ -29,6 +29,9 @@ REFUSED = '#!/bin/sh\ncase " $* " in *" --nodes=2 "*) ;; *) exec REAL "$@" ;; es
           '0: slurmstepd-n1: error: *** STEP 1.0 ON n1 CANCELLED AT 2026-11-28T19:19:39 ***\n' \
           'srun: error: n1: task 0: Killed\n' \
           'END\nexit 140\n'
+# An srun that has said so, and does not end.
+REFUSED_SLOWLY = '#!/bin/sh\ncase " $* " in *" --nodes=2 "*) ;; *) exec REAL "$@" ;; esac\n' \
+                 'echo "srun: error: Task launch for StepId=1.0 failed on node n2: Socket timed out on send/recv operation" >&2\nexec sleep 1000000\n'
 # Is called as squeue, and answers when it may.
 SQUEUE = '#!/bin/sh\n: >PLACE/asked\nuntil [ -e PLACE/go ]; do sleep 0.05; done\necho "n[1-2]"\n'
 # Does not end with its input, nor by a signal that asks.
@@ -235,6 +238,23 @@ class SlurmLaunch(dvmtest.Case):
         code, reason = self.launch_in_part(REFUSED)
         self.assertEqual(code, 'LaunchFailed')
         self.assertEqual(reason, 'n2: srun says: Task launch for StepId=1.0 failed on node n2: Socket timed out on send/recv operation')
+
+    def test_refused_slowly(self):
+        """The others are not late while srun, which starts them no more, has not ended: it is ended."""
+        code, reason = self.launch_in_part(REFUSED_SLOWLY, timeout=2)
+        self.assertEqual(code, 'LaunchFailed')
+        self.assertIn('failed on node n2', reason)
+
+    def test_start_timeout(self):
+        """A start that may not last as long as launcher-timeout has the nodes that come in half of its time."""
+        self.script('srun', WAITING.replace('REAL', shutil.which('srun')).replace('PLACE', self.folder))
+        dvm = self.dvm(env={**self.allocation.get_variables(), 'PATH': f'{self.folder}:{os.environ["PATH"]}', 'SLURM_CONF': self.cluster.configuration},
+                       settings=['hosts=n1:2,n2:2', 'start-timeout=5', 'allow-missing=true', 'heal=false'])
+        rows = {node['Name']: node for node in dvm.get_nodes() if node['Rank'] > 0}
+        self.assertEqual({name: row['StateName'] for name, row in rows.items()}, {'n1': 'UP', 'n2': 'DOWN'})
+        self.assertIn('srun has not started its agent within 2 s', rows['n2']['Reason'])
+        self.assertEqual(dvm.stop(), 0)
+        self.wait_for_no_step()
 
     def test_waiting(self):
         """A node that does not come in time likewise. No agent has begun by then, which would end again."""

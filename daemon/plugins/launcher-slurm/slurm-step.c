@@ -384,6 +384,8 @@ read_refusal (SlurmStep *step, const char *line)
   if (agent == NULL || step->given)
     return node != NULL;
   step->fails = TRUE;
+  /* From here on srun ends the others: that they do not come is not their fault. */
+  set_timer (step, dvmd_command_launcher_get_number (step->launcher, "grace", GRACE), on_step_late);
   agent_ended (agent, g_error_new (DVM_ERROR, DVM_ERROR_LAUNCH_FAILED, "%s: srun says: %s", node, words));
   return TRUE;
 }
