@@ -113,12 +113,22 @@ set_timer (SlurmStep *step, guint seconds, GSourceFunc function)
   step->timer = g_timeout_add_seconds (seconds, function, step);
 }
 
+static void kill_there (SlurmAgent *agent, gboolean at_once);
+
+/* Slurm goes on with the step of an srun that was killed: what has come there would wait for its input for ever. */
 static gboolean
 on_srun_late (gpointer user_data)
 {
   SlurmStep *step = user_data;
 
   step->timer = 0;
+  for (guint i = 0; i < step->agents->len; i++)
+    {
+      SlurmAgent *agent = g_ptr_array_index (step->agents, i);
+
+      if (agent->pid != 0 && !agent->has_ended)
+        kill_there (agent, TRUE);
+    }
   signal_step (step, SIGKILL);
   return G_SOURCE_REMOVE;
 }
