@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
-"""The launcher ssh with a real sshd on several machines."""
+"""The launchers ssh and pdsh with a real sshd on several machines."""
 
 import os
+import shutil
+import unittest
 
 import dvmtest
 import launching
@@ -30,13 +32,13 @@ class SshLauncher(dvmtest.Case):
         self.addCleanup(hosts.close)
         return hosts
 
-    def launch(self, hosts, nodes, agent, **values):
+    def launch(self, hosts, nodes, agent, launcher='ssh', **values):
         libraries = ':'.join(os.path.join(BUILD, *words) for words in (('libdvm-gobject',), ('daemon', 'plugin')))
 
         def start(argv, **kwargs):
-            return hosts[0].popen(argv, env={'LD_LIBRARY_PATH': libraries}, **kwargs)
+            return hosts[0].popen(argv, env={'LD_LIBRARY_PATH': libraries, 'PDSH_RCMD_TYPE': 'ssh'}, **kwargs)
 
-        launch = launching.Launch('ssh', nodes, agent, start=start, **values)
+        launch = launching.Launch(launcher, nodes, agent, start=start, **values)
         self.addCleanup(launch.close)
         return launch
 
@@ -88,6 +90,45 @@ class SshLauncher(dvmtest.Case):
         launch.order('terminate')
         launch.expect('terminated done')
         testhosts.wait_until(lambda: self.count_agents(hosts[1]) == 0, 'nothing of the agent is left')
+
+    @unittest.skipUnless(shutil.which('pdsh'), 'no pdsh here')
+    def test_pdsh(self):
+        """The real pdsh, which hands no standard input on: the token goes by a file that all hosts have."""
+        hosts = self.make(3)
+        tokens = os.path.join(self.folder, 'tokens')
+        words = ["it's $HOME", '%h', 'a\\b', '']
+        launch = self.launch(hosts, ['n1', 'n2'], [self.agent, '/tmp/agent', *words], launcher='pdsh', directory=tokens, grace=1)
+        self.assertEqual(launch.expect('launched'), 'launched done')
+        for host in list(hosts)[1:]:
+            self.wait_for_agent(host)
+            with open(host.path(f'/tmp/agent/{host.name}.token'), encoding='utf-8') as file:
+                self.assertEqual(file.read(), 'a token\n')
+            with open(host.path(f'/tmp/agent/{host.name}.argv'), encoding='utf-8') as file:
+                self.assertEqual(file.read().split('\n'), ['/tmp/agent', *words, '--node', host.name, ''])
+        self.assertEqual(os.listdir(tokens), [])
+        launch.order('terminate')
+        self.assertEqual(launch.expect('terminated'), 'terminated done')
+        self.assertFalse(launch.failures())
+        for host in list(hosts)[1:]:
+            testhosts.wait_until(lambda one=host: self.count_agents(one) == 0, 'nothing of the agent is left')
+
+    @unittest.skipUnless(shutil.which('pdsh'), 'no pdsh here')
+    def test_pdsh_reasons(self):
+        """The words of ssh below pdsh, and the status of the agent, are the reason."""
+        hosts = self.make(4)
+        hosts[1].run(['sh', '-c', 'kill $(cat /run/sshd.pid)'])
+        testhosts.wait_until(lambda: not hosts[1].is_listening(), 'no sshd')
+        hosts[2].freeze()
+        tokens = os.path.join(self.folder, 'tokens')
+        launch = self.launch(hosts, ['n1', 'n2', 'n3', 'nowhere'], ['/nonexistent/agent'], launcher='pdsh', directory=tokens, timeout=3, grace=1)
+        self.assertEqual(launch.expect('launched'), 'launched done')
+        failures = launch.failures()
+        self.assertEqual(failures[0], ('LaunchFailed', 'n1: refused: ssh: connect to host n1 port 22: Connection refused'))
+        self.assertEqual(failures[1][0], 'Timeout')
+        self.assertEqual(failures[2][0], 'NotFound')
+        self.assertRegex(failures[2][1], 'n3: agent missing: there is no such program: .*/nonexistent/agent: not found')
+        self.assertRegex(failures[3][1], 'nowhere: unreachable: ssh: Could not resolve hostname nowhere')
+        self.assertEqual(os.listdir(tokens), [])
 
 
 if __name__ == '__main__':

@@ -8,6 +8,7 @@ import time
 
 # What the daemon, PMIx and the MPI libraries call their files.
 _OURS = re.compile(r'^(dvm-(pmix-)?\d|pmix|prte|ompi|open-?mpi|vader|sm_segment|hwloc)', re.I)
+SHELLS = ('sh', 'dash', 'bash', 'tcsh', 'bsd-csh')
 
 
 def _read(path):
@@ -85,12 +86,14 @@ def find_children(pid, program):
 
 
 def find_daemons(pid):
-    """dvmd with this pid, and what belongs to it: guards, the agents below them, and their PMIx servers. Nothing else that they
-    start does."""
+    """dvmd with this pid, and what belongs to it: guards, also those below the shells of a launcher, the agents below them, and
+    their PMIx servers. Nothing else that they start does."""
     found = [pid]
     for child in _list_children(pid):
         if _get_program(child) == 'dvm-guard':
             found += find_daemons(child)
+        elif _get_program(child) in SHELLS and _get_program(pid) not in ('dvm-guard', 'dvm-agent'):
+            found += find_daemons(child)[1:]
         elif _get_program(child) == 'dvm-agent' and _get_program(pid) == 'dvm-guard':
             found += find_daemons(child)
         elif _get_program(child) == 'dvm-pmix' and _get_program(pid) == 'dvm-agent':

@@ -48,7 +48,11 @@ exec "$@"
 [ "$1 $2" = '-inherit -V' ] || { echo "qrsh: $*" >&2; exit 1; }
 host=$3; shift 3
 come_to "$host"
-exec SHELL -c "$*"
+SHELL -c "$*"
+status=$?
+# What sge_qmaster does with the job then.
+[ $status -le 128 ] || echo "task of $host failed - killing job" >>PLACE/job-killed
+exit $status
 ''',
     'pbs_tmrsh': f'''command=pbs_tmrsh
 host=$1; shift
@@ -90,6 +94,9 @@ export PMI_RANK=0 PMI_SIZE=1 PALS_APID=1.2 PALS_NODEID=0 PALS_FD=77
 host=$4; shift 4
 come_to "$host"
 sh -c "$(printf %s "$*" | sed "s/%h/$host/g; s/%%/%/g")" </dev/null
+status=$?
+[ $status = 0 ] || echo "pdsh@here: $host: ssh exited with exit code $status" >&2
+exit $status
 ''',
 }
 
@@ -308,14 +315,23 @@ class JobLaunchers(dvmtest.Case):
 
     def test_agents_that_fail(self):
         """The status of the agent counts, where the command hands it on."""
-        for launcher in ('lsf', 'pbs', 'pdsh', 'pals'):
+        for launcher in ('gridengine', 'lsf', 'pbs', 'pdsh', 'pals'):
             for program, code, words in [('/nonexistent/agent', 'NotFound', 'agent missing'),
                                          (self.script('old', '#!/bin/sh\nexit 76\n'), 'NotSupported', 'version: ')]:
                 launch = self.launch(launcher, ['n1'], [program], self.job(launcher))
                 failure = launch.expect('failed 0 ')
                 self.assertEqual(failure.split()[2], code, failure)
                 self.assertIn(words, failure)
+                if (launcher, code) == ('pdsh', 'NotFound'):
+                    self.assertIn('/nonexistent/agent', failure, 'what the shell there has said')
                 self.assertEqual(launch.close(), 0)
+
+    def test_agents_that_are_killed(self):
+        """Grid Engine ends the whole job where a task is ended by a signal, and so it is not told of one."""
+        launch = self.launch('gridengine', ['n1'], [self.script('killed', '#!/bin/sh\nread -r token\nexit 137\n')], self.job('gridengine'))
+        self.assertIn('ended by signal 9', launch.expect('failed 0 LaunchFailed'))
+        self.assertEqual(launch.close(), 0)
+        self.assertFalse(os.path.exists(os.path.join(self.folder, 'job-killed')))
 
     def test_no_command(self):
         for launcher in JOBS:

@@ -26,6 +26,13 @@ skip_log_prefix (const char *line)
 /* A line of the log of an agent's PMIx server is no word of the agent. */
 #define PMIX_SERVER_LINE "dvm-pmix["
 
+/* "pdsh@HERE: HOST: ssh exited with exit code 255" repeats the status, behind what ssh has said. */
+static gboolean
+is_status (const char *line)
+{
+  return g_str_has_prefix (line, "pdsh@") && strstr (line, " exited with exit code ") != NULL;
+}
+
 char *
 dvmd_command_last_words (const DvmdPluginOutcome *outcome)
 {
@@ -33,12 +40,17 @@ dvmd_command_last_words (const DvmdPluginOutcome *outcome)
   const char *bytes = g_bytes_get_data (outcome->messages, &length);
   g_autofree char *text = g_strndup (bytes != NULL ? bytes : "", length);
   g_auto (GStrv) lines = g_strsplit (text, "\n", -1);
+  const char *status = "";
 
   for (guint i = g_strv_length (lines); i > 0; i--)
-    if (g_strstrip (lines[i - 1])[0] != '\0' && !g_str_has_prefix (lines[i - 1], DVMD_COMMAND_ARRIVED)
-        && !g_str_has_prefix (lines[i - 1], PMIX_SERVER_LINE))
+    if (g_strstrip (lines[i - 1])[0] == '\0' || g_str_has_prefix (lines[i - 1], DVMD_COMMAND_ARRIVED)
+        || g_str_has_prefix (lines[i - 1], PMIX_SERVER_LINE))
+      ;
+    else if (is_status (lines[i - 1]))
+      status = lines[i - 1];
+    else
       return g_strdup (skip_log_prefix (lines[i - 1]));
-  return g_strdup ("");
+  return g_strdup (status);
 }
 
 GError *

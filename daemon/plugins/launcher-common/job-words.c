@@ -103,10 +103,27 @@ make_line (char **what)
   return g_string_free (line, FALSE);
 }
 
+/* A shell that stays: an end by a signal, which guards tell as a status above 128, is an ordinary failure then. */
+static const char hiding[] = "\"$@\"; status=$?; "
+                             "[ $status -le 128 ] || { echo \"ended by signal $((status - 128))\" >&2; status=1; }; "
+                             "exit $status";
+
+static char **
+hide_signals (char **what)
+{
+  GPtrArray *argv = begin_shell ();
+
+  g_ptr_array_add (argv, g_strdup (hiding));
+  g_ptr_array_add (argv, g_strdup ("dvm-agent"));
+  add_words (argv, (const char *const *)what);
+  return end_argv (argv);
+}
+
 char **
 job_words_make_argv (const JobCommand *command, const char *setting, const char *target, char **what, GError **error)
 {
   g_auto (GStrv) own = NULL;
+  g_auto (GStrv) hidden = command->hides_signals ? hide_signals (what) : NULL;
   g_autoptr (GError) local = NULL;
   GPtrArray *argv;
 
@@ -124,9 +141,9 @@ job_words_make_argv (const JobCommand *command, const char *setting, const char 
   for (gsize i = 1; command->words[i] != NULL; i++)
     g_ptr_array_add (argv, g_strdup (strcmp (command->words[i], JOB_NODE) == 0 ? target : command->words[i]));
   if (command->is_line)
-    g_ptr_array_add (argv, make_line (what));
+    g_ptr_array_add (argv, make_line (hidden != NULL ? hidden : what));
   else
-    add_words (argv, (const char *const *)what);
+    add_words (argv, (const char *const *)(hidden != NULL ? hidden : what));
   return end_argv (argv);
 }
 

@@ -20,6 +20,7 @@ typedef struct
 {
   const char *const *words;
   gboolean is_line;
+  gboolean hides_signals; /* a status above 128 would be more than the end of what has been started */
 } JobCommand;
 
 /* The command that becomes the agent of a node: it says DVMD_COMMAND_ARRIVED and reads what job_words_make_input() has

@@ -3,7 +3,8 @@
  *
  * Agents of the nodes of a job of Grid Engine. submit(1) of 8.1.9: -inherit takes the job from JOB_ID, -V hands the
  * environment on, and no other option counts; the standard input goes there unless -nostdin is given; the login shell
- * reads the command unless -noshell is given. sge_pe(5): the parallel environment must have control_slaves.
+ * reads the command unless -noshell is given. sge_pe(5): the parallel environment must have control_slaves. sge_qmaster
+ * ends the whole job where a task has a status above 128 ("tightly integrated parallel task ... failed - killing job").
  */
 
 #include "config.h"
@@ -33,7 +34,7 @@ static const JobCommand *
 dvmd_gridengine_launcher_find_command (DvmdJobLauncher *self)
 {
   static const char *const words[] = { "qrsh", "-inherit", "-V", JOB_NODE, NULL };
-  static const JobCommand command = { .words = words, .is_line = TRUE };
+  static const JobCommand command = { .words = words, .is_line = TRUE, .hides_signals = TRUE };
 
   return &command;
 }
