@@ -91,6 +91,29 @@ class Allocators(dvmtest.Case):
             self.assertAlmostEqual(self.expires(dvm), wanted, delta=3 if wanted else 0)
             self.finish(dvm)
 
+    def test_time_of_flux(self):
+        """Flux is asked again: an end that is moved, or taken away, is seen, and an answer that is none leaves what is known."""
+        with open(recorded('flux', 'mixed.json'), encoding='utf-8') as file:
+            resources = json.load(file)
+        path = os.path.join(self.place(), 'moved.json')
+
+        def answer(expiration):
+            resources['execution']['expiration'] = expiration
+            self.answer(path, json.dumps(resources))
+
+        end = int(time.time()) + 5000
+        answer(end)
+        dvm = self.dvm(settings=[LOCAL, 'plugin-settings=allocator-flux.interval=1'], env=self.flux(path))
+        self.assertAlmostEqual(self.expires(dvm), end, delta=3)
+        answer(end + 1000)
+        dvmtest.wait_until(lambda: abs(self.expires(dvm) - end - 1000) < 3, 'another end')
+        self.answer(path, 'nonsense')
+        dvmtest.wait_until(lambda: 'Flux does not say how long job of this instance lasts' in dvm.log(), 'the answer to be refused')
+        self.assertAlmostEqual(self.expires(dvm), end + 1000, delta=3)
+        answer(0)
+        dvmtest.wait_until(lambda: self.expires(dvm) == 0, 'no end')
+        self.finish(dvm)
+
     def expires(self, dvm):
         """When the default session ends, in seconds since the epoch."""
         return dvm.connection.call('/org/dvm/sessions/0', dvmtest.PROPERTIES, 'Get', '(ss)', 'org.dvm.Session', 'ExpiresAt')[0] / 1e6

@@ -268,6 +268,15 @@ dvmd_time_asker_new (DvmdAllocator *allocator, const DvmdTimeQuestion *question,
 }
 
 void
+dvmd_time_asker_know (DvmdTimeAsker *self, gint64 left)
+{
+  if (left >= 0)
+    dvmd_time_left_tell (self->time, left);
+  else
+    dvmd_time_left_wait (self->time);
+}
+
+void
 dvmd_time_asker_release (DvmdTimeAsker *self)
 {
   g_clear_pointer (&self->time, dvmd_time_left_free);

@@ -39,6 +39,8 @@ typedef struct _DvmdTimeAsker DvmdTimeAsker;
 
 /* allocator: unowned */
 DvmdTimeAsker *dvmd_time_asker_new (DvmdAllocator *allocator, const DvmdTimeQuestion *question, const char *id);
+/* The answer of this moment is known, and the first question is due later. left: seconds; -1: without a limit */
+void dvmd_time_asker_know (DvmdTimeAsker *self, gint64 left);
 void dvmd_time_asker_release (DvmdTimeAsker *self);
 
 /* Asks at once, because agents are lost. task: (transfer full): ends with NULL when the answer is there: the end of the

@@ -8,7 +8,7 @@
 
 #include "environment-allocator.h"
 #include "flux-job.h"
-#include "time-left.h"
+#include "job-time.h"
 
 #define DVMD_TYPE_FLUX (dvmd_flux_get_type ())
 G_DECLARE_FINAL_TYPE (DvmdFlux, dvmd_flux, DVMD, FLUX, DvmdAllocator)
@@ -16,9 +16,23 @@ G_DECLARE_FINAL_TYPE (DvmdFlux, dvmd_flux, DVMD, FLUX, DvmdAllocator)
 struct _DvmdFlux
 {
   DvmdAllocator parent_instance;
+
+  DvmdTimeAsker *asker; /* (nullable): of the job or instance that the DVM is in */
 };
 
 G_DEFINE_FINAL_TYPE (DvmdFlux, dvmd_flux, DVMD_TYPE_ALLOCATOR)
+
+static void
+ask_time (DvmdFlux *self, FluxJob *job)
+{
+  const char *id = dvmd_allocation_get_id (job->allocation);
+  gint64 left = job->expiration > 0 ? MAX (job->expiration - g_get_real_time () / G_USEC_PER_SEC, 0) : -1;
+
+  g_clear_pointer (&self->asker, dvmd_time_asker_release);
+  self->asker = dvmd_time_asker_new (DVMD_ALLOCATOR (self), &flux_time_question, id != NULL ? id : "of this instance");
+  /* The time of the instance or job is that of the nodes that the DVM starts with. */
+  dvmd_time_asker_know (self->asker, left);
+}
 
 static void
 on_answered (GObject *source, GAsyncResult *result, gpointer user_data)
@@ -27,10 +41,8 @@ on_answered (GObject *source, GAsyncResult *result, gpointer user_data)
   GError *error = NULL;
   g_autoptr (FluxJob) job = flux_job_ask_finish (result, &error);
 
-  /* The time of the instance or job is that of the nodes that the DVM starts with. */
-  if (job != NULL && job->expiration > 0)
-    dvmd_time_left_push (g_task_get_source_object (task),
-                         MAX (job->expiration - g_get_real_time () / G_USEC_PER_SEC, 0));
+  if (job != NULL)
+    ask_time (g_task_get_source_object (task), job);
   if (job != NULL)
     g_task_return_pointer (task, g_steal_pointer (&job->allocation), (GDestroyNotify)dvmd_allocation_unref);
   else
@@ -52,8 +64,16 @@ dvmd_flux_allocate_async (DvmdAllocator *allocator, const DvmdAllocationRequest 
 }
 
 static void
+dvmd_flux_finalize (GObject *object)
+{
+  g_clear_pointer (&DVMD_FLUX (object)->asker, dvmd_time_asker_release);
+  G_OBJECT_CLASS (dvmd_flux_parent_class)->finalize (object);
+}
+
+static void
 dvmd_flux_class_init (DvmdFluxClass *klass)
 {
+  G_OBJECT_CLASS (klass)->finalize = dvmd_flux_finalize;
   DVMD_ALLOCATOR_CLASS (klass)->allocate_async = dvmd_flux_allocate_async;
 }
 

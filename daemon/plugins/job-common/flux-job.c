@@ -130,13 +130,20 @@ on_ended (const DvmdPluginOutcome *outcome, const GError *failed, gpointer user_
 
 /* ---- the question ---- */
 
-/* job (nullable): NULL: the DVM is in the first program of an instance, not in a job of it. */
-static void
-ask_flux (DvmdPluginHost *host, const char *job, GTask *task)
+char **
+flux_job_make_argv (const char *job)
 {
   const char *const of_instance[] = { "flux", "resource", "R", "-s", "up", NULL };
   const char *const of_job[] = { "flux", "job", "info", job, "R", NULL };
-  const DvmdPluginCommand command = { .argv = job != NULL ? of_job : of_instance };
+
+  return g_strdupv ((char **)(job != NULL ? of_job : of_instance));
+}
+
+static void
+ask_flux (DvmdPluginHost *host, const char *job, GTask *task)
+{
+  g_auto (GStrv) argv = flux_job_make_argv (job);
+  const DvmdPluginCommand command = { .argv = (const char *const *)argv };
   Asking *self = g_task_get_task_data (task);
   g_autofree char *words = g_strjoinv (" ", (char **)command.argv);
   g_autofree char *setting = g_strconcat (self->plugin, ".timeout", NULL);

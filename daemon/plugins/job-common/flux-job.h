@@ -30,6 +30,10 @@ gboolean flux_job_is_there (const char *const *environ);
 /* (nullable): the id of the job that this environment is of; NULL: it is of the first program of an instance */
 const char *flux_job_find_id (const char *const *environ);
 
+/* The command that says the resource set. job (nullable): NULL: the DVM is in the first program of an instance, not in
+ * a job of it. (transfer full) */
+char **flux_job_make_argv (const char *job);
+
 /* Asks the command flux. plugin: "KIND-NAME", for messages; its setting "timeout" says how long that may take */
 void flux_job_ask_async (DvmdPluginHost *host, const char *plugin, GCancellable *cancellable,
                          GAsyncReadyCallback callback, gpointer user_data);

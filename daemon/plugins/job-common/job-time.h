@@ -8,6 +8,7 @@
 
 G_BEGIN_DECLS
 
+extern const DvmdTimeQuestion flux_time_question;
 extern const DvmdTimeQuestion gridengine_time_question;
 extern const DvmdTimeQuestion lsf_time_question;
 extern const DvmdTimeQuestion pbs_time_question;
