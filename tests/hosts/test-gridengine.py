@@ -160,7 +160,7 @@ class Others(GridEngine):
         job = self.submit('start && echo wrong', '-pe', 'dvm', '4')
         said = self.wait_output(job)
         self.assertNotIn('wrong', said)
-        self.assertIn('did not come: n1: not reached: error: executing task of job 1 failed', said)
+        self.assertIn('n1: not reached: error: executing task of job 1 failed: execution daemon on host "n1" didn\'t accept task', said)
         self.assert_nothing_left()
 
     def test_serial(self):
@@ -187,7 +187,9 @@ class Others(GridEngine):
     def test_array(self):
         """Tasks of an array are jobs of their own, each with its DVM, where they share hosts, too."""
         self.make(2)
-        job = self.submit('start; cli status --json; cli run --personality plain hostname; cli stop', '-pe', 'dvm', '2', '-t', '1-2')
+        # The second one starts when the first one is there, which goes on until then.
+        wait = 'until [ -e $SGE_ROOT/task-%s ]; do sleep 0.1; done; '
+        job = self.submit(f'[ $SGE_TASK_ID = 1 ] || {{ {wait % 1} }}; start; touch $SGE_ROOT/task-$SGE_TASK_ID; {wait % 2} cli status --json; cli run --personality plain hostname; cli stop', '-pe', 'dvm', '2', '-t', '1-2')
         said = self.wait_output(job)
         names = sorted(re.findall(r'"scheduler-job": ?"([^"]*)"', said))
         self.assertEqual(names, [f'gridengine-{job}-1', f'gridengine-{job}-2'], said)

@@ -146,7 +146,8 @@ class GridEngine:
         return result.stdout
 
     def submit(self, script, *words, environment=None):
-        """The number of a job that runs this text of a shell; words: of qsub, before the script. Its output is where output() has it."""
+        """The number of a job that runs this text of a shell, on the first host if it is a parallel one; words: of qsub, before the script. Its output is where output() has it."""
+        words = [*words, '-masterq', f'all.q@{self.hosts[0].name}'] if '-pe' in words else words
         path = self._write('script', f'#!/bin/sh\n{script}\n')
         os.chmod(path, os.stat(path).st_mode | stat.S_IXUSR)
         values = [word for key, value in (environment or {}).items() for word in ('-v', f'{key}={value}')]
