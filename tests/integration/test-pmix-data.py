@@ -443,6 +443,39 @@ class Peers(Case):
         self.assertEqual(sorted(done.lines), expected)
         self.assertEqual(sorted(self.end(job, out)), expected)
 
+    def lose_node(self, *words, late=False):
+        """
+        Two jobs of two nodes each do so together, and node4 is lost: its rank does not come, or (late) has come, and one that stays comes after that.
+        What both jobs say.
+        """
+        dvm = self.dvm(settings=['nodes=4', 'slots=4', 'kill-grace=0.5', 'heal=false'])
+        mine, peer, lost, never = (self.path(f'{name}-{len(words)}-{late}') for name in ('mine', 'peer', 'lost', 'never'))
+        *before, last = words
+        after = [last, '@', 'fence', '.', 'lookup', 'port']
+        job, out = self.begin(dvm, 'rank', '0', 'touch', peer, 'all', 'file', mine, *before, 'rank', '0', *after, 'rank', '1', *(after if late else ['file', never]),
+                              host='node3:1,node4:1', np=2, recoverable=True, env={'PEER_FILE': mine})
+        self.wait_for(peer)
+        other, said = self.begin(dvm, 'rank', '0', 'touch', mine, 'all', *before, *(['rank', '1', 'file', lost, 'all'] if late else []), *after,
+                                 host='node1:1,node2:1', np=2, recoverable=True, env={'PEER_FILE': peer})
+        lines = 4 if before else 0
+        dvmtest.wait_until(lambda: out.data.count(b'\n') + said.data.count(b'\n') == lines and dvm.get('Statistics')['collectives-open'] == 1, 'the others to wait')
+        os.kill(next(row['Pid'] for row in dvm.get_nodes() if row['Name'] == 'node4'), signal.SIGKILL)
+        dvmtest.wait_until(lambda: [row['StateName'] for row in dvm.get_nodes()].count('DOWN') == 1, 'the node to be lost')
+        open(lost, 'w').close()
+        said = self.end(other, said), self.end(job, out)
+        numbers = dvm.get('Statistics')
+        self.assertEqual([numbers[name] for name in ('collectives-open', 'calls-open', 'jobs-known-elsewhere', 'jobs-ended-in-part')], [0] * 4)
+        return said
+
+    def test_node_dies(self):
+        """A node is lost while others wait: all of them are told, in both jobs, whoever comes late, too, and go on."""
+        for words, late in ((['connect'], False), (['connect'], True), (['connect', '@', 'disconnect'], False)):
+            first, second = self.lose_node(*words, late=late)
+            meets = [f'{words[-1]} LOST-CONNECTION']
+            before = ['connect SUCCESS'] if len(words) > 1 else []
+            self.assertEqual(sorted(first), sorted([*before, *meets, 'fence SUCCESS', 'lookup NOT-FOUND'] * 2), (words, late))
+            self.assertEqual(sorted(second), sorted([*before * 2, *meets, 'fence LOST-CONNECTION', 'lookup NOT-FOUND']), (words, late))
+
     def test_peer_dies(self):
         """One of the other job's ranks dies instead of connecting: its job ends, and nobody waits."""
         dvm = self.nodes()

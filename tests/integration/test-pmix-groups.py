@@ -2,6 +2,7 @@
 """PMIx_Group_construct and _destruct: who comes to a group, over servers, nodes and jobs, and what ends one."""
 
 import os
+import re
 import signal
 import unittest
 
@@ -343,14 +344,72 @@ class Losses(Case):
             self.assertEqual(sorted(line for line in lines if 'told' in line), [f'{rank}: told failed g 5' for rank in self.OTHERS])
             self.assertEqual(dvm.get('Statistics')['group-members'], 0)
 
+    def kill_node(self, dvm, name):
+        os.kill(next(row['Pid'] for row in dvm.get_nodes() if row['Name'] == name), signal.SIGKILL)
+
     def test_node(self):
         """All of a node that is lost."""
         dvm = self.nodes(4, ['pmix-servers=2', 'heal=false'])
         never = self.path('never')
         job = self.lose(dvm, FOUR, 'construct', 'g', '*', lost=(6, 7), dies=('rank', '6', 'file', never, 'rank', '7', 'begin', 'g', '*', 'file', never))
         self.wait_for_calls(dvm, 7)
-        os.kill(next(row['Pid'] for row in dvm.get_nodes() if row['Name'] == 'node4'), signal.SIGKILL)
+        self.kill_node(dvm, 'node4')
         self.said(job, range(6), 'construct g LOST-CONNECTION')
+
+    def test_node_at_the_end(self):
+        """One that is lost while others wait for the end of the group, with a member that has come to it and one that has not; what is left of the group is nothing."""
+        dvm = self.nodes(4, ['pmix-servers=2', 'heal=false'])
+        left = '0,1,2,3,4,5'
+        job = self.lose(dvm, FOUR, 'construct', 'g', '*', 'destruct', 'g', 'construct', 'g', left, 'destruct', 'g', lost=(6, 7),
+                        dies=('rank', '6', 'construct', 'g', '*', 'file', self.path('never'), 'rank', '7', 'construct', 'g', '*', 'destruct', 'g'))
+        dvmtest.wait_until(lambda: job.said.data.count(b'construct g SUCCESS') == 8 and dvm.get('Statistics')['calls-open'] == 7, 'seven to wait')
+        self.kill_node(dvm, 'node4')
+        job.wait()
+        lines = job.said.finish().decode().splitlines()
+        expected = ['construct g SUCCESS', 'destruct g LOST-CONNECTION', 'construct g SUCCESS', 'destruct g SUCCESS']
+        self.assertEqual(sorted(lines), sorted([f'{rank}: {line}' for rank in range(6) for line in expected] + [f'{rank}: construct g SUCCESS' for rank in (6, 7)]))
+        self.assertEqual([dvm.get('Statistics')[name] for name in ('group-members', 'calls-open')], [0, 0])
+
+    def go_on(self, dvm):
+        dvmtest.wait_until(lambda: [row['StateName'] for row in dvm.get_nodes()].count('DOWN') == 1, 'the node to be lost')
+        self.touch('lost')
+
+    def told(self, job, *parts):
+        """The last lines of the job, which is over, in any order within each part."""
+        self.assertEqual(job.wait()['state'], NOTIFIED)
+        lines = job.said.finish().decode().splitlines()
+        lines = [line for line in lines if not re.search(': (fence|told|begin-invite) ', line)]
+        for part in parts:
+            self.assertEqual(sorted(lines[:len(part)]), sorted(part), lines)
+            lines = lines[len(part):]
+        self.assertEqual(lines, [])
+
+    def test_node_of_the_invited(self):
+        """One that is lost with somebody who is invited: there is no such invitation any more, and the name is free."""
+        dvm = self.nodes(4, ['pmix-servers=2', 'heal=false'])
+        lost, never = self.path('lost'), self.path('never')
+        guest = ['watch', 'invited', 'fence', '0,2,6', 'await']
+        words = ['rank', '0', 'fence', '0,2,6', 'begin-invite', 'g', '0,2,6', 'file', lost, 'declare', 'g', '0,2,6', 'construct', 'g', '0,2', 'destruct', 'g',
+                 'rank', '2', *guest, 'touch', self.path('2'), 'file', lost, 'join', 'construct', 'g', '0,2', 'destruct', 'g',
+                 'rank', '6', *guest, 'touch', self.path('6'), 'file', never]
+        job = self.start(dvm, *words, np=8, host=FOUR, recoverable=True)
+        self.wait_for('2', '6')
+        self.kill_node(dvm, 'node4')
+        self.go_on(dvm)
+        after = [('0', 'declare'), ('2', 'join')]
+        self.told(job, [f'{rank}: {what} g NOT-FOUND' for rank, what in after], [f'{rank}: {what} g SUCCESS' for rank in '02' for what in ('construct', 'destruct')])
+
+    def test_node_of_the_leader(self):
+        """One that is lost with the one who has invited: there is nothing to join, and the name is free."""
+        dvm = self.nodes(4, ['pmix-servers=2', 'heal=false'])
+        lost, never = self.path('lost'), self.path('never')
+        words = ['rank', '6', 'fence', '0,6', 'begin-invite', 'g', '0,6', 'file', never,
+                 'rank', '0', 'watch', 'invited', 'fence', '0,6', 'await', 'touch', self.path('0'), 'file', lost, 'join', 'construct', 'g', '0', 'destruct', 'g']
+        job = self.start(dvm, *words, np=8, host=FOUR, recoverable=True)
+        self.wait_for('0')
+        self.kill_node(dvm, 'node4')
+        self.go_on(dvm)
+        self.told(job, ['0: join g NOT-FOUND'], ['0: construct g SUCCESS', '0: destruct g SUCCESS'])
 
     def test_server(self):
         """A server that is lost takes its job along; of another job, in the same group, those are told who wait."""

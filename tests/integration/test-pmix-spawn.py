@@ -15,7 +15,7 @@ CLI = os.path.join(os.environ['DVM_TEST_BUILD'], 'cli', 'dvm-cli')
 ALLOC = os.environ.get('DVM_TEST_PMIX_ALLOC', '')
 NOT_FOUND, NOT_EXECUTABLE, MAP_FAILED = -190, -177, -179
 BAD_PARAM, NO_PERMISSIONS, NO_SUCH, NOT_SUPPORTED, NOT_LAUNCHED = -27, -23, -46, -47, -181
-IOF_COMPLETE, EXISTS, BUSY = -173, -11, -28
+IOF_COMPLETE, EXISTS, BUSY, SYS_EVENT = -173, -11, -28, -189
 
 
 class Spawn(dvmtest.Case):
@@ -284,6 +284,22 @@ class Failures:
         child.wait()
         done = dvm.run([ALLOC, 'spawn', '--', 'true', ';'], hosts=['node1'])
         self.assertEqual(done.state, NOTIFIED, done)
+
+    def test_node_of_the_new_job(self):
+        """A node of the new job is lost before all of that runs: the answer says so, nothing of it is left, and the next one runs."""
+        dvm = self.dvm(slots=1, settings=['nodes=4', 'heal=false', 'kill-grace=0.5'])
+        agent = next(row['Pid'] for row in dvm.get_nodes() if row['Name'] == 'node4')
+        os.kill(agent, signal.SIGSTOP)
+        job, out, _ = dvm.start([ALLOC, 'spawn', 'np=3', '--', 'sleep', '1000', ';', 'spawn', 'np=2', '--', 'true', ';'], np=1, hosts=['node1'])
+        number = int(job.nspace.split('@')[1]) + 1
+        wait_until(lambda: any(row['Id'] == number for row in dvm.list_jobs()) and sum(row[5] > 0 for row in dvm.job(number).procs()) == 2,
+                   'two of three to run')
+        os.kill(agent, signal.SIGKILL)
+        self.assertEqual(job.wait()['state'], NOTIFIED)
+        self.assertRegex(out.finish().decode(), rf'\A0 spawn {SYS_EVENT} nspace=\n0 spawn 0 nspace=\S+\n\Z')
+        wait_until(lambda: not dvm.job_processes(), 'nothing to be left')
+        numbers = dvm.get('Statistics')
+        self.assertEqual([numbers[name] for name in ('spawns-open', 'spawns-starting')], [0, 0])
 
     def test_shutdown(self):
         """Whoever waits for a job when the DVM ends does not keep it."""
