@@ -552,6 +552,28 @@ validate (char **words)
   return rest;
 }
 
+static char **
+resolve_peers (char **words)
+{
+  char name[256] = "";
+  pmix_proc_t *procs = NULL;
+  size_t n = 0;
+  pmix_status_t status;
+
+  if (strcmp (words[0], "-") != 0)
+    snprintf (name, sizeof name, "%s", words[0]);
+  else if (gethostname (name, sizeof name - 1) != 0)
+    exit (34);
+  status = PMIx_Resolve_peers (name, find_nspace (words[1]), &procs, &n);
+  printf ("peers %s", pmix_status_word (status));
+  for (size_t i = 0; status == PMIX_SUCCESS && i < n; i++)
+    printf (" %u", procs[i].rank);
+  printf ("\n");
+  fflush (stdout);
+  PMIX_PROC_FREE (procs, n);
+  return words + 2;
+}
+
 static void
 load_topology (void)
 {
@@ -611,6 +633,8 @@ run_one (char **words)
     return get_credential (words + 1);
   if (strcmp (words[0], "validate") == 0)
     return validate (words + 1);
+  if (strcmp (words[0], "peers") == 0)
+    return resolve_peers (words + 1);
   if (strcmp (words[0], "types") == 0)
     compare_types ();
   else if (strcmp (words[0], "topology") == 0)

@@ -124,7 +124,7 @@ static void
 add_any (Spawn *spawn, const char *text)
 {
   char key[PMIX_MAX_KEYLEN + 1];
-  const char *value = strrchr (text, ':') + 1;
+  const char *value = strchr (text, ':') + 1;
   bool on = strcmp (value, "true") == 0;
 
   snprintf (key, sizeof key, "%.*s", (int)(value - 1 - text), text);

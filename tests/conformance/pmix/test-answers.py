@@ -155,7 +155,7 @@ class Answers:
         values = self.words_of_job()
         asks = [['get', '.', *f'{whose.partition(" ")[0]} {key} {whose.partition(" ")[2]}'.format(**values).split()] for _, key, whose, _ in START]
         asks += [['query', *words.format(**values).split()] for words, _ in QUERIES.values()]
-        asks += [['query', key, 'nspace=.', 'fresh=1'] for key in QUERIES_REFUSED.values()] + [['topology']]
+        asks += [['query', key, 'nspace=.', 'fresh=1'] for key in QUERIES_REFUSED.values()] + [['topology'], ['peers', '-', '.'], ['peers', 'node1', '.']]
         words = ['file', self.path('connected'), *(word for ask in asks for word in ask), 'touch', self.path('go')]
         job, out, _ = dvm.start(None, apps=[{'argv': [CLIENT, 'file', self.path('go')], 'np': self.nodes, 'map_by': 'node', 'bind_to': 'none', 'cwd': '/'},
                                             {'argv': [CLIENT, *words], 'np': 1, 'hosts': [self.last], 'pset': 'ice', 'cwd': '/'}])
@@ -163,10 +163,11 @@ class Answers:
         self.touch('connected')
         values.update(job=job.nspace, dvm=job.nspace.partition('@')[0])
         self.assertEqual(job.wait()['state'], NOTIFIED, dvm.log())
-        said = re.split(r'(?m)^(?=get |query |topology )', out.finish().decode())[1:]
+        said = re.split(r'(?m)^(?=get |query |topology |peers )', out.finish().decode())[1:]
         wanted = [f'get SUCCESS {value}' for _, _, _, value in START]
         wanted += [rf'query SUCCESS \[{words.split()[0]}{"" if value is None else f" {value}"}\]' for words, value in QUERIES.values()]
         wanted += [ANSWERED_BY_CLIENTS.get(name, 'query NOT-SUPPORTED') for name in QUERIES_REFUSED] + ['topology SUCCESS hwloc']
+        wanted += ['peers SUCCESS {left} {n}', 'peers SUCCESS ' + values['peers_of_first'].replace(',', ' ')]
         self.assertEqual(len(said), len(wanted), said[-3:])
         wrong = [(ask, want.format(**values), answer[:500]) for ask, want, answer in zip(asks, wanted, said)
                  if not re.fullmatch(want.format(**values).rstrip() + r'\n', answer, re.DOTALL)]

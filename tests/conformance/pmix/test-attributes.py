@@ -35,6 +35,10 @@ DONE = {
     'MAPBY': ('pmix.mapby', ['np=@NODES', 'map=node'], 'echo $DVM_NODE', '@EACH'),
     'RANKBY': ('pmix.rankby', ['host=node1:2,@LAST:2', 'np=4', 'info=pmix.mapby:slot', 'info=pmix.rankby:node'], 'echo $((PMIX_RANK % 2)) $DVM_NODE', '@ALTERNATE'),
     'BINDTO': ('pmix.bindto', ['info=pmix.bindto:none'], 'grep -c Cpus_allowed_list /proc/self/status', ['1'] * 2),
+    'PPR': ('pmix.ppr', ['np=@NODES', 'info=pmix.ppr:1:node'], 'echo $DVM_NODE', '@EACH'),
+    'CPU_LIST': ('pmix.cpulist', ['np=1', 'info=pmix.cpulist:0'], 'sed -n "s/^Cpus_allowed_list:.//p" /proc/self/status', ['0']),
+    'CPUS_PER_PROC': ('pmix.cpuperproc', ['np=1', 'info=pmix.cpuperproc:#2'], 'nproc', ['2']),
+    'PSET_NAME': ('pmix.pset.nm', ['info=pmix.pset.nm:ocean'], f'exec {PROGRAM} get . $PMIX_RANK pmix.pset.nm', ['get SUCCESS ocean'] * 2),
     'NO_OVERSUBSCRIBE': ('pmix.noover', ['info=pmix.noover:true'], 'echo $PMIX_RANK', ['0', '1']),
     'NO_PROCS_ON_HEAD': ('pmix.nolocal', ['info=pmix.nolocal:@MANY'], 'test $DVM_NODE = node1; echo $?', ['@OTHER'] * 2),
     'IOF_TAG_OUTPUT': ('pmix.iof.tag', ['info=pmix.iof.tag:true'], 'echo x', ['[%s,0]<stdout>: x', '[%s,1]<stdout>: x']),
@@ -66,6 +70,13 @@ DONE = {
     'ABORT_NON_ZERO_TERM': ('pmix.abnz', ['info=pmix.abnz:false'], 'test $PMIX_RANK = 0 && exit 3; sleep 0.1; echo $PMIX_RANK', ['1']),
 }
 
+# Beside two processes on each node, which the same process has spawned: name: (words of pmix-alloc, how many on each node; None: one in all)
+BESIDE = {
+    'COLOCATE_PROCS': (['beside=@@'], 2), 'COLOCATE_NPERPROC': (['beside=@@', 'nperproc=2'], 4), 'COLOCATE_NPERNODE': (['beside=@@', 'npernode=1'], 1),
+    'DEBUG_TARGET': (['debug=@@'], 2), 'DEBUGGER_DAEMONS': (['debug=@@.0'], None),
+    'DEBUG_DAEMONS_PER_PROC': (['debug=@@', 'daemons-per-proc=2'], 4), 'DEBUG_DAEMONS_PER_NODE': (['debug=@@', 'daemons-per-node=1'], 1),
+}
+
 # Files that a row leaves: pattern -> their contents, in the order of their names.
 FILES = {'file*': ['x\n'] * 2, 'directory/**/*': ['x\n'] * 2, 'old*': ['x\n'] * 2, 'directory-old/**/*': ['x\n'] * 2, 'nocopy*': ['x\n'] * 2, 'pattern-*': ['x\n'] * 2, 'only*': ['x\n'] * 2}
 
@@ -78,14 +89,10 @@ ELSEWHERE = {
     'TIMEOUT_STACKTRACES': 'unit/test-pmix-spawn.c test_job', 'TIMEOUT_REPORT_STATE': 'unit/test-pmix-spawn.c test_job',
     'DEBUG_STOP_ON_EXEC': 'integration/test-debuggers.py test_stop', 'DEBUG_STOP_IN_INIT': 'integration/test-debuggers.py test_stop',
     'DEBUG_STOP_IN_APP': 'integration/test-debuggers.py test_stop', 'STDIN_TGT': 'integration/test-pmix-spawn.py test_input',
-    'COLOCATE_PROCS': 'integration/test-pmix-spawn.py test_beside', 'COLOCATE_NPERPROC': 'integration/test-pmix-spawn.py test_beside',
-    'COLOCATE_NPERNODE': 'unit/test-pmix-spawn.c test_beside', 'DEBUGGER_DAEMONS': 'integration/test-debuggers.py test_together',
-    'COSPAWN_APP': 'integration/test-debuggers.py test_apart', 'DEBUG_TARGET': 'unit/test-pmix-spawn.c test_debuggers',
-    'DEBUG_DAEMONS_PER_PROC': 'unit/test-pmix-spawn.c test_debuggers', 'DEBUG_DAEMONS_PER_NODE': 'unit/test-pmix-spawn.c test_debuggers',
+    'COSPAWN_APP': 'integration/test-debuggers.py test_apart',
     'FWD_STDOUT': 'integration/test-pmix-spawn.py test_tool', 'FWD_STDERR': 'unit/test-pmix-spawn.c test_sessions',
     'NOTIFY_COMPLETION': 'integration/test-pmix-events.py test_not_wanted', 'NOTIFY_JOB_EVENTS': 'integration/test-pmix-events.py test_not_wanted',
-    'PRELOAD_BIN': 'conformance/pmix/test-attributes.py check_program', 'PSET_NAME': 'unit/test-pmix-spawn.c test_pset', 'PPR': 'unit/test-pmix-spawn.c test_placement',
-    'CPU_LIST': 'unit/test-pmix-spawn.c test_words', 'CPUS_PER_PROC': 'unit/test-pmix-spawn.c test_placement',
+    'PRELOAD_BIN': 'conformance/pmix/test-attributes.py check_program',
 }
 
 # They say what is so in any case.
@@ -165,7 +172,7 @@ class Attributes:
     def test_all(self):
         """Each is done, changes nothing, or is refused."""
         dvm = self.dvm(slots=8, arguments=[f'--nodes={self.nodes}'])
-        for check in (self.check_done, self.check_program, self.check_no_concern, self.check_refused, self.check_keys):
+        for check in (self.check_done, self.check_beside, self.check_program, self.check_no_concern, self.check_refused, self.check_keys):
             check(dvm)
 
     def check_done(self, dvm):
@@ -173,7 +180,7 @@ class Attributes:
         for name, (_, words, script, lines) in DONE.items():
             with self.subTest(name):
                 done = dvm.run([ALLOC, 'jobs', 'spawn', 'np=2', *map(self.fill, words), '--', 'sh', '-c', script, ';', 'ended', '@@'],
-                               hosts=[f'node{self.nodes}'], env={**os.environ, 'GIVEN': 'a:z'})
+                               hosts=[f'node{self.nodes}'], bind_to='none', env={**os.environ, 'GIVEN': 'a:z'})
                 said = sorted(line.rstrip('\r') for line in done.lines if not re.match(r'0 (spawn|started|ended) ', line))
                 want = self.expected(lines, said)
                 self.assertTrue(len(said) == len(want) and all(map(fits, said, want)), (name, said, want, done))
@@ -181,6 +188,18 @@ class Attributes:
         for pattern, contents in FILES.items():
             paths = [path for path in sorted(glob.glob(os.path.join(self.files, pattern), recursive=True)) if os.path.isfile(path)]
             self.assertEqual([read(path) for path in paths if os.path.getsize(path) > 0], contents, (pattern, paths, sorted(os.listdir(self.files))))
+
+    def check_beside(self, dvm):
+        """The processes are on the nodes of those that are named, whatever slots there are."""
+        names = [f'node{number + 1}' for number in range(self.nodes)]
+        for name, (words, count) in BESIDE.items():
+            with self.subTest(name):
+                done = dvm.run([ALLOC, 'jobs', 'spawn', f'np={2 * self.nodes}', 'map=node', '--', 'sleep', '1000', ';', 'spawn', 'np=0', *words,
+                                '--', 'sh', '-c', 'echo at $DVM_NODE', ';', 'ended', '@@'], hosts=[f'node{self.nodes}'])
+                said = sorted(line for line in done.lines if line.startswith('at '))
+                # One process has one daemon, wherever it is.
+                want = [f'at {node}' for node in names for _ in range(count)] if count else [f'at {node}' for node in names if f'at {node}' in said][:1]
+                self.assertTrue(want and said == want, (name, said, done))
 
     def check_program(self, dvm):
         """PMIX_PRELOAD_BIN: the program itself is brought to where it runs."""
@@ -241,7 +260,7 @@ class Listed(dvmtest.Case):
     def test_attributes(self):
         page = self.section('\n## Starting jobs', '\nAny other key is for the processes of the new job')
         table = {name for line in page.splitlines() if line.startswith('| `PMIX_') for name in re.findall(r'`PMIX_(\w+)`', line.split('|')[1])}
-        self.assertEqual(table, set(DONE) | set(ELSEWHERE))
+        self.assertEqual(table, set(DONE) | set(BESIDE) | set(ELSEWHERE))
         text = page[page.index('What these say is so in any case'):page.index('\nThe reasons: ')]
         other = set(re.findall(r'`PMIX_(\w+)`', text))
         self.assertEqual(other, set(NO_CONCERN) | set(REFUSED_FLAGS) | set(REFUSED_TEXTS))
