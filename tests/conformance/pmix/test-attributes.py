@@ -82,11 +82,11 @@ FILES = {'file*': ['x\n'] * 2, 'directory/**/*': ['x\n'] * 2, 'old*': ['x\n'] * 
 
 # Shown elsewhere: the file below tests, and the function in it.
 ELSEWHERE = {
-    'ADD_HOST': 'integration/test-pmix-spawn.py test_statuses', 'ADD_HOSTFILE': 'unit/test-pmix-spawn.c test_refused',
+    'ADD_HOST': 'integration/test-pmix-spawn.py test_statuses', 'ADD_HOSTFILE': 'conformance/pmix/test-attributes.py test_places',
     'SPAWN_TARGET': 'integration/test-pmix-alloc.py test_queries', 'SESSION_ID': 'integration/test-pmix-alloc.py test_queries',
-    'ALLOC_ID': 'unit/test-pmix-spawn.c test_sessions', 'ALLOC_REQ_ID': 'unit/test-pmix-spawn.c test_sessions',
+    'ALLOC_ID': 'conformance/pmix/test-attributes.py test_places', 'ALLOC_REQ_ID': 'conformance/pmix/test-attributes.py test_places',
     'SPAWN_CHILD_SEP': 'integration/test-pmix-spawn.py test_status_of_family',
-    'TIMEOUT_STACKTRACES': 'unit/test-pmix-spawn.c test_job', 'TIMEOUT_REPORT_STATE': 'unit/test-pmix-spawn.c test_job',
+    'TIMEOUT_STACKTRACES': 'conformance/pmix/test-attributes.py check_limit', 'TIMEOUT_REPORT_STATE': 'conformance/pmix/test-attributes.py check_limit',
     'DEBUG_STOP_ON_EXEC': 'integration/test-debuggers.py test_stop', 'DEBUG_STOP_IN_INIT': 'integration/test-debuggers.py test_stop',
     'DEBUG_STOP_IN_APP': 'integration/test-debuggers.py test_stop', 'STDIN_TGT': 'integration/test-pmix-spawn.py test_input',
     'COSPAWN_APP': 'integration/test-debuggers.py test_apart',
@@ -172,7 +172,7 @@ class Attributes:
     def test_all(self):
         """Each is done, changes nothing, or is refused."""
         dvm = self.dvm(slots=8, arguments=[f'--nodes={self.nodes}'])
-        for check in (self.check_done, self.check_beside, self.check_program, self.check_no_concern, self.check_refused, self.check_keys):
+        for check in (self.check_done, self.check_beside, self.check_limit, self.check_program, self.check_no_concern, self.check_refused, self.check_keys):
             check(dvm)
 
     def check_done(self, dvm):
@@ -200,6 +200,27 @@ class Attributes:
                 # One process has one daemon, wherever it is.
                 want = [f'at {node}' for node in names for _ in range(count)] if count else [f'at {node}' for node in names if f'at {node}' in said][:1]
                 self.assertTrue(want and said == want, (name, said, done))
+
+    def test_places(self):
+        """In an allocation by its id and by the name of the request for it, and on a node that a hostfile adds."""
+        dvm = self.dvm(slots=8, arguments=[f'--nodes={self.nodes}'], settings=['elastic=true', 'kill-grace=0.5'])
+        with open(os.path.join(self.files, 'more'), 'w', encoding='utf-8') as file:
+            file.write('m2 slots=3\n')
+        script = ['--', 'sh', '-c', 'echo at $DVM_NODE', ';', 'ended', '@@']
+        done = dvm.run([ALLOC, 'jobs', 'register', 'new', 'list=m1:2', 'req=mine', 'wait', '1', 'spawn', 'id=@', *script, 'spawn', 'req=mine', *script,
+                        'spawn', f'info=pmix.addhostfile:{self.files}/more', 'host=m2', *script], hosts=[f'node{self.nodes}'])
+        self.assertEqual([line for line in done.lines if line.startswith('at ')], ['at m1', 'at m1', 'at m2'], done)
+
+    def check_limit(self, dvm):
+        """When its time is over the state of the job, and the stacks of its processes on each node, come as errors."""
+        n = self.nodes
+        done = dvm.run([ALLOC, 'jobs', 'spawn', f'np={n}', 'map=node', 'info=pmix.job.time:#1', 'info=pmix.tim.state:true', 'info=pmix.tim.stack:true',
+                        '--', 'sleep', '1000', ';', 'ended', '@@'], np=1)
+        errors = done.err.decode()
+        self.assertRegex(errors, rf'the time limit of job \S+ has passed: RUNNING, {n} process(es)? on ', done)
+        for rank in range(n):
+            self.assertRegex(errors, rf': rank {rank} on node\d+: pid ', (rank, errors))
+            self.assertRegex(errors, rf'(?m)^rank {rank} on node\d+:$', (rank, errors))
 
     def check_program(self, dvm):
         """PMIX_PRELOAD_BIN: the program itself is brought to where it runs."""
