@@ -128,7 +128,8 @@ dup_path (GVariant *tuple, gsize i)
 GVariant *
 dvmd_pmix_settings_to_variant (const DvmdPmixSettings *settings)
 {
-  g_autofree char *xml = settings->topology != NULL ? dvmd_topology_dup_xml (settings->topology, NULL) : NULL;
+  g_autofree char *xml = settings->topology != NULL ? dvmd_topology_dup_xml_with_adapters (settings->topology, NULL)
+                                                    : NULL;
 
   return g_variant_new ("(@ay@ay@aysussssb)", bytes_or_nothing (settings->runtime_dir),
                         bytes_or_nothing (settings->pmix_dir), bytes_or_nothing (settings->shm_dir), settings->nspace,

@@ -222,18 +222,30 @@ read_object (GPtrArray *devices, hwloc_topology_t topology, hwloc_obj_t object, 
   return TRUE;
 }
 
+/* The object was made of the remark, for libpmix. */
+static gboolean
+is_remarked (GPtrArray *devices, guint n_remarked, const char *name)
+{
+  for (guint i = 0; name != NULL && i < n_remarked; i++)
+    if (g_strv_contains ((const char *const *)((DvmdDevice *)devices->pdata[i])->names, name))
+      return TRUE;
+  return FALSE;
+}
+
 GPtrArray *
 dvmd_devices_new_from_hwloc (gpointer topology, GError **error)
 {
   g_autoptr (GPtrArray) devices = dvmd_devices_new ();
   hwloc_obj_t root = hwloc_get_root_obj (topology);
   hwloc_obj_t object = NULL;
+  guint n_remarked;
 
   for (unsigned i = 0; i < root->infos_count; i++)
     if (strcmp (root->infos[i].name, REMARK) == 0 && !read_remark (devices, root->infos[i].value, error))
       return NULL;
+  n_remarked = devices->len;
   while ((object = hwloc_get_next_osdev (topology, object)) != NULL)
-    if (!read_object (devices, topology, object, error))
+    if (!is_remarked (devices, n_remarked, object->name) && !read_object (devices, topology, object, error))
       return NULL;
   dvmd_devices_finish (devices, topology);
   return g_steal_pointer (&devices);

@@ -70,6 +70,10 @@ GStrv dvmd_topology_dup_objects (DvmdTopology *self, DvmdTopologyKind kind);
 /* The one object of a kind that has all of these hardware threads, "0-3,8"; -1: none has, or it is no list */
 int dvmd_topology_find_object (DvmdTopology *self, DvmdTopologyKind kind, const char *cpuset);
 char *dvmd_topology_dup_xml (DvmdTopology *self, GError **error);
+/* The same with an object for each network adapter that has an address of its own. */
+char *dvmd_topology_dup_xml_with_adapters (DvmdTopology *self, GError **error);
+/* (transfer full): one that has these objects; itself, if it does, or if there are none */
+DvmdTopology *dvmd_topology_with_adapters (DvmdTopology *self);
 
 /* The hwloc_topology_t, for the PMIx server, which wants it as it is; lives as long as self. */
 gpointer dvmd_topology_get_hwloc (DvmdTopology *self);

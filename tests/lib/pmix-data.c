@@ -15,11 +15,11 @@
  *   connect NSPACE[.RANK] [timeout=S], disconnect ...   with all of its own job, and all (or that one) of that one
  *   fence NSPACE                  of both jobs; of its own alone for "."
  *   get NSPACE RANK|job|all KEY [timeout=S] [node=NAME] [app=N] [session=N]   what that has put, or what is known of
- * that job topology                      PMIx_Load_topology(), where its cpus lie, and PMIx_Compute_distances() put KEY
- * VALUE                 and commits query KEY[,KEY] [nspace=NAME] [host=NAME] [node=ID] [id=ALLOCATION] [rank=N]
- * [pset=NAME] [req=REQUEST] [prop=KEY] [fresh=1]   PMIx_Query_info() log CHANNEL TEXT [DIRECTIVE]...  CHANNEL: stdout,
- * stderr, syslog, gsys, email; DIRECTIVE: once, tag, time, xml, pri=N, then=CHANNEL (the same text) credential PATH
- * [types=LIST] [timeout=S]   of this process's user, is written there validate PATH [types=LIST] [timeout=S]     whose
+ * that job topology                      PMIx_Load_topology() distances                     PMIx_Compute_distances()
+ * put KEY VALUE                 and commits query KEY[,KEY] [nspace=NAME] [host=NAME] [node=ID] [id=ALLOCATION]
+ * [rank=N] [pset=NAME] [req=REQUEST] [prop=KEY] [fresh=1]   PMIx_Query_info() log CHANNEL TEXT [DIRECTIVE]...  CHANNEL:
+ * stdout, stderr, syslog, gsys, email; DIRECTIVE: once, tag, time, xml, pri=N, then=CHANNEL (the same text) credential
+ * PATH [types=LIST] [timeout=S]   of this process's user, is written there validate PATH [types=LIST] [timeout=S] whose
  * the credential is that stands there: UID GID file PATH                     until that file is there touch PATH makes
  * it rank N | all                  what follows is for that rank alone, for all again die kills itself
  *
@@ -584,6 +584,24 @@ load_topology (void)
   fflush (stdout);
 }
 
+/* The names of the adapters, in the order in which the library has them. */
+static void
+compute_distances (void)
+{
+  pmix_cpuset_t cpus = { 0 };
+  pmix_device_distance_t *distances = NULL;
+  size_t n = 0;
+  pmix_status_t status;
+
+  check (PMIx_Get_cpuset (&cpus, PMIX_CPUBIND_PROCESS), "PMIx_Get_cpuset", 34);
+  status = PMIx_Compute_distances (NULL, &cpus, NULL, 0, &distances, &n);
+  printf ("distances %s", pmix_status_word (status));
+  for (size_t i = 0; i < n; i++)
+    printf (" %s=%s:%d", distances[i].osname, distances[i].uuid, distances[i].mindist > 0);
+  printf ("\n");
+  fflush (stdout);
+}
+
 static void
 await_file (const char *path)
 {
@@ -639,6 +657,8 @@ run_one (char **words)
     compare_types ();
   else if (strcmp (words[0], "topology") == 0)
     load_topology ();
+  else if (strcmp (words[0], "distances") == 0)
+    compute_distances ();
   else if (strcmp (words[0], "die") == 0)
     raise (SIGKILL);
   else if (strcmp (words[0], "file") == 0)

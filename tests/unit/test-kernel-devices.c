@@ -236,6 +236,69 @@ test_signature (void)
   g_assert_cmpstr (signatures->pdata[4], !=, signatures->pdata[0]);
 }
 
+/* (nullable): the cpus of the object that has the adapter of that name and address. */
+static char *
+find_adapter (DvmdTopology *machine, const char *name, const char *address)
+{
+  hwloc_topology_t topology = dvmd_topology_get_hwloc (machine);
+  g_autofree char *found = NULL;
+  char *cpus = NULL;
+
+  for (hwloc_obj_t object = NULL; (object = hwloc_get_next_osdev (topology, object)) != NULL;)
+    if (strcmp (object->name, name) == 0)
+      {
+        g_assert_null (found);
+        g_assert_cmpint (object->attr->osdev.type, ==, HWLOC_OBJ_OSDEV_NETWORK);
+        g_assert_cmpstr (hwloc_obj_get_info_by_name (object, "Address"), ==, address);
+        hwloc_bitmap_list_asprintf (&cpus, hwloc_get_non_io_ancestor_obj (topology, object)->cpuset);
+        found = g_strdup (cpus);
+        free (cpus);
+      }
+  return g_steal_pointer (&found);
+}
+
+/* libpmix finds distances to objects alone, and to none at all where it does not know an address. */
+static void
+test_adapters (void)
+{
+  static const struct
+  {
+    const char *remark;
+    const char *name;
+    const char *address;
+    const char *cpus; /* (nullable): no object is made of it */
+  } rows[] = {
+    { "1 0000:03:00.0 - - 02:00:00:00:00:01 2-3 eth0", "eth0", "02:00:00:00:00:01", "2-3" },
+    { "1 0000:04:00.0 - - 02:00:00:00:00:02 0 eth1", "eth1", "02:00:00:00:00:02", "0" },
+    { "1 0000:05:00.0 - - 02:00:00:00:00:03 - a&b", "a&b", "02:00:00:00:00:03", "0-3" },
+    { "1 0000:06:00.0 - - 00:00:10:49:fe:80:00:00 0-1 ib0", "ib0", NULL, NULL },
+    { "1 0000:07:00.0 - mlx5_0 0c42:a103:0000:0000:0000:0000 0-1 mlx5_0", "mlx5_0", NULL, NULL },
+    { "1 0000:08:00.0 - - 02:00:00:00:00:04 0-1 eth2,eth3", "eth2", NULL, NULL },
+    { "1 0000:09:00.0 - - - 0-1 eth4", "eth4", NULL, NULL },
+    { "2 0000:0a:00.0 - - - 0-1 sda", "sda", NULL, NULL },
+  };
+  g_autoptr (DvmdTopology) bare = dvmd_topology_new_from_synthetic ("numa:2 core:2 pu:1", NULL);
+  g_autoptr (DvmdTopology) machine = NULL;
+  g_autoptr (DvmdTopology) plain = NULL;
+  g_autofree char *xml = NULL;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
+    add_remark (bare, rows[i].remark);
+  plain = read_again (bare, NULL);
+  xml = dvmd_topology_dup_xml_with_adapters (plain, NULL);
+  machine = dvmd_topology_new_from_neighbour (xml, strlen (xml), NULL);
+  g_assert_nonnull (machine);
+  for (gsize i = 0; i < G_N_ELEMENTS (rows); i++)
+    {
+      g_autofree char *cpus = find_adapter (machine, rows[i].name, rows[i].address);
+
+      g_assert_cmpstr (cpus, ==, rows[i].cpus);
+    }
+  /* They are the devices that were there, and no others. */
+  g_assert_cmpstr (dvmd_topology_get_signature (machine), ==, dvmd_topology_get_signature (plain));
+  g_assert_cmpuint (dvmd_topology_get_devices (machine)->len, ==, G_N_ELEMENTS (rows));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -244,5 +307,6 @@ main (int argc, char **argv)
   g_test_add_func ("/kernel-devices/too-many", test_too_many);
   g_test_add_func ("/kernel-devices/many-of-kernel", test_many_of_kernel);
   g_test_add_func ("/kernel-devices/signature", test_signature);
+  g_test_add_func ("/kernel-devices/adapters", test_adapters);
   return g_test_run ();
 }

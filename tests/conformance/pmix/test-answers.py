@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """What each key of docs/pmix.md says, on one agent and on four: at the start of a process, in a query, of published data, of allocations, of tools."""
 
+import glob
 import os
 import re
 
@@ -111,6 +112,20 @@ def read(name):
         return file.read()
 
 
+def find_distances():
+    """What the library says of network adapters of the bus, each of which has one name; of other devices it finds its own."""
+    folder, adapters = '/sys/class/net', {}
+    if glob.glob('/sys/class/infiniband/*') + glob.glob('/sys/class/drm/renderD*'):
+        return 'distances .*'
+    for name in os.listdir(folder):
+        bus = re.findall(r'/[0-9a-f]{4}:([0-9a-f:.]+)/', os.readlink(os.path.join(folder, name)))
+        if bus:
+            adapters.setdefault(bus[-1], []).append(name)
+    names = [names[0] for _, names in sorted(adapters.items()) if len(names) == 1]
+    found = ' '.join(f"{name}=ipv4://{read(os.path.join(folder, name, 'address')).strip()}:1" for name in names)
+    return f'distances SUCCESS {found}' if found else 'distances (?!SUCCESS).*'
+
+
 class Answers:
     def test_all(self):
         dvm = self.dvm(slots=SLOTS, arguments=[f'--nodes={self.nodes}'], settings=['elastic=true', 'kill-grace=0.5'])
@@ -155,7 +170,7 @@ class Answers:
         values = self.words_of_job()
         asks = [['get', '.', *f'{whose.partition(" ")[0]} {key} {whose.partition(" ")[2]}'.format(**values).split()] for _, key, whose, _ in START]
         asks += [['query', *words.format(**values).split()] for words, _ in QUERIES.values()]
-        asks += [['query', key, 'nspace=.', 'fresh=1'] for key in QUERIES_REFUSED.values()] + [['topology'], ['peers', '-', '.'], ['peers', 'node1', '.']]
+        asks += [['query', key, 'nspace=.', 'fresh=1'] for key in QUERIES_REFUSED.values()] + [['topology'], ['distances'], ['peers', '-', '.'], ['peers', 'node1', '.']]
         words = ['file', self.path('connected'), *(word for ask in asks for word in ask), 'touch', self.path('go')]
         job, out, _ = dvm.start(None, apps=[{'argv': [CLIENT, 'file', self.path('go')], 'np': self.nodes, 'map_by': 'node', 'bind_to': 'none', 'cwd': '/'},
                                             {'argv': [CLIENT, *words], 'np': 1, 'hosts': [self.last], 'pset': 'ice', 'cwd': '/'}])
@@ -163,10 +178,11 @@ class Answers:
         self.touch('connected')
         values.update(job=job.nspace, dvm=job.nspace.partition('@')[0])
         self.assertEqual(job.wait()['state'], NOTIFIED, dvm.log())
-        said = re.split(r'(?m)^(?=get |query |topology |peers )', out.finish().decode())[1:]
+        said = re.split(r'(?m)^(?=get |query |topology |distances |peers )', out.finish().decode())[1:]
         wanted = [f'get SUCCESS {value}' for _, _, _, value in START]
         wanted += [rf'query SUCCESS \[{words.split()[0]}{"" if value is None else f" {value}"}\]' for words, value in QUERIES.values()]
-        wanted += [ANSWERED_BY_CLIENTS.get(name, 'query NOT-SUPPORTED') for name in QUERIES_REFUSED] + ['topology SUCCESS hwloc']
+        wanted += [ANSWERED_BY_CLIENTS.get(name, 'query NOT-SUPPORTED') for name in QUERIES_REFUSED]
+        wanted += ['topology SUCCESS hwloc', find_distances()]
         wanted += ['peers SUCCESS {left} {n}', 'peers SUCCESS ' + values['peers_of_first'].replace(',', ' ')]
         self.assertEqual(len(said), len(wanted), said[-3:])
         wrong = [(ask, want.format(**values), answer[:500]) for ask, want, answer in zip(asks, wanted, said)
