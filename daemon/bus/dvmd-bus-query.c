@@ -18,6 +18,7 @@
 #include "dvmd-controller-map.h"
 #include "dvmd-controller-topologies.h"
 #include "dvmd-controller-usage.h"
+#include "dvmd-query-keys.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -39,26 +40,17 @@ typedef struct
   const char **names;      /* (nullable): of nodes */
   const char **topologies; /* (nullable): of nodes that are only described */
   guint n_nodes;           /* likewise */
-  const char *measured;    /* (nullable): the name by which node-usage was asked for */
+  const char *alloc_id;    /* (nullable) */
+  const char *request_id;  /* (nullable): of the request that the allocation came of */
+  const char *property;    /* (nullable): of an allocation */
+  const char *group;       /* (nullable) */
+  const char *pset;        /* (nullable) */
+  GArray *measuring;       /* (nullable) (element-type guint): nodes whose agents answer last */
+  const char *measured;    /* (nullable): the name by which that was asked for */
 } Query;
 
-enum
-{
-  TAKES_JOB = 1 << 0,
-  NEEDS_JOB = 1 << 1,
-  TAKES_NODE = 1 << 2,
-  NEEDS_NODE = 1 << 3,
-  TAKES_RANK = 1 << 4,
-  TAKES_NAMES = 1 << 5, /* and topology and nodes */
-};
-
-typedef struct
-{
-  const char *word;
-  const char *pmix; /* (nullable) */
-  guint qualifiers;
-  GVariant *(*get) (Query *query, GError **error); /* (transfer floating) */
-} QueryKey;
+/* (transfer floating) (nullable): NULL with an error */
+typedef GVariant *(*GetAnswer) (Query *query, GError **error);
 
 static DvmdNodePool *
 get_pool (Query *query)
@@ -257,15 +249,67 @@ get_topologies (Query *query, GError **error)
   return plan != NULL ? dvmd_controller_list_topologies (controller, plan, query->names) : NULL;
 }
 
+/* By its id, or by that of its request. */
+static gboolean
+names_allocation (const Query *query)
+{
+  return query->alloc_id != NULL || query->request_id != NULL;
+}
+
+/* What the controller tells PMIx programs, too. */
+static GVariant *
+get_fact (Query *query, const char *word, GError **error)
+{
+  const struct
+  {
+    const char *name;
+    const char *text; /* (nullable) */
+  } texts[] = {
+    { "nspace", query->nspace },     { "node", query->node_name },
+    { "alloc-id", query->alloc_id }, { "request-id", query->request_id },
+    { "property", query->property }, { "group", query->group },
+    { "pset", query->pset },
+  };
+  g_auto (GVariantDict) dict = G_VARIANT_DICT_INIT (NULL);
+  g_autoptr (GVariant) qualifiers = NULL;
+  GVariant *value;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (texts); i++)
+    if (texts[i].text != NULL)
+      g_variant_dict_insert (&dict, texts[i].name, "s", texts[i].text);
+  qualifiers = g_variant_ref_sink (g_variant_dict_end (&dict));
+  value = dvmd_controller_answer_fact (query->server->controller, word, qualifiers, error);
+  if (value == NULL || !g_variant_is_container (value)
+      || check_length ((guint)g_variant_n_children (value), "qualifiers", error))
+    return value;
+  g_variant_unref (g_variant_ref_sink (value));
+  return NULL;
+}
+
+/* Users have given the names. */
+static GVariant *
+get_names (Query *query, const char *word, GError **error)
+{
+  if (!query->hides)
+    return get_fact (query, word, error);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NO_PERMISSIONS,
+               "%s is for the user that this DVM belongs to and root (the setting private)", word);
+  return NULL;
+}
+
 static GVariant *
 get_slots (Query *query, GError **error)
 {
+  if (names_allocation (query))
+    return get_fact (query, "slots", error);
   return g_variant_new_uint32 (dvmd_facts_count_slots (get_pool (query), query->node));
 }
 
 static GVariant *
 get_free_slots (Query *query, GError **error)
 {
+  if (names_allocation (query))
+    return get_fact (query, "free-slots", error);
   return g_variant_new_uint32 (dvmd_facts_count_free_slots (get_pool (query), query->node));
 }
 
@@ -286,6 +330,16 @@ add_allocation (Query *query, GVariantBuilder *builder, DvmdSession *session)
   g_variant_builder_close (builder);
 }
 
+/* The id may be that of the default session, which is empty. */
+static gboolean
+is_asked (Query *query, DvmdSession *session)
+{
+  const char *request = dvm_session_get_request_id (dvmd_session_get_record (session));
+
+  return (query->alloc_id == NULL || strcmp (query->alloc_id, dvmd_session_get_alloc_id (session)) == 0)
+         && (query->request_id == NULL || strcmp (query->request_id, request) == 0);
+}
+
 static guint
 count_sessions (Query *query)
 {
@@ -300,6 +354,7 @@ static GVariant *
 get_allocations (Query *query, GError **error)
 {
   DvmdCore *core = query->server->core;
+  GVariant *found;
   GVariantBuilder builder;
 
   if (!check_length (dvmd_node_pool_count_up (get_pool (query)), "ListNodes", error)
@@ -307,8 +362,15 @@ get_allocations (Query *query, GError **error)
     return NULL;
   g_variant_builder_init (&builder, G_VARIANT_TYPE ("aa{sv}"));
   for (DvmdSession *session = NULL; (session = dvmd_core_next_session (core, session)) != NULL;)
-    add_allocation (query, &builder, session);
-  return g_variant_builder_end (&builder);
+    if (is_asked (query, session))
+      add_allocation (query, &builder, session);
+  found = g_variant_builder_end (&builder);
+  if (g_variant_n_children (found) > 0)
+    return found;
+  g_variant_unref (g_variant_ref_sink (found));
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no allocation “%s”",
+               query->alloc_id != NULL ? query->alloc_id : query->request_id);
+  return NULL;
 }
 
 static GVariant *
@@ -323,6 +385,20 @@ get_alloc_ids (Query *query, GError **error)
 }
 
 /* ---- the DVM itself ---- */
+
+static GVariant *
+get_query_keys (Query *query, GError **error)
+{
+  guint n_keys;
+  const DvmdQueryKey *keys = dvmd_query_keys_get (&n_keys);
+  GVariantBuilder builder;
+
+  g_variant_builder_init (&builder, G_VARIANT_TYPE_STRING_ARRAY);
+  for (guint i = 0; i < n_keys; i++)
+    if (keys[i].of_bus != 0)
+      g_variant_builder_add (&builder, "s", keys[i].word);
+  return g_variant_builder_end (&builder);
+}
 
 static GVariant *
 get_settings (Query *query, GError **error)
@@ -378,68 +454,99 @@ get_version (Query *query, GError **error)
   return g_variant_new_string (DVM_VERSION_STRING);
 }
 
-/* Its agent has to be asked: the value comes last. */
+/* ---- what agents measure ---- */
+
+/* The value comes last. */
+static GVariant *
+await_agents (Query *query, GArray *nodes, GError **error)
+{
+  if (query->measuring == NULL)
+    {
+      query->measuring = nodes;
+      return g_variant_new_array (G_VARIANT_TYPE ("{sv}"), NULL, 0);
+    }
+  g_array_unref (nodes);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "node-usage and proc-usage are asked for one at a time");
+  return NULL;
+}
+
 static GVariant *
 get_node_usage (Query *query, GError **error)
 {
+  GArray *nodes;
+
   if (dvmd_facts_is_up (query->node) && query->node->rank > 0)
-    return g_variant_new_array (G_VARIANT_TYPE ("{sv}"), NULL, 0);
+    {
+      nodes = g_array_new (FALSE, FALSE, sizeof (guint));
+      g_array_append_val (nodes, query->node->rank);
+      return await_agents (query, nodes, error);
+    }
   g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY, "The node %s has no agent now that could measure",
                query->node_name);
   return NULL;
 }
 
-static GVariant *get_query_keys (Query *query, GError **error);
+static GVariant *
+get_proc_usage (Query *query, GError **error)
+{
+  g_autoptr (GArray) ranks = list_ranks (query, error);
 
-static const QueryKey keys[] = {
-  { "alloc-ids", "PMIX_QUERY_ALLOC_IDS", 0, get_alloc_ids },
-  { "allocations", "PMIX_QUERY_ALLOCATION", 0, get_allocations },
-  { "free-slots", "PMIX_QUERY_AVAILABLE_SLOTS", TAKES_NODE, get_free_slots },
-  { "job-size", "PMIX_JOB_SIZE", NEEDS_JOB, get_job_size },
-  { "job-states", "PMIX_QUERY_JOB_STATUS", TAKES_JOB, get_job_states },
-  { "local-proc-table", "PMIX_QUERY_LOCAL_PROC_TABLE", NEEDS_JOB | NEEDS_NODE | TAKES_RANK, get_proc_table },
-  { "memory", "PMIX_QUERY_MEMORY_USAGE", 0, get_memory },
-  { "namespace-info", "PMIX_QUERY_NAMESPACE_INFO", TAKES_JOB, get_namespace_info },
-  { "namespaces", "PMIX_QUERY_NAMESPACES", 0, get_namespaces },
-  { "node-usage", NULL, NEEDS_NODE, get_node_usage },
-  { "nodes", "PMIX_QUERY_RESOLVE_NODE", TAKES_JOB, get_nodes },
-  { "peers", "PMIX_QUERY_RESOLVE_PEERS", NEEDS_JOB | TAKES_NODE, get_peers },
-  { "plugins", NULL, 0, get_plugins },
-  { "policies", NULL, NEEDS_JOB, get_policies },
-  { "proc-table", "PMIX_QUERY_PROC_TABLE", NEEDS_JOB | TAKES_NODE | TAKES_RANK, get_proc_table },
-  { "query-keys", "PMIX_QUERY_SUPPORTED_KEYS", 0, get_query_keys },
-  { "settings", NULL, 0, get_settings },
-  { "slots", "PMIX_NUM_SLOTS", TAKES_NODE, get_slots },
-  { "statistics", NULL, 0, get_statistics },
-  { "topologies", NULL, TAKES_NAMES, get_topologies },
-  { "uptime", NULL, 0, get_uptime },
-  { "version", NULL, 0, get_version },
+  if (ranks == NULL)
+    return NULL;
+  /* The rows have names of programs. */
+  if (!query->hides)
+    return await_agents (query, dvmd_facts_list_running (query->job, ranks), error);
+  return get_names (query, "proc-usage", error);
+}
+
+/* ---- the answers ---- */
+
+/* Of a word of the table; what is not here is what PMIx is told, too. */
+static const struct
+{
+  const char *word;
+  GetAnswer get;
+} answers[] = {
+  { "alloc-ids", get_alloc_ids },   { "allocations", get_allocations },
+  { "free-slots", get_free_slots }, { "job-size", get_job_size },
+  { "job-states", get_job_states }, { "local-proc-table", get_proc_table },
+  { "memory", get_memory },         { "namespace-info", get_namespace_info },
+  { "namespaces", get_namespaces }, { "node-usage", get_node_usage },
+  { "nodes", get_nodes },           { "peers", get_peers },
+  { "plugins", get_plugins },       { "policies", get_policies },
+  { "proc-table", get_proc_table }, { "proc-usage", get_proc_usage },
+  { "query-keys", get_query_keys }, { "settings", get_settings },
+  { "slots", get_slots },           { "statistics", get_statistics },
+  { "topologies", get_topologies }, { "uptime", get_uptime },
+  { "version", get_version },
 };
 
 static GVariant *
-get_query_keys (Query *query, GError **error)
+get_answer (Query *query, const char *word, GError **error)
 {
-  GVariantBuilder builder;
+  static const char *const named[] = { "group-members", "groups", "pset-members", "psets", NULL };
 
-  g_variant_builder_init (&builder, G_VARIANT_TYPE_STRING_ARRAY);
-  for (gsize i = 0; i < G_N_ELEMENTS (keys); i++)
-    g_variant_builder_add (&builder, "s", keys[i].word);
-  return g_variant_builder_end (&builder);
+  for (gsize i = 0; i < G_N_ELEMENTS (answers); i++)
+    if (strcmp (word, answers[i].word) == 0)
+      return answers[i].get (query, error);
+  return g_strv_contains (named, word) ? get_names (query, word, error) : get_fact (query, word, error);
 }
 
 /* ---- the call ---- */
 
-static const QueryKey *
+static const DvmdQueryKey *
 find_key (const char *name, GError **error)
 {
+  const DvmdQueryKey *key = dvmd_query_keys_find (name);
   g_autoptr (GString) known = g_string_new (NULL);
+  guint n_keys;
+  const DvmdQueryKey *keys = dvmd_query_keys_get (&n_keys);
 
-  for (gsize i = 0; i < G_N_ELEMENTS (keys); i++)
-    {
-      if (strcmp (name, keys[i].word) == 0 || g_strcmp0 (name, keys[i].pmix) == 0)
-        return &keys[i];
-      g_string_append_printf (known, "%s%s", i == 0 ? "" : ", ", keys[i].word);
-    }
+  if (key != NULL && key->of_bus != 0)
+    return key;
+  for (guint i = 0; i < n_keys; i++)
+    if (keys[i].of_bus != 0)
+      g_string_append_printf (known, "%s%s", known->len == 0 ? "" : ", ", keys[i].word);
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "Unknown key “%.200s”: there are %s", name, known->str);
   return NULL;
 }
@@ -454,6 +561,15 @@ parse_qualifiers (GVariant *dict, Query *query, GError **error)
     { "names", "as", &query->names },
     { "topology", "as", &query->topologies },
     { "nodes", "u", &query->n_nodes },
+    { "alloc-id", "s", &query->alloc_id },
+    { "request-id", "s", &query->request_id },
+    { "property", "s", &query->property },
+    { "group", "s", &query->group },
+    { "pset", "s", &query->pset },
+    { "PMIX_ALLOC_ID", "s", &query->alloc_id },
+    { "PMIX_ALLOC_REQ_ID", "s", &query->request_id },
+    { "PMIX_GROUP_ID", "s", &query->group },
+    { "PMIX_PSET_NAME", "s", &query->pset },
     { "PMIX_NSPACE", "s", &query->nspace },
     { "PMIX_HOSTNAME", "s", &query->node_name },
     { "PMIX_RANK", "u", &query->rank, &query->has_rank },
@@ -475,11 +591,11 @@ parse_qualifiers (GVariant *dict, Query *query, GError **error)
 }
 
 static gboolean
-check_qualifier (const QueryKey *key, const char *name, gboolean given, guint takes, guint needs, GError **error)
+check_qualifier (const DvmdQueryKey *key, const char *name, gboolean given, guint bit, GError **error)
 {
-  if (given && (key->qualifiers & (takes | needs)) == 0)
+  if (given && (key->of_bus & bit) == 0)
     g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s takes no qualifier “%s”", key->word, name);
-  else if (!given && (key->qualifiers & needs) != 0)
+  else if (!given && (key->needs & bit) != 0)
     g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s needs the qualifier “%s”", key->word, name);
   else
     return TRUE;
@@ -487,20 +603,28 @@ check_qualifier (const QueryKey *key, const char *name, gboolean given, guint ta
 }
 
 static gboolean
-check_qualifiers (const QueryKey *key, Query *query, GError **error)
+check_qualifiers (const DvmdQueryKey *key, Query *query, GError **error)
 {
-  return check_qualifier (key, "nspace", query->nspace != NULL, TAKES_JOB, NEEDS_JOB, error)
-         && check_qualifier (key, "node", query->node_name != NULL, TAKES_NODE, NEEDS_NODE, error)
-         && check_qualifier (key, "rank", query->has_rank, TAKES_RANK, 0, error)
-         && check_qualifier (key, "names", query->names != NULL, TAKES_NAMES, 0, error)
-         && check_qualifier (key, "topology", query->topologies != NULL, TAKES_NAMES, 0, error);
+  gboolean by_request = query->request_id != NULL;
+
+  return check_qualifier (key, "nspace", query->nspace != NULL, DVMD_QUERY_JOB, error)
+         && check_qualifier (key, "node", query->node_name != NULL, DVMD_QUERY_NODE, error)
+         && check_qualifier (key, "rank", query->has_rank, DVMD_QUERY_RANK, error)
+         && check_qualifier (key, by_request ? "request-id" : "alloc-id", names_allocation (query), DVMD_QUERY_ALLOC,
+                             error)
+         && check_qualifier (key, "property", query->property != NULL, DVMD_QUERY_PROPERTY, error)
+         && check_qualifier (key, "group", query->group != NULL, DVMD_QUERY_GROUP, error)
+         && check_qualifier (key, "pset", query->pset != NULL, DVMD_QUERY_PSET, error)
+         && check_qualifier (key, "names", query->names != NULL, DVMD_QUERY_NAMES, error)
+         && check_qualifier (key, "topology", query->topologies != NULL, DVMD_QUERY_NAMES, error);
 }
 
 /* The value of one key under the name that it was asked by. */
 static gboolean
 answer (Query *query, const char *name, GVariantDict *values, GError **error)
 {
-  const QueryKey *key = find_key (name, error);
+  const DvmdQueryKey *key = find_key (name, error);
+  gboolean waits = query->measuring != NULL;
   GVariant *value;
 
   if (key == NULL)
@@ -510,21 +634,21 @@ answer (Query *query, const char *name, GVariantDict *values, GError **error)
       g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "The key “%s” is given twice", name);
       return FALSE;
     }
-  value = check_qualifiers (key, query, error) ? key->get (query, error) : NULL;
+  value = check_qualifiers (key, query, error) ? get_answer (query, key->word, error) : NULL;
   if (value != NULL)
     g_variant_dict_insert_value (values, name, value);
-  if (value != NULL && key->get == get_node_usage)
+  if (value != NULL && !waits && query->measuring != NULL)
     query->measured = name;
   return value != NULL;
 }
 
-/* ---- what an agent measures ---- */
+/* ---- an answer that agents measure ---- */
 
 typedef struct
 {
   GDBusMethodInvocation *invocation; /* (nullable): answered */
   char *name;
-  char *node;
+  char *node;       /* (nullable): the value is of processes */
   GVariant *values; /* those of the other keys */
 } Measure;
 
@@ -536,14 +660,15 @@ on_measured (gpointer user_data, int status, GVariant *rows)
   g_auto (GVariantDict) values = G_VARIANT_DICT_INIT (measure->values);
   g_autoptr (GVariant) row = NULL;
 
-  if (rows == NULL || g_variant_n_children (rows) != 1)
+  if (rows == NULL || (measure->node != NULL && g_variant_n_children (rows) != 1))
     {
-      dvmd_bus_return_error (invocation,
-                             g_error_new (DVM_ERROR, DVM_ERROR_NOT_READY,
-                                          "The agent of the node %s has gone, or does not answer", measure->node));
+      dvmd_bus_return_error (invocation, g_error_new (DVM_ERROR, DVM_ERROR_NOT_READY,
+                                                      "The agent of %s%s has gone, or does not answer",
+                                                      measure->node != NULL ? "the node " : "one of its nodes",
+                                                      measure->node != NULL ? measure->node : ""));
       return;
     }
-  row = g_variant_get_child_value (rows, 0);
+  row = measure->node != NULL ? g_variant_get_child_value (rows, 0) : g_variant_ref (rows);
   g_variant_dict_insert_value (&values, measure->name, row);
   dvmd_bus_return_value (invocation, g_variant_new ("(@a{sv})", g_variant_dict_end (&values)));
 }
@@ -564,15 +689,15 @@ measure_free (gpointer data)
 
 /* values: floating */
 static void
-measure_node (Query *query, GVariant *values, GDBusMethodInvocation *invocation)
+measure (Query *query, GVariant *values, GDBusMethodInvocation *invocation)
 {
-  g_autoptr (GArray) nodes = g_array_new (FALSE, FALSE, sizeof (guint));
-  Measure *measure = g_new (Measure, 1);
+  gboolean of_node = strcmp (dvmd_query_keys_find (query->measured)->word, "node-usage") == 0;
+  Measure *self = g_new (Measure, 1);
 
-  g_array_append_val (nodes, query->node->rank);
-  *measure = (Measure){ invocation, g_strdup (query->measured), g_strdup (query->node_name),
-                        g_variant_ref_sink (values) };
-  dvmd_controller_measure (query->server->controller, nodes, NULL, 0, on_measured, measure, measure_free);
+  *self = (Measure){ invocation, g_strdup (query->measured), of_node ? g_strdup (query->node_name) : NULL,
+                     g_variant_ref_sink (values) };
+  dvmd_controller_measure (query->server->controller, query->measuring, of_node ? NULL : query->nspace,
+                           query->has_rank ? query->rank : DVMD_ALL_RANKS, on_measured, self, measure_free);
 }
 
 void
@@ -596,7 +721,8 @@ dvmd_bus_query (DvmdBusCall *call)
   if (error != NULL)
     dvmd_bus_return_error (call->invocation, error);
   else if (query.measured != NULL)
-    measure_node (&query, g_variant_dict_end (&values), call->invocation);
+    measure (&query, g_variant_dict_end (&values), call->invocation);
   else
     dvmd_bus_return_value (call->invocation, g_variant_new ("(@a{sv})", g_variant_dict_end (&values)));
+  g_clear_pointer (&query.measuring, g_array_unref);
 }

@@ -78,6 +78,24 @@ dvmd_facts_list_ranks (DvmdJob *job, DvmdNode *node)
   return ranks;
 }
 
+GArray *
+dvmd_facts_list_running (DvmdJob *job, const GArray *ranks)
+{
+  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
+  GArray *nodes = g_array_new (FALSE, FALSE, sizeof (guint));
+
+  for (guint i = 0; i < ranks->len; i++)
+    {
+      const DvmdProcRow *row = dvmd_proc_table_row (dvmd_job_get_procs (job), g_array_index (ranks, guint, i));
+      guint node = row->node;
+
+      if (row->state < DVM_PROC_STATE_UNTERMINATED && node != DVMD_NO_NODE
+          && g_hash_table_add (seen, GUINT_TO_POINTER (node)))
+        g_array_append_val (nodes, node);
+    }
+  return nodes;
+}
+
 GPtrArray *
 dvmd_facts_list_nodes (DvmdNodePool *pool)
 {

@@ -22,6 +22,8 @@ guint dvmd_facts_count_slots_of (DvmdNodePool *pool, const char *const *names);
 guint dvmd_facts_count_free_slots_of (DvmdNodePool *pool, const char *const *names);
 /* (transfer full) (element-type guint): ranks of the job that are on that node, of all nodes with NULL */
 GArray *dvmd_facts_list_ranks (DvmdJob *job, DvmdNode *node);
+/* (transfer full) (element-type guint): the nodes of those of these ranks that have not ended, each once */
+GArray *dvmd_facts_list_running (DvmdJob *job, const GArray *ranks);
 /* (transfer full) (element-type utf8): names of the nodes that are up */
 GPtrArray *dvmd_facts_list_nodes (DvmdNodePool *pool);
 /* (transfer full) (element-type utf8): ids of all allocations */

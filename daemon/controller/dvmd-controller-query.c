@@ -15,6 +15,7 @@
 #include "dvmd-controller-psets.h"
 #include "dvmd-controller-usage.h"
 #include "dvmd-core-sessions.h"
+#include "dvmd-query-keys.h"
 
 #include <string.h>
 
@@ -38,7 +39,8 @@ typedef struct
   const char *pset;
   guint32 rank;
   gboolean has_rank;
-  DvmdJob *job; /* (nullable): of nspace */
+  gboolean of_bus; /* words, and lists of names */
+  DvmdJob *job;    /* (nullable): of nspace */
   DvmdNode *node;
 } Query;
 
@@ -72,12 +74,21 @@ has_room (Query *query, gsize n_bytes, int *status)
   return FALSE;
 }
 
-/* As PMIx has lists of names. */
+/* PMIx has lists of names as one text. */
 static GVariant *
-join (GPtrArray *names)
+join (Query *query, GPtrArray *names)
 {
+  if (query->of_bus)
+    return g_variant_new_strv ((const char *const *)names->pdata, names->len);
   g_ptr_array_add (names, NULL);
   return g_variant_new_take_string (g_strjoinv (",", (char **)names->pdata));
+}
+
+/* A tuple of one number is a size to PMIx. */
+static GVariant *
+new_size (Query *query, guint n)
+{
+  return query->of_bus ? g_variant_new_uint64 (n) : g_variant_new ("(t)", (guint64)n);
 }
 
 /* ---- jobs ---- */
@@ -90,7 +101,7 @@ get_namespaces (Query *query, int *status)
 
   for (guint i = 0; i < jobs->len; i++)
     g_ptr_array_add (names, (gpointer)dvm_job_get_nspace (dvmd_job_get_record (jobs->pdata[i])));
-  return join (names);
+  return join (query, names);
 }
 
 /* "a 1 : b 2" */
@@ -248,7 +259,7 @@ get_nodes (Query *query, int *status)
   if (query->job != NULL)
     return of_job != NULL ? g_variant_new_take_string (g_strjoinv (",", (char **)of_job)) : g_variant_new_string ("");
   names = dvmd_facts_list_nodes (get_pool (query));
-  return join (names);
+  return join (query, names);
 }
 
 /* By its id, or by that of its request. */
@@ -338,10 +349,12 @@ get_alloc_ids (Query *query, int *status)
 
 /* value: floating */
 static void
-add_property (Query *query, GVariantBuilder *builder, const char *key, GVariant *value, guint *n)
+add_property (Query *query, GVariantBuilder *builder, const char *key, const char *word, GVariant *value, guint *n)
 {
   g_autoptr (GVariant) owned = g_variant_ref_sink (value);
 
+  if (query->of_bus)
+    key = word;
   if (query->property != NULL && strcmp (query->property, key) != 0)
     return;
   g_variant_builder_add (builder, "{sv}", key, owned);
@@ -359,20 +372,23 @@ get_alloc_properties (Query *query, int *status)
 
   if (names == NULL)
     return NULL;
-  add_property (query, &builder, DVMD_PMIX_KEY_ALLOC_RELEASABLE,
+  add_property (query, &builder, DVMD_PMIX_KEY_ALLOC_RELEASABLE, "releasable",
                 g_variant_new_boolean (dvmd_session_get_id (session) != 0 && dvmd_core_get_elastic (query->core)
                                        && !dvmd_session_is_ending (session)),
                 &n);
-  add_property (query, &builder, DVMD_PMIX_KEY_SESSION_ID, g_variant_new_uint32 (dvmd_session_get_id (session)), &n);
+  add_property (query, &builder, DVMD_PMIX_KEY_SESSION_ID, "session",
+                g_variant_new_uint32 (dvmd_session_get_id (session)), &n);
   if (dvm_session_get_request_id (record)[0] != '\0')
-    add_property (query, &builder, DVMD_PMIX_KEY_ALLOC_REQ_ID,
+    add_property (query, &builder, DVMD_PMIX_KEY_ALLOC_REQ_ID, "request-id",
                   g_variant_new_string (dvm_session_get_request_id (record)), &n);
-  add_property (query, &builder, DVMD_PMIX_KEY_ALLOC_NODES,
-                g_variant_new_take_string (g_strjoinv (",", (char **)names)), &n);
-  add_property (query, &builder, DVMD_PMIX_KEY_ALLOC_NUM_NODES, g_variant_new_uint64 (g_strv_length ((char **)names)),
+  add_property (query, &builder, DVMD_PMIX_KEY_ALLOC_NODES, "nodes",
+                query->of_bus ? g_variant_new_strv (names, -1)
+                              : g_variant_new_take_string (g_strjoinv (",", (char **)names)),
                 &n);
-  add_property (query, &builder, DVMD_PMIX_KEY_ALLOC_SHARE, g_variant_new_boolean (dvm_session_get_shared (record)),
-                &n);
+  add_property (query, &builder, DVMD_PMIX_KEY_ALLOC_NUM_NODES, "num-nodes",
+                g_variant_new_uint64 (g_strv_length ((char **)names)), &n);
+  add_property (query, &builder, DVMD_PMIX_KEY_ALLOC_SHARE, "shared",
+                g_variant_new_boolean (dvm_session_get_shared (record)), &n);
   return n > 0 ? g_variant_builder_end (&builder) : fail (status, DVMD_PMIX_ERR_NOT_FOUND);
 }
 
@@ -460,19 +476,8 @@ static GArray *
 list_nodes_of_ranks (Query *query, int *status)
 {
   g_autoptr (GArray) ranks = list_ranks (query, query->node, status);
-  g_autoptr (GHashTable) seen = g_hash_table_new (NULL, NULL);
-  g_autoptr (GArray) nodes = g_array_new (FALSE, FALSE, sizeof (guint));
 
-  for (guint i = 0; ranks != NULL && i < ranks->len; i++)
-    {
-      const DvmdProcRow *row = dvmd_proc_table_row (dvmd_job_get_procs (query->job), g_array_index (ranks, guint, i));
-      guint node = row->node;
-
-      if (row->state < DVM_PROC_STATE_UNTERMINATED && node != DVMD_NO_NODE
-          && g_hash_table_add (seen, GUINT_TO_POINTER (node)))
-        g_array_append_val (nodes, node);
-    }
-  return ranks != NULL ? g_steal_pointer (&nodes) : NULL;
+  return ranks != NULL ? dvmd_facts_list_running (query->job, ranks) : NULL;
 }
 
 static GArray *
@@ -496,7 +501,7 @@ get_groups (Query *query, int *status)
 {
   g_autoptr (GPtrArray) names = dvmd_controller_list_groups (query->controller);
 
-  return join (names);
+  return join (query, names);
 }
 
 static GVariant *
@@ -504,7 +509,7 @@ get_num_groups (Query *query, int *status)
 {
   g_autoptr (GPtrArray) names = dvmd_controller_list_groups (query->controller);
 
-  return g_variant_new ("(t)", (guint64)names->len);
+  return new_size (query, names->len);
 }
 
 static GVariant *
@@ -536,7 +541,7 @@ get_psets (Query *query, int *status)
 {
   g_autoptr (GPtrArray) names = dvmd_controller_list_psets (query->controller, query->job);
 
-  return join (names);
+  return join (query, names);
 }
 
 static GVariant *
@@ -544,7 +549,7 @@ get_num_psets (Query *query, int *status)
 {
   g_autoptr (GPtrArray) names = dvmd_controller_list_psets (query->controller, query->job);
 
-  return g_variant_new ("(t)", (guint64)names->len);
+  return new_size (query, names->len);
 }
 
 static GVariant *
@@ -561,56 +566,44 @@ get_pset_members (Query *query, int *status)
   return n <= MAX_ROWS ? g_variant_builder_end (&members) : fail (status, DVMD_PMIX_ERR_OUT_OF_RESOURCE);
 }
 
-enum
-{
-  OF_JOB = 1 << 0,
-  OF_RANK = 1 << 1,
-  OF_NODE = 1 << 2,
-  OF_ALLOC = 1 << 3,
-  OF_PROPERTY = 1 << 4,
-  OF_GROUP = 1 << 5,
-  OF_PSET = 1 << 6,
-};
-
 static const struct
 {
   const char *word; /* of the question */
   guint bit;
 } qualifiers[] = {
-  { "nspace", OF_JOB },        { "rank", OF_RANK },      { "node", OF_NODE },
-  { "node-id", OF_NODE },      { "alloc-id", OF_ALLOC }, { "request-id", OF_ALLOC },
-  { "property", OF_PROPERTY }, { "group", OF_GROUP },    { "pset", OF_PSET },
+  { "nspace", DVMD_QUERY_JOB },        { "rank", DVMD_QUERY_RANK },      { "node", DVMD_QUERY_NODE },
+  { "node-id", DVMD_QUERY_NODE },      { "alloc-id", DVMD_QUERY_ALLOC }, { "request-id", DVMD_QUERY_ALLOC },
+  { "property", DVMD_QUERY_PROPERTY }, { "group", DVMD_QUERY_GROUP },    { "pset", DVMD_QUERY_PSET },
 };
 
 static const struct
 {
   const char *word;
-  guint uses;         /* Qualifiers */
   GetFact get;        /* or: */
   ListMeasuring list; /* by the agents of these */
 } facts[] = {
-  { "alloc-ids", 0, get_alloc_ids },
-  { "alloc-properties", OF_ALLOC | OF_PROPERTY, get_alloc_properties },
-  { "alloc-status", OF_ALLOC, get_alloc_status },
-  { "allocations", OF_ALLOC, get_allocation },
-  { "free-slots", OF_NODE | OF_ALLOC, get_free_slots },
-  { "group-members", OF_GROUP, get_group_members },
-  { "groups", 0, get_groups },
-  { "job-size", OF_JOB, get_job_size },
-  { "local-proc-table", OF_JOB | OF_RANK | OF_NODE, get_local_proc_table },
-  { "namespace-info", OF_JOB, get_namespace_info },
-  { "namespaces", 0, get_namespaces },
-  { "node-usage", OF_JOB | OF_RANK | OF_NODE, NULL, list_measured_nodes },
-  { "nodes", OF_JOB, get_nodes },
-  { "num-groups", 0, get_num_groups },
-  { "num-psets", OF_JOB, get_num_psets },
-  { "peers", OF_JOB | OF_RANK | OF_NODE, get_peers },
-  { "proc-table", OF_JOB | OF_RANK | OF_NODE, get_proc_table },
-  { "proc-usage", OF_JOB | OF_RANK | OF_NODE, NULL, list_nodes_of_ranks },
-  { "pset-members", OF_PSET | OF_JOB, get_pset_members },
-  { "psets", OF_JOB, get_psets },
-  { "slots", OF_NODE | OF_ALLOC, get_slots },
-  { "time-remaining", OF_ALLOC | OF_JOB, get_time_remaining },
+  { "alloc-ids", get_alloc_ids },
+  { "alloc-properties", get_alloc_properties },
+  { "alloc-status", get_alloc_status },
+  { "allocations", get_allocation },
+  { "free-slots", get_free_slots },
+  { "group-members", get_group_members },
+  { "groups", get_groups },
+  { "job-size", get_job_size },
+  { "local-proc-table", get_local_proc_table },
+  { "namespace-info", get_namespace_info },
+  { "namespaces", get_namespaces },
+  { "node-usage", NULL, list_measured_nodes },
+  { "nodes", get_nodes },
+  { "num-groups", get_num_groups },
+  { "num-psets", get_num_psets },
+  { "peers", get_peers },
+  { "proc-table", get_proc_table },
+  { "proc-usage", NULL, list_nodes_of_ranks },
+  { "pset-members", get_pset_members },
+  { "psets", get_psets },
+  { "slots", get_slots },
+  { "time-remaining", get_time_remaining },
 };
 
 /* ---- the call ---- */
@@ -770,24 +763,34 @@ heeds_places (GVariant *dict, guint uses)
     {
       g_autoptr (GVariant) value = g_variant_lookup_value (dict, qualifiers[i].word, NULL);
 
-      if (value != NULL && (qualifiers[i].bit & (OF_NODE | OF_ALLOC) & ~uses) != 0)
+      if (value != NULL && (qualifiers[i].bit & (DVMD_QUERY_NODE | DVMD_QUERY_ALLOC) & ~uses) != 0)
         return FALSE;
     }
   return TRUE;
+}
+
+/* One past the last: there is none */
+static gsize
+find_fact (const char *word)
+{
+  gsize i = 0;
+
+  while (i < G_N_ELEMENTS (facts) && strcmp (facts[i].word, word) != 0)
+    i++;
+  return i;
 }
 
 static void
 add_answer (Answers *answers, Query *query, const char *word, GVariant *dict)
 {
   Answer *answer;
-  gsize i = 0;
+  gsize i;
 
   g_array_set_size (answers->values, answers->values->len + 1);
   answer = &g_array_index (answers->values, Answer, answers->values->len - 1);
   answer->status = read_qualifiers (query, dict);
-  while (i < G_N_ELEMENTS (facts) && strcmp (facts[i].word, word) != 0)
-    i++;
-  if (i == G_N_ELEMENTS (facts) || !heeds_places (dict, facts[i].uses))
+  i = find_fact (word);
+  if (i == G_N_ELEMENTS (facts) || !heeds_places (dict, dvmd_query_keys_find (word)->of_pmix))
     answer->status = DVMD_PMIX_ERR_NOT_SUPPORTED;
   if (answer->status != DVMD_PMIX_SUCCESS || !has_room (query, 0, &answer->status))
     return;
@@ -807,6 +810,52 @@ add_answer (Answers *answers, Query *query, const char *word, GVariant *dict)
   else
     answer_clear (answer);
 }
+
+/* ---- the bus ---- */
+
+static GVariant *
+fail_fact (const char *word, int status, GError **error)
+{
+  static const struct
+  {
+    int status;
+    int code;
+    const char *why;
+  } rows[] = {
+    { DVMD_PMIX_ERR_NOT_FOUND, DVM_ERROR_NOT_FOUND, "there is none of what its qualifiers name" },
+    { DVMD_PMIX_ERR_BAD_PARAM, DVM_ERROR_BAD_PARAM,
+      "it needs a qualifier that it has not, or two contradict each other" },
+    { DVMD_PMIX_ERR_OUT_OF_RESOURCE, DVM_ERROR_OUT_OF_RESOURCE, "the answer would be too large" },
+    { DVMD_PMIX_ERR_NOT_SUPPORTED, DVM_ERROR_BAD_PARAM, "it is narrowed by one of its qualifiers at a time" },
+  };
+  gsize i = 0;
+
+  while (i < G_N_ELEMENTS (rows) - 1 && rows[i].status != status)
+    i++;
+  g_set_error (error, DVM_ERROR, rows[i].code, "%s cannot be answered: %s", word, rows[i].why);
+  return NULL;
+}
+
+GVariant *
+dvmd_controller_answer_fact (DvmdController *self, const char *word, GVariant *dict, GError **error)
+{
+  Query query = {
+    .controller = self,
+    .core = dvmd_controller_get_core (self),
+    .clock = dvmd_controller_get_parts (self)->clock,
+    .of_bus = TRUE,
+  };
+  int status = read_qualifiers (&query, dict);
+  gsize i = find_fact (word);
+  GVariant *value = NULL;
+
+  g_return_val_if_fail (i < G_N_ELEMENTS (facts) && facts[i].get != NULL, NULL);
+  if (status == DVMD_PMIX_SUCCESS)
+    value = facts[i].get (&query, &status);
+  return value != NULL ? value : fail_fact (word, status, error);
+}
+
+/* ---- the call ---- */
 
 static void
 handle_query (gpointer service, DvmdCall *call, GVariant *request)

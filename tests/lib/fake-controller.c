@@ -8,6 +8,7 @@
 #include "dvmd-controller-stacks.h"
 #include "dvmd-controller-topologies.h"
 #include "dvmd-controller-usage.h"
+#include "dvmd-query-keys.h"
 #include "dvmd-device-claims.h"
 #include "dvmd-controller-map.h"
 
@@ -430,6 +431,34 @@ dvmd_controller_measure (DvmdController *self, const GArray *nodes, const char *
 
   measured (user_data, 0, answers ? rows : NULL);
   free_data (user_data);
+}
+
+GVariant *
+dvmd_controller_answer_fact (DvmdController *self, const char *word, GVariant *dict, GError **error)
+{
+  static const struct
+  {
+    const char *word;
+    const char *text;
+  } facts[] = {
+    { "alloc-properties", "{'shared': <true>}" },
+    { "alloc-status", "'active'" },
+    { "free-slots", "uint32 7" },
+    { "group-members", "[('dvm-fake@1', uint32 1)]" },
+    { "groups", "['fjord']" },
+    { "num-groups", "uint64 1" },
+    { "num-psets", "uint64 1" },
+    { "pset-members", "[('dvm-fake@1', uint32 0)]" },
+    { "psets", "['ice']" },
+    { "slots", "uint32 8" },
+    { "time-remaining", "uint32 60" },
+  };
+
+  for (gsize i = 0; i < G_N_ELEMENTS (facts); i++)
+    if (strcmp (facts[i].word, word) == 0)
+      return g_variant_new_parsed (facts[i].text);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "%s is no fact", word);
+  return NULL;
 }
 
 GVariant *

@@ -492,6 +492,16 @@ test_query (Fixture *f, gconstpointer data)
     g_assert_cmpuint (g_variant_get_uint32 (depth), ==, 1);
   }
   check_query (f, "(['alloc-ids'], @a{sv} {})", "({'alloc-ids': <['']>},)");
+  check_query (f, "(['free-slots'], {'PMIX_ALLOC_ID': <'1'>})", "({'free-slots': <uint32 7>},)");
+  check_query (f, "(['PMIX_QUERY_PSET_NAMES'], {'nspace': <'dvm-fake@1'>})", "({'PMIX_QUERY_PSET_NAMES': <['ice']>},)");
+  QUERY_REFUSED ("(['psets'], {'alloc-id': <'1'>})", BAD_PARAM, "psets takes no qualifier");
+  QUERY_REFUSED ("(['alloc-status'], @a{sv} {})", BAD_PARAM, "needs the qualifier");
+  QUERY_REFUSED ("(['pset-members'], @a{sv} {})", BAD_PARAM, "needs the qualifier");
+  QUERY_REFUSED ("(['allocations'], {'request-id': <'no'>})", NOT_FOUND, "no");
+  QUERY_REFUSED ("(['node-usage', 'proc-usage'], {'node': <'here'>, 'nspace': <'dvm-fake@1'>})", BAD_PARAM,
+                 "node-usage takes no");
+  QUERY_REFUSED ("(['proc-usage', 'PMIX_QUERY_PROC_RESOURCE_USAGE'], {'nspace': <'dvm-fake@1'>})", BAD_PARAM,
+                 "one at a time");
   QUERY_REFUSED ("(@as [], @a{sv} {})", BAD_PARAM, "query-keys");
   QUERY_REFUSED ("(['colour'], @a{sv} {})", BAD_PARAM, "colour");
   QUERY_REFUSED ("(['nodes', 'nodes'], @a{sv} {})", BAD_PARAM, "twice");
@@ -530,13 +540,20 @@ test_query_keys (Fixture *f, gconstpointer data)
   for (guint i = 0; keys[i] != NULL; i++)
     {
       gboolean of_job = g_str_has_suffix (keys[i], "proc-table") || g_str_equal (keys[i], "peers")
-                        || g_str_equal (keys[i], "policies") || g_str_equal (keys[i], "job-size");
+                        || g_str_equal (keys[i], "policies") || g_str_equal (keys[i], "job-size")
+                        || g_str_equal (keys[i], "proc-usage");
       gboolean of_node = g_str_equal (keys[i], "local-proc-table") || g_str_equal (keys[i], "node-usage");
-      g_autofree char *parameters = g_strdup_printf ("([%s'%s'], @a{sv} {%s%s})", "", keys[i],
+      const char *other = g_str_equal (keys[i], "group-members")  ? "'group': <'fjord'>"
+                          : g_str_equal (keys[i], "pset-members") ? "'pset': <'ice'>"
+                          : g_str_has_prefix (keys[i], "alloc-status") || g_str_has_prefix (keys[i], "alloc-properties")
+                              ? "'alloc-id': <'1'>"
+                              : "";
+      g_autofree char *parameters = g_strdup_printf ("([%s'%s'], @a{sv} {%s%s%s})", "", keys[i],
                                                      of_job ? "'nspace': <'dvm-fake@1'>" : "",
                                                      !of_node ? ""
                                                      : of_job ? ", 'node': <'here'>"
-                                                              : "'node': <'here'>");
+                                                              : "'node': <'here'>",
+                                                     other);
       g_autoptr (GVariant) answer = bus_client_check (f->client, MANAGER_PATH, MANAGER, "Query", parse (parameters));
       g_autoptr (GVariant) values = g_variant_get_child_value (answer, 0);
       g_autoptr (GVariant) value = g_variant_lookup_value (values, keys[i], NULL);

@@ -5,6 +5,8 @@ import glob
 import os
 import re
 
+from gi.repository import GLib
+
 import dvmtest
 from dvmtest import NOTIFIED, wait_until
 
@@ -126,6 +128,17 @@ def find_distances():
     return f'distances SUCCESS {found}' if found else 'distances (?!SUCCESS).*'
 
 
+BUS_QUALIFIERS = {'nspace': ('PMIX_NSPACE', 's'), 'host': ('PMIX_HOSTNAME', 's'), 'rank': ('PMIX_RANK', 'u'), 'pset': ('PMIX_PSET_NAME', 's'), 'id': ('PMIX_ALLOC_ID', 's')}
+# Answered to PMIx programs alone: the server of a node knows them, or there is a reason in the table of keys.
+PMIX_ALONE = {'QUERY_SPAWN_SUPPORT', 'QUERY_DEBUG_SUPPORT', 'HWLOC_XML_V2'}
+
+
+def read_table():
+    """The keys of both sides by their names in PMIx: what of_pmix and of_bus say."""
+    rows = re.findall(r'\{ "([a-z-]+)", (?:"PMIX_(\w+)"|NULL), (0|HERE)[^,]*, (0|HERE)[^,]*, [^,]* \},', read('daemon/controller/dvmd-query-keys.c'))
+    return {name or word: (of_pmix == 'HERE', of_bus == 'HERE') for word, name, of_pmix, of_bus in rows}
+
+
 class Answers:
     def test_all(self):
         dvm = self.dvm(slots=SLOTS, arguments=[f'--nodes={self.nodes}'], settings=['elastic=true', 'kill-grace=0.5'])
@@ -175,6 +188,7 @@ class Answers:
         job, out, _ = dvm.start(None, apps=[{'argv': [CLIENT, 'file', self.path('go')], 'np': self.nodes, 'map_by': 'node', 'bind_to': 'none', 'cwd': '/'},
                                             {'argv': [CLIENT, *words], 'np': 1, 'hosts': [self.last], 'pset': 'ice', 'cwd': '/'}])
         job.wait_state(REGISTERED)
+        self.check_bus(dvm, job, values)
         self.touch('connected')
         values.update(job=job.nspace, dvm=job.nspace.partition('@')[0])
         self.assertEqual(job.wait()['state'], NOTIFIED, dvm.log())
@@ -188,6 +202,52 @@ class Answers:
         wrong = [(ask, want.format(**values), answer[:500]) for ask, want, answer in zip(asks, wanted, said)
                  if not re.fullmatch(want.format(**values).rstrip() + r'\n', answer, re.DOTALL)]
         self.assertFalse(wrong, '\n'.join(map(str, wrong)))
+
+    def check_bus(self, dvm, job, values):
+        """Each key that PMIx programs are answered is answered on the bus under the same name, and says the same."""
+        n, names = values['n'], values['names'].split(',')
+        places = [*range(n), n - 1]  # of the node of each rank
+        table = read_table()
+        both = {name for name, (of_pmix, of_bus) in table.items() if of_pmix and of_bus}
+        here = {name.partition(' ')[0] for name in QUERIES} | {name for name in QUERIES_ELSEWHERE if name != 'QUERY_ATTRIBUTE_SUPPORT'}
+        self.assertEqual(here - PMIX_ALONE - {'QUERY_SUPPORTED_KEYS'}, both)
+        # What the bus has, and PMIx names but does not answer, is refused to programs.
+        self.assertLessEqual({name for name, (of_pmix, of_bus) in table.items() if of_bus and not of_pmix and name.startswith('QUERY')} - {'QUERY_SUPPORTED_KEYS'},
+                             set(QUERIES_REFUSED))
+
+        def rank_and_node(rows):
+            return [(row[0], row[2]) for row in rows]
+
+        ranks = [(rank, names[place]) for rank, place in enumerate(places)]
+        wanted = {
+            'QUERY_NAMESPACES': lambda value: value == [job.nspace],
+            'QUERY_NAMESPACE_INFO': lambda value: [(row['Namespace'], row['NumProcs']) for row in value] == [(job.nspace, values['size'])],
+            'JOB_SIZE': lambda value: value == values['size'],
+            'QUERY_PROC_TABLE': lambda value: rank_and_node(value) == ranks,
+            'QUERY_PROC_TABLE of a node': lambda value: rank_and_node(value) == ranks[:1],
+            'QUERY_LOCAL_PROC_TABLE': lambda value: rank_and_node(value) == ranks[-2:],
+            'QUERY_RESOLVE_PEERS': lambda value: value == [n - 1, n],
+            'QUERY_RESOLVE_NODE': lambda value: value == names,
+            'NUM_SLOTS': lambda value: value == values['slots'], 'NUM_SLOTS of a node': lambda value: value == SLOTS,
+            'QUERY_AVAILABLE_SLOTS': lambda value: value == values['free'],
+            'QUERY_ALLOC_IDS': lambda value: value == [''],
+            'QUERY_ALLOCATION': lambda value: [(row['nodes'], row['slots']) for row in value] == [(names, values['slots'])],
+            'QUERY_NUM_GROUPS': lambda value: value == 0, 'QUERY_GROUP_NAMES': lambda value: value == [],
+            'QUERY_PROC_RESOURCE_USAGE': lambda value: [(*row['process'], row['node']) for row in value] == [(job.nspace, 0, 'node1')],
+            'QUERY_NODE_RESOURCE_USAGE': lambda value: value['node'] == self.last and value['mem-total'] > 0,
+            'QUERY_NUM_PSETS': lambda value: value == 1, 'QUERY_PSET_NAMES': lambda value: value == ['ice'],
+            'QUERY_PSET_MEMBERSHIP': lambda value: value == [(job.nspace, n)],
+        }
+        self.assertLessEqual(here & both - set(QUERIES_ELSEWHERE), set(wanted))
+        for name, is_right in wanted.items():
+            words = dict(word.split('=') for word in QUERIES[name][0].format(**values).split()[1:])
+            if name == 'QUERY_LOCAL_PROC_TABLE':
+                words['host'] = self.last
+            qualifiers = {BUS_QUALIFIERS[word][0]: GLib.Variant(BUS_QUALIFIERS[word][1], job.nspace if value == '.' else int(value) if word == 'rank' else value)
+                          for word, value in words.items()}
+            key = 'PMIX_' + name.partition(' ')[0]
+            value = dvm.call('Query', '(asa{sv})', [key], qualifiers)[0][key]
+            self.assertTrue(is_right(value), (name, value))
 
     # ---- of data that somebody has published ----
 
@@ -283,6 +343,20 @@ class Answers:
             self.assertRegex(line, f'^{want}$')
         return job, alloc, session
 
+    def check_allocation_on_bus(self, dvm, alloc, session):
+        keys = ['QUERY_ALLOC_STATUS', 'NUM_SLOTS', 'QUERY_AVAILABLE_SLOTS', 'TIME_REMAINING', 'QUERY_ALLOC_PROPERTIES', 'QUERY_ALLOCATION']
+        properties = {'releasable': True, 'session': int(session), 'request-id': 'mine', 'nodes': ['n1', 'n3', 'n2'], 'num-nodes': 3, 'shared': False}
+        for word, name in (('PMIX_ALLOC_ID', alloc), ('request-id', 'mine')):
+            answers = dvm.call('Query', '(asa{sv})', [f'PMIX_{key}' for key in keys], {word: GLib.Variant('s', name)})[0]
+            state, slots, free, left, told, rows = (answers[f'PMIX_{key}'] for key in keys)
+            self.assertEqual((state, slots, free, told), ('active', 8, 8, properties))
+            self.assertTrue(3500 <= left < 3700, left)
+            self.assertEqual([(row['alloc-id'], row['slots']) for row in rows], [(alloc, 8)])
+        one = dvm.call('Query', '(asa{sv})', ['alloc-properties'], {'alloc-id': GLib.Variant('s', alloc), 'property': GLib.Variant('s', 'shared')})[0]
+        self.assertEqual(one, {'alloc-properties': {'shared': False}})
+        for key in ('alloc-status', 'allocations', 'slots'):
+            self.assert_refused('NotFound', [], dvm.call, 'Query', '(asa{sv})', [key], {'alloc-id': GLib.Variant('s', 'none')})
+
     def check_allocations(self, dvm):
         """Nodes by name, by a host, by a file, given back and taken again, with an end; those of a tool for others; what queries say; what goes with the job."""
         job, alloc, session = self.allocate(dvm)
@@ -294,6 +368,7 @@ class Answers:
         lines = self.say(dvm, *(word for ask in asks for word in ['query', *ask.split()]))
         for (ask, want), line in zip(asks.items(), lines):
             self.assertRegex(line, rf'^query SUCCESS \[{ask.split()[0]}{want}\]$')
+        self.check_allocation_on_bus(dvm, alloc, session)
         self.assertEqual(self.say(dvm, 'get', '.', 'job', 'pmix.alloc.id', node='n1', target=[alloc]), [f'get SUCCESS {alloc}'])
         self.assertEqual(dvm.run(['true'], hosts=['n1']).state, dvmtest.MAP_FAILED)
         lines = self.lines_of(self.start_tool(dvm, ALLOC, 'register', 'new', 'list=n4', 'share=1', 'sep=1', f'session={session}', f'target={job.nspace}', 'wait', '1',
