@@ -256,7 +256,7 @@ names_allocation (const Query *query)
   return query->alloc_id != NULL || query->request_id != NULL;
 }
 
-/* What the controller tells PMIx programs, too. */
+/* PMIx programs are told the same by the controller. */
 static GVariant *
 get_fact (Query *query, const char *word, GError **error)
 {

@@ -8,7 +8,7 @@
 
 G_BEGIN_DECLS
 
-/* What a question can be narrowed by. */
+/* A question can be narrowed by these. */
 enum
 {
   DVMD_QUERY_JOB = 1 << 0,

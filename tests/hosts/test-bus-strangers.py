@@ -463,7 +463,7 @@ class Strangers(dvmtest.Case):
         secret = 'tell-nobody'
         dvm = self.try_dvm(bus='system', slots=4, settings=[f'private={private}'], env={'DBUS_SYSTEM_BUS_ADDRESS': self.bus.address})
         dvm.connection = dvm.connect()
-        words = {'name': secret, 'label': secret, 'env': {secret: secret}, 'cwd': os.path.join(self.folder, secret)}
+        words = {'name': secret, 'label': secret, 'env': {secret: secret}, 'cwd': os.path.join(self.folder, secret), 'pset': secret}
         os.makedirs(words['cwd'], exist_ok=True)
         # It writes when it is told to, where there is no room.
         for rank in range(2):
