@@ -38,7 +38,7 @@ const DvmdQueryKey *dvmd_query_keys_get (guint *n_keys);
 const DvmdQueryKey *dvmd_query_keys_find (const char *name);
 
 /*
- * What PMIx is answered, with words instead of the names of PMIx. dict: qualifiers as those of the questions of PMIx
+ * The answer to PMIx, with words instead of the names of PMIx. dict: qualifiers as those of the questions of PMIx
  * programs.
  *
  * Returns: (transfer floating) (nullable): NULL with an error
