@@ -822,7 +822,8 @@ fail_fact (const char *word, int status, GError **error)
     int code;
     const char *why;
   } rows[] = {
-    { DVMD_PMIX_ERR_NOT_FOUND, DVM_ERROR_NOT_FOUND, "there is none of what its qualifiers name" },
+    { DVMD_PMIX_ERR_NOT_FOUND, DVM_ERROR_NOT_FOUND,
+      "there is none of what its qualifiers name, or it has no such value" },
     { DVMD_PMIX_ERR_BAD_PARAM, DVM_ERROR_BAD_PARAM,
       "it needs a qualifier that it has not, or two contradict each other" },
     { DVMD_PMIX_ERR_OUT_OF_RESOURCE, DVM_ERROR_OUT_OF_RESOURCE, "the answer would be too large" },
