@@ -81,13 +81,14 @@ set_dvmd_error (const char *message, GError **error)
                sentence[0] != '\0' ? sentence : _ ("dvmd cannot tell its settings"));
 }
 
-char *
-dvm_cli_ask_dvmd (const char *const *options, GError **error)
+GBytes *
+dvm_cli_ask_dvmd_bytes (const char *const *options, GError **error)
 {
   g_autofree char *path = dvm_cli_find_dvmd (error);
   g_autoptr (GPtrArray) argv = g_ptr_array_new ();
   g_autoptr (GSubprocess) process = NULL;
-  g_autofree char *output = NULL;
+  g_autoptr (GBytes) output = NULL;
+  g_autoptr (GBytes) messages = NULL;
   g_autofree char *message = NULL;
 
   if (path == NULL)
@@ -98,12 +99,22 @@ dvm_cli_ask_dvmd (const char *const *options, GError **error)
   g_ptr_array_add (argv, NULL);
   process = g_subprocess_newv ((const char *const *)argv->pdata,
                                G_SUBPROCESS_FLAGS_STDOUT_PIPE | G_SUBPROCESS_FLAGS_STDERR_PIPE, error);
-  if (process == NULL || !g_subprocess_communicate_utf8 (process, NULL, NULL, &output, &message, error))
+  if (process == NULL || !g_subprocess_communicate (process, NULL, NULL, &output, &messages, error))
     return NULL;
   if (g_subprocess_get_if_exited (process) && g_subprocess_get_exit_status (process) == 0)
     return g_steal_pointer (&output);
+  message = g_strndup (g_bytes_get_data (messages, NULL), g_bytes_get_size (messages));
   set_dvmd_error (message, error);
   return NULL;
+}
+
+char *
+dvm_cli_ask_dvmd (const char *const *options, GError **error)
+{
+  g_autoptr (GBytes) output = dvm_cli_ask_dvmd_bytes (options, error);
+  const char *text = output != NULL ? g_bytes_get_data (output, NULL) : NULL;
+
+  return output != NULL ? g_utf8_make_valid (text != NULL ? text : "", (gssize)g_bytes_get_size (output)) : NULL;
 }
 
 gboolean

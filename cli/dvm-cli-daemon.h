@@ -17,6 +17,8 @@ char *dvm_cli_find_dvmd (GError **error);
 
 /* (transfer full): what a dvmd with these options prints before it ends at once */
 char *dvm_cli_ask_dvmd (const char *const *options, GError **error);
+/* (transfer full): the same, for what is no text */
+GBytes *dvm_cli_ask_dvmd_bytes (const char *const *options, GError **error);
 
 /* Waits until the process has ended; -1: without limit. FALSE: it still lives. pidfd: of any process */
 gboolean dvm_cli_wait_gone (int pidfd, int timeout_ms);

@@ -22,6 +22,8 @@ struct _DvmCliTable
   const DvmCliColumn *columns;
   guint n_columns;
   GPtrArray *cells; /* GVariant, row by row */
+  GTimeZone *here;
+  GDateTime *now;
 };
 
 static gboolean
@@ -39,6 +41,8 @@ dvm_cli_table_new (const DvmCliColumn *columns)
   while (!is_last (&columns[self->n_columns]))
     self->n_columns++;
   self->cells = g_ptr_array_new_with_free_func ((GDestroyNotify)g_variant_unref);
+  self->here = g_time_zone_new_local ();
+  self->now = g_date_time_new_now (self->here);
   return self;
 }
 
@@ -46,6 +50,8 @@ void
 dvm_cli_table_free (DvmCliTable *self)
 {
   g_ptr_array_unref (self->cells);
+  g_time_zone_unref (self->here);
+  g_date_time_unref (self->now);
   g_free (self);
 }
 
@@ -80,29 +86,28 @@ dvm_cli_format_time (gint64 time)
 
 /* The hour of the viewer's place, with the date when it is not today's. */
 static char *
-format_local_time (gint64 time)
+format_local_time (DvmCliTable *self, gint64 time)
 {
-  g_autoptr (GDateTime) then = NULL;
-  g_autoptr (GDateTime) now = g_date_time_new_now_local ();
+  g_autoptr (GDateTime) there = time != 0 ? g_date_time_new_from_unix_utc (time / G_USEC_PER_SEC) : NULL;
+  g_autoptr (GDateTime) then = there != NULL ? g_date_time_to_timezone (there, self->here) : NULL;
 
-  if (time == 0)
+  if (then == NULL)
     return g_strdup ("-");
-  then = g_date_time_new_from_unix_local (time / G_USEC_PER_SEC);
-  if (g_date_time_get_day_of_year (then) == g_date_time_get_day_of_year (now)
-      && g_date_time_get_year (then) == g_date_time_get_year (now))
+  if (g_date_time_get_day_of_year (then) == g_date_time_get_day_of_year (self->now)
+      && g_date_time_get_year (then) == g_date_time_get_year (self->now))
     return g_date_time_format (then, "%H:%M:%S");
   return g_date_time_format (then, "%Y-%m-%d %H:%M:%S");
 }
 
 static char *
-show_value (const DvmCliColumn *column, GVariant *value)
+show_value (DvmCliTable *self, const DvmCliColumn *column, GVariant *value)
 {
   switch (column->kind)
     {
     case DVM_CLI_KIND_NUMBER:
       return g_variant_print (value, FALSE);
     case DVM_CLI_KIND_TIME:
-      return format_local_time ((gint64)g_variant_get_uint64 (value));
+      return format_local_time (self, (gint64)g_variant_get_uint64 (value));
     case DVM_CLI_KIND_OFFSET:
       return g_strdup_printf ("%.3f", (double)g_variant_get_int64 (value) / 1000.0);
     case DVM_CLI_KIND_TEXT:
@@ -126,11 +131,9 @@ dvm_cli_state_colour (const char *state)
   static const char *const good[] = { "RUNNING", "REGISTERED", "UP", "ready", "running", "active", "ok", NULL };
   static const char *const ended[] = { "NOTIFIED", "TERMINATED", "NOTIFY_COMPLETED", "NOT_INCLUDED", "completed",
                                        "ended",    NULL };
-  static const char *const people[][2] = { { N_ ("running"), "\033[32m" },
-                                           { N_ ("done"), "\033[2m" },
-                                           { N_ ("failed"), "\033[31m" },
-                                           { N_ ("cancelled"), "\033[31m" },
-                                           { N_ ("BAD"), "\033[31m" } };
+  static const char *const people[][2] = { { N_ ("running"), "\033[32m" }, { N_ ("done"), "\033[2m" },
+                                           { N_ ("failed"), "\033[31m" },  { N_ ("cancelled"), "\033[31m" },
+                                           { N_ ("lost"), "\033[31m" },    { N_ ("BAD"), "\033[31m" } };
   static const char *const bad_marks[] = { "ABORT", "FAILED", "KILLED", "NON_ZERO", "NEVER", "CANNOT",
                                            "DOWN",  "FORCED", "failed", "rolling",  "bad",   NULL };
 
@@ -201,7 +204,7 @@ show_all (DvmCliTable *self, GArray *columns)
       {
         guint column = g_array_index (columns, guint, i);
 
-        g_ptr_array_add (shown, show_value (&self->columns[column],
+        g_ptr_array_add (shown, show_value (self, &self->columns[column],
                                             g_ptr_array_index (self->cells, row * self->n_columns + column)));
       }
   return shown;
@@ -236,9 +239,26 @@ may_fit (const guint *widths, guint n_columns, guint screen)
          || width_before_last (widths, n_columns) + MIN (widths[n_columns - 1], MIN_CUT_WIDTH) <= screen;
 }
 
+static void
+remove_cells (GPtrArray *shown, guint n_columns, guint column)
+{
+  guint n_kept = 0;
+
+  for (guint i = 0; i < shown->len; i++)
+    {
+      char *cell = g_steal_pointer (&shown->pdata[i]);
+
+      if (i % n_columns == column)
+        g_free (cell);
+      else
+        shown->pdata[n_kept++] = cell;
+    }
+  g_ptr_array_set_size (shown, (int)n_kept);
+}
+
 /* Leaves out the column that can be done without most easily; FALSE: none can. */
 static gboolean
-drop_column (DvmCliTable *self, GArray *columns)
+drop_column (DvmCliTable *self, GArray *columns, GPtrArray *shown, guint *widths)
 {
   guint found = columns->len;
   guint8 least = G_MAXUINT8;
@@ -254,6 +274,8 @@ drop_column (DvmCliTable *self, GArray *columns)
     }
   if (found == columns->len)
     return FALSE;
+  remove_cells (shown, columns->len, found);
+  memmove (&widths[found], &widths[found + 1], (columns->len - found - 1) * sizeof widths[0]);
   g_array_remove_index (columns, found);
   return TRUE;
 }
@@ -305,14 +327,8 @@ dvm_cli_table_to_text (DvmCliTable *self, guint width, gboolean colour)
   GString *text;
 
   while (!may_fit (widths, columns->len, width))
-    {
-      if (!drop_column (self, columns))
-        return to_records (self, width, colour);
-      g_ptr_array_unref (shown);
-      g_free (widths);
-      shown = show_all (self, columns);
-      widths = measure (shown, columns->len);
-    }
+    if (!drop_column (self, columns, shown, widths))
+      return to_records (self, width, colour);
   text = g_string_new (NULL);
   fit (shown, widths, columns->len, width);
   for (guint i = 0; i < shown->len; i++)
@@ -344,7 +360,7 @@ append_record (DvmCliTable *self, GString *text, guint row, guint screen, gboole
 
       if (column->title == NULL)
         continue;
-      whole = show_value (column, g_ptr_array_index (self->cells, row * self->n_columns + i));
+      whole = show_value (self, column, g_ptr_array_index (self->cells, row * self->n_columns + i));
       shown = screen > 0 ? dvm_cli_cut (whole, MAX (screen, width + 2 + MIN_CUT_WIDTH) - width - 2) : g_strdup (whole);
       append_padding (text, width - dvm_cli_width (_ (column->title)));
       g_string_append_printf (text, "%s: ", _ (column->title));

@@ -193,7 +193,7 @@ build_filter (DvmCliArgs *args, GError **error)
   return g_variant_print (whole, TRUE);
 }
 
-/* (transfer full) (nullable): aa{sv} */
+/* (transfer full) (nullable): a(sa{sv}) */
 static GVariant *
 search (DvmCli *cli, GError **error)
 {
@@ -204,129 +204,199 @@ search (DvmCli *cli, GError **error)
   g_autofree char *set = given != NULL ? g_strconcat ("--set=archive-file=", given, NULL) : NULL;
   g_autofree char *question = filter != NULL ? g_strconcat ("--search-archive=", filter, NULL) : NULL;
   const char *const asked[] = { file, question, set, NULL };
-  g_autofree char *text = question != NULL ? dvm_cli_ask_dvmd (asked, error) : NULL;
+  g_autoptr (GBytes) bytes = question != NULL ? dvm_cli_ask_dvmd_bytes (asked, error) : NULL;
+  g_autoptr (GVariant) boxed = NULL;
+  g_autoptr (GVariant) found = NULL;
 
-  return text != NULL ? g_variant_parse (G_VARIANT_TYPE ("aa{sv}"), text, NULL, NULL, error) : NULL;
+  if (bytes == NULL)
+    return NULL;
+  boxed = g_variant_ref_sink (g_variant_new_from_bytes (G_VARIANT_TYPE_VARIANT, bytes, FALSE));
+  /* Once they are known to be whole, nothing in them is checked again. */
+  if (g_variant_is_normal_form (boxed))
+    found = g_variant_get_variant (boxed);
+  if (found != NULL && g_variant_is_of_type (found, G_VARIANT_TYPE ("a(sa{sv})")))
+    return g_steal_pointer (&found);
+  g_set_error_literal (error, G_IO_ERROR, G_IO_ERROR_INVALID_DATA,
+                       _ ("dvmd is of another version: it answers otherwise"));
+  return NULL;
 }
 
 /* ---- the answer ---- */
 
-static gint64
-get_time (GVariant *record, const char *key)
+/* (nullable): of a record, which is a hash table, since looking into a variant is slow */
+static GVariant *
+get_value (GHashTable *record, const char *key, const char *type)
 {
-  guint64 time = 0;
+  GVariant *value = g_hash_table_lookup (record, key);
 
-  g_variant_lookup (record, key, "t", &time);
-  return (gint64)time;
+  return value != NULL && g_variant_is_of_type (value, G_VARIANT_TYPE (type)) ? value : NULL;
+}
+
+static gint64
+get_time (GHashTable *record, const char *key)
+{
+  GVariant *value = get_value (record, key, "t");
+
+  return value != NULL ? (gint64)g_variant_get_uint64 (value) : 0;
 }
 
 static guint32
-get_uint (GVariant *record, const char *key)
+get_uint (GHashTable *record, const char *key)
 {
-  guint32 value = 0;
+  GVariant *value = get_value (record, key, "u");
 
-  g_variant_lookup (record, key, "u", &value);
-  return value;
+  return value != NULL ? g_variant_get_uint32 (value) : 0;
+}
+
+static gint32
+get_int (GHashTable *record, const char *key)
+{
+  GVariant *value = get_value (record, key, "i");
+
+  return value != NULL ? g_variant_get_int32 (value) : 0;
+}
+
+static gboolean
+get_boolean (GHashTable *record, const char *key)
+{
+  GVariant *value = get_value (record, key, "b");
+
+  return value != NULL && g_variant_get_boolean (value);
+}
+
+/* The table takes a reference of its own. */
+static GVariant *
+get_text (GHashTable *record, const char *key)
+{
+  GVariant *value = get_value (record, key, "s");
+
+  return value != NULL ? value : dvm_cli_text ("");
 }
 
 static GVariant *
-join (GVariant *record, const char *key, const char *separator)
+join (GHashTable *record, const char *key, const char *separator)
 {
-  g_autofree const char **words = NULL;
-  g_autofree char *text = NULL;
+  GVariant *value = get_value (record, key, "as");
+  g_autofree const char **words = value != NULL ? g_variant_get_strv (value, NULL) : NULL;
+  g_autofree char *text = words != NULL ? g_strjoinv (separator, (char **)words) : NULL;
 
-  if (g_variant_lookup (record, key, "^a&s", &words))
-    text = g_strjoinv (separator, (char **)words);
   return dvm_cli_text (text != NULL ? text : "");
 }
 
 static const char *
-describe_end (GVariant *record)
+describe_end (GHashTable *record)
 {
-  gboolean failed = FALSE;
-
-  g_variant_lookup (record, "Failed", "b", &failed);
+  if (get_boolean (record, "Lost"))
+    return _ ("lost");
   if (get_uint (record, "State") == DVM_JOB_STATE_KILLED_BY_CMD)
     return _ ("cancelled");
-  return failed ? _ ("failed") : _ ("done");
+  return get_boolean (record, "Failed") ? _ ("failed") : _ ("done");
 }
 
 static GVariant *
-describe_exit (GVariant *record)
+describe_exit (GHashTable *record)
 {
-  gint32 code = 0;
-  gint32 number = 0;
+  gint32 number = get_int (record, "ExitSignal");
 
-  g_variant_lookup (record, "ExitCode", "i", &code);
-  g_variant_lookup (record, "ExitSignal", "i", &number);
+  if (get_boolean (record, "Lost"))
+    return dvm_cli_text ("");
   return g_variant_new_take_string (number != 0 ? g_strdup_printf (_ ("signal %d"), number)
-                                                : g_strdup_printf ("%d", code));
+                                                : g_strdup_printf ("%d", get_int (record, "ExitCode")));
 }
 
+/* names: uid -> GVariant; thousands of jobs have a handful of users, and a directory may be asked for each */
 static GVariant *
-describe_user (GVariant *record)
+describe_user (GHashTable *names, GHashTable *record)
 {
   guint32 uid = get_uint (record, "SubmitterUid");
-  struct passwd *user = getpwuid (uid);
+  GVariant *name = g_hash_table_lookup (names, GUINT_TO_POINTER (uid));
+  struct passwd *user = name == NULL ? getpwuid (uid) : NULL;
 
-  return user != NULL ? dvm_cli_text (user->pw_name) : g_variant_new_take_string (g_strdup_printf ("%u", uid));
+  if (name != NULL)
+    return name;
+  name = user != NULL ? dvm_cli_text (user->pw_name) : g_variant_new_take_string (g_strdup_printf ("%u", uid));
+  g_hash_table_insert (names, GUINT_TO_POINTER (uid), g_variant_ref_sink (name));
+  return name;
 }
 
 static GVariant *
-take_span (GVariant *record)
+take_span (GHashTable *record)
 {
   return dvm_cli_take_text (dvm_cli_describe_span (get_time (record, "StartedAt"), get_time (record, "EndedAt")));
 }
 
 static void
-add_job (DvmCliTable *table, GVariant *record)
+add_job (DvmCliTable *table, GHashTable *names, GHashTable *record)
 {
-  dvm_cli_table_add (
-      table, (GVariant *[]){ g_variant_new_uint32 (get_uint (record, "Id")),
-                             dvm_cli_text (dvm_cli_lookup_text (record, "Namespace")),
-                             dvm_cli_text (dvm_cli_lookup_text (record, "Name")),
-                             dvm_cli_text (dvm_cli_lookup_text (record, "Label")), describe_user (record),
-                             dvm_cli_text (describe_end (record)), describe_exit (record),
-                             g_variant_new_uint32 (get_uint (record, "NumProcs")),
-                             g_variant_new_uint64 ((guint64)get_time (record, "CreatedAt")),
-                             g_variant_new_uint64 ((guint64)get_time (record, "StartedAt")),
-                             g_variant_new_uint64 ((guint64)get_time (record, "EndedAt")), take_span (record),
-                             join (record, "Nodes", ","), dvm_cli_text (dvm_cli_lookup_text (record, "Reason")),
-                             join (record, "Command", " "), dvm_cli_text (dvm_cli_lookup_text (record, "Instance")) });
+  dvm_cli_table_add (table,
+                     (GVariant *[]){ g_variant_new_uint32 (get_uint (record, "Id")), get_text (record, "Namespace"),
+                                     get_text (record, "Name"), get_text (record, "Label"),
+                                     describe_user (names, record), dvm_cli_text (describe_end (record)),
+                                     describe_exit (record), g_variant_new_uint32 (get_uint (record, "NumProcs")),
+                                     g_variant_new_uint64 ((guint64)get_time (record, "CreatedAt")),
+                                     g_variant_new_uint64 ((guint64)get_time (record, "StartedAt")),
+                                     g_variant_new_uint64 ((guint64)get_time (record, "EndedAt")), take_span (record),
+                                     join (record, "Nodes", ","), get_text (record, "Reason"),
+                                     join (record, "Command", " "), get_text (record, "Instance") });
 }
 
 static void
-add_campaign (DvmCliTable *table, GVariant *record)
+add_campaign (DvmCliTable *table, GHashTable *record)
 {
-  dvm_cli_table_add (table,
-                     (GVariant *[]){ g_variant_new_uint32 (get_uint (record, "Id")),
-                                     dvm_cli_text (dvm_cli_lookup_text (record, "Kind")),
-                                     dvm_cli_text (dvm_cli_lookup_text (record, "State")),
-                                     dvm_cli_text (dvm_cli_lookup_text (record, "AllocId")),
-                                     g_variant_new_uint64 ((guint64)get_time (record, "StartedAt")),
-                                     g_variant_new_uint64 ((guint64)get_time (record, "EndedAt")), take_span (record),
-                                     join (record, "Hosts", ","), dvm_cli_text (dvm_cli_lookup_text (record, "Reason")),
-                                     dvm_cli_text (dvm_cli_lookup_text (record, "Instance")) });
+  dvm_cli_table_add (table, (GVariant *[]){ g_variant_new_uint32 (get_uint (record, "Id")), get_text (record, "Kind"),
+                                            get_text (record, "State"), get_text (record, "AllocId"),
+                                            g_variant_new_uint64 ((guint64)get_time (record, "StartedAt")),
+                                            g_variant_new_uint64 ((guint64)get_time (record, "EndedAt")),
+                                            take_span (record), join (record, "Hosts", ","),
+                                            get_text (record, "Reason"), get_text (record, "Instance") });
+}
+
+/* (transfer full): key -> GVariant; keys are those of dict, which the caller keeps */
+static GHashTable *
+read_record (GVariant *instance, GVariant *dict)
+{
+  GHashTable *record = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_variant_unref);
+  GVariantIter iter;
+  const char *key;
+  GVariant *value;
+
+  g_variant_iter_init (&iter, dict);
+  while (g_variant_iter_next (&iter, "{&sv}", &key, &value))
+    g_hash_table_insert (record, (gpointer)key, value);
+  g_hash_table_insert (record, (gpointer) "Instance", g_variant_ref (instance));
+  return record;
+}
+
+static DvmCliTable *
+make_table (GVariant *found, gboolean campaigns)
+{
+  DvmCliTable *table = dvm_cli_table_new (campaigns ? campaign_columns : job_columns);
+  g_autoptr (GHashTable) names = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_variant_unref);
+
+  for (gsize i = 0; i < g_variant_n_children (found); i++)
+    {
+      g_autoptr (GVariant) row = g_variant_get_child_value (found, i);
+      g_autoptr (GVariant) instance = g_variant_get_child_value (row, 0);
+      g_autoptr (GVariant) dict = g_variant_get_child_value (row, 1);
+      g_autoptr (GHashTable) record = read_record (instance, dict);
+
+      if (campaigns)
+        add_campaign (table, record);
+      else
+        add_job (table, names, record);
+    }
+  return table;
 }
 
 static int
 show_history (DvmCli *cli, GError **error)
 {
-  gboolean campaigns = dvm_cli_args_has (cli->args, "campaigns");
-  g_autoptr (DvmCliTable) table = dvm_cli_table_new (campaigns ? campaign_columns : job_columns);
   g_autoptr (GVariant) found = search (cli, error);
+  g_autoptr (DvmCliTable) table = NULL;
 
   if (found == NULL)
     return DVM_CLI_EXIT_FAILED;
-  for (gsize i = 0; i < g_variant_n_children (found); i++)
-    {
-      g_autoptr (GVariant) record = g_variant_get_child_value (found, i);
-
-      if (campaigns)
-        add_campaign (table, record);
-      else
-        add_job (table, record);
-    }
+  table = make_table (found, dvm_cli_args_has (cli->args, "campaigns"));
   return dvm_cli_print_table (cli, table, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
 }
 

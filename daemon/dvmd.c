@@ -585,6 +585,7 @@ start_daemon (Daemon *self, GError **error)
     return FALSE;
   settings.defaults = dvmd_node_options_get_defaults (self->config);
   set_archive (self, &settings.archive);
+  settings.log_file = self->log;
   self->plugins = plugins;
   /* A mistake of the one who starts it, as any other wrong setting. */
   self->wrong_usage = !check_defaults (self, self->config, error);
@@ -749,7 +750,7 @@ print_machines (void)
   return print_whole (of_controller) && print_whole (of_agent);
 }
 
-/* The records as a text for dvm-cli history, which gives the filter as one. */
+/* The records for dvm-cli history, as the bytes of a variant; it gives the filter as a text. */
 static gboolean
 search_archive (Daemon *self, GError **error)
 {
@@ -758,7 +759,7 @@ search_archive (Daemon *self, GError **error)
   const char *path = set[0] != '\0' ? set : self->archive_file;
   const DvmdArchive *archive = filter != NULL ? dvmd_archive_open (error) : NULL;
   g_autoptr (GVariant) found = NULL;
-  g_autofree char *text = NULL;
+  g_autoptr (GVariant) boxed = NULL;
 
   if (archive == NULL)
     return FALSE;
@@ -768,10 +769,13 @@ search_archive (Daemon *self, GError **error)
       return FALSE;
     }
   found = archive->search (path, filter, error);
-  text = found != NULL ? g_variant_print (found, TRUE) : NULL;
-  if (text != NULL && !print_whole (text))
-    g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "The records cannot be written: %s", g_strerror (errno));
-  return text != NULL && *error == NULL;
+  if (found == NULL)
+    return FALSE;
+  boxed = g_variant_ref_sink (g_variant_new_variant (found));
+  if (fwrite (g_variant_get_data (boxed), g_variant_get_size (boxed), 1, stdout) == 1 && fflush (stdout) == 0)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "The records cannot be written: %s", g_strerror (errno));
+  return FALSE;
 }
 
 static void

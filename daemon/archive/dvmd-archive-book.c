@@ -10,48 +10,58 @@
 
 #include "dvmd-archive-private.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <string.h>
-#include <unistd.h>
 
 #include <dvm.h>
 
-/* Records that are written in one transaction, at most */
+/* Records that are taken from the queue for one transaction, at most */
 #define MANY 1000
+/* Those that are kept while the archive cannot be written, at most */
+#define MOST 10000
 /* Transactions between two looks at the limits */
 #define LOOK_AFTER 64
-/* How long another process, which reads, may keep us waiting */
-#define BUSY_MS 5000
+/* Between two attempts to write what could not be written (µs) */
+#define RETRY G_USEC_PER_SEC
+/* While jobs run it is said so often that the DVM lives (µs). */
+#define TOUCH (60 * G_USEC_PER_SEC)
+
+typedef enum
+{
+  ENTRY_START, /* of a job that runs */
+  ENTRY_END,
+  ENTRY_LAST, /* nothing comes any more */
+} EntryKind;
 
 typedef struct
 {
+  EntryKind what;
   DvmdArchiveKind kind;
   guint id;
-  GVariant *record; /* NULL: nothing comes any more */
+  gboolean started; /* there is an ENTRY_START of it already */
+  GVariant *record;
 } Entry;
 
 struct _DvmdArchiveBook
 {
-  sqlite3 *db;
-  sqlite3_stmt *insert;
   char *path;
   char *instance;
   guint days;
   guint64 size;
   GAsyncQueue *queue; /* Entry */
   GThread *thread;
+  GHashTable *started; /* of the main thread: numbers of jobs that have begun, and not ended */
+  gint n_waiting;      /* atomic: what is not written, since it cannot be */
+  gint n_dropped;      /* atomic: what was given up */
 
   /* the thread's own */
+  DvmdArchiveFile file;
+  GQueue pending; /* Entry: not written yet */
+  guint n_running;
   guint n_transactions;
-  gboolean failed; /* the disk is full or the file is damaged: that was told */
+  gint64 tried_at; /* monotonic */
+  gboolean failed; /* that was told */
+  gboolean ending;
 };
-
-static const char schema[] =
-    "CREATE TABLE IF NOT EXISTS records (kind INTEGER NOT NULL, instance TEXT NOT NULL, id INTEGER NOT NULL,"
-    " ended INTEGER NOT NULL, failed INTEGER NOT NULL, uid INTEGER NOT NULL, label TEXT NOT NULL,"
-    " name TEXT NOT NULL, record BLOB NOT NULL);"
-    "CREATE INDEX IF NOT EXISTS ends ON records (ended);";
 
 static void
 entry_free (Entry *entry)
@@ -60,126 +70,7 @@ entry_free (Entry *entry)
   g_free (entry);
 }
 
-gboolean
-dvmd_archive_set_error (sqlite3 *db, const char *path, GError **error)
-{
-  g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "The archive %s cannot be used: %s", path,
-               db != NULL ? sqlite3_errmsg (db) : "there is no memory for it");
-  return FALSE;
-}
-
-int
-dvmd_archive_get_layout (sqlite3 *db, const char *path, GError **error)
-{
-  sqlite3_stmt *statement = NULL;
-  int layout = -1;
-
-  if (sqlite3_prepare_v2 (db, "PRAGMA user_version", -1, &statement, NULL) == SQLITE_OK
-      && sqlite3_step (statement) == SQLITE_ROW)
-    layout = sqlite3_column_int (statement, 0);
-  else
-    dvmd_archive_set_error (db, path, error);
-  sqlite3_finalize (statement);
-  return layout;
-}
-
-/* SQLite would make it with the mode that the umask leaves. */
-static gboolean
-make_file (const char *path, GError **error)
-{
-  int fd = open (path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-
-  if (fd < 0)
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "The archive %s cannot be opened: %s", path, g_strerror (errno));
-      return FALSE;
-    }
-  close (fd);
-  return TRUE;
-}
-
-static gboolean
-open_database (DvmdArchiveBook *self, GError **error)
-{
-  static const char pragmas[] =
-      "PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;";
-  int layout;
-
-  if (sqlite3_open_v2 (self->path, &self->db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK
-      || sqlite3_busy_timeout (self->db, BUSY_MS) != SQLITE_OK)
-    return dvmd_archive_set_error (self->db, self->path, error);
-  layout = dvmd_archive_get_layout (self->db, self->path, error);
-  if (layout < 0)
-    return FALSE;
-  if (layout != 0 && layout != DVMD_ARCHIVE_LAYOUT)
-    {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED,
-                   "The archive %s was written by another version of dvm (layout %d, not %d): move it away", self->path,
-                   layout, DVMD_ARCHIVE_LAYOUT);
-      return FALSE;
-    }
-  if (sqlite3_exec (self->db, pragmas, NULL, NULL, NULL) == SQLITE_OK
-      && sqlite3_exec (self->db, schema, NULL, NULL, NULL) == SQLITE_OK
-      && sqlite3_exec (self->db, "PRAGMA user_version = " G_STRINGIFY (DVMD_ARCHIVE_LAYOUT), NULL, NULL, NULL)
-             == SQLITE_OK
-      && sqlite3_prepare_v2 (self->db, "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", -1, &self->insert,
-                             NULL)
-             == SQLITE_OK)
-    return TRUE;
-  return dvmd_archive_set_error (self->db, self->path, error);
-}
-
 /* ---- the thread ---- */
-
-static const char *
-get_text (GVariant *record, const char *key)
-{
-  const char *text = "";
-
-  g_variant_lookup (record, key, "&s", &text);
-  return text;
-}
-
-/* Campaigns end with the status 0 or with an error. */
-static gboolean
-has_failed (DvmdArchiveKind kind, GVariant *record)
-{
-  gboolean failed = FALSE;
-  gint32 status = 0;
-
-  if (kind == DVMD_ARCHIVE_JOB)
-    g_variant_lookup (record, "Failed", "b", &failed);
-  else if (g_variant_lookup (record, "Status", "i", &status))
-    failed = status != 0;
-  return failed;
-}
-
-static gboolean
-write_entry (DvmdArchiveBook *self, const Entry *entry)
-{
-  sqlite3_stmt *insert = self->insert;
-  guint64 ended = 0;
-  guint32 uid = 0;
-  gboolean good;
-  /* First of all: a look at a text would write out each entry by itself. */
-  gconstpointer data = g_variant_get_data (entry->record);
-
-  g_variant_lookup (entry->record, "EndedAt", "t", &ended);
-  g_variant_lookup (entry->record, "SubmitterUid", "u", &uid);
-  sqlite3_bind_int (insert, 1, entry->kind);
-  sqlite3_bind_text (insert, 2, self->instance, -1, SQLITE_STATIC);
-  sqlite3_bind_int64 (insert, 3, entry->id);
-  sqlite3_bind_int64 (insert, 4, (gint64)(ended != 0 ? ended : (guint64)g_get_real_time ()));
-  sqlite3_bind_int (insert, 5, has_failed (entry->kind, entry->record));
-  sqlite3_bind_int64 (insert, 6, uid);
-  sqlite3_bind_text (insert, 7, get_text (entry->record, "Label"), -1, SQLITE_TRANSIENT);
-  sqlite3_bind_text (insert, 8, get_text (entry->record, "Name"), -1, SQLITE_TRANSIENT);
-  sqlite3_bind_blob64 (insert, 9, data, g_variant_get_size (entry->record), SQLITE_STATIC);
-  good = sqlite3_step (insert) == SQLITE_DONE;
-  sqlite3_reset (insert);
-  sqlite3_clear_bindings (insert);
-  return good;
-}
 
 /* Bytes of the file that hold something */
 static guint64
@@ -200,49 +91,157 @@ get_size (sqlite3 *db)
 static gboolean
 keep_limits (DvmdArchiveBook *self)
 {
+  sqlite3 *db = self->file.db;
   g_autofree char *old = g_strdup_printf ("DELETE FROM records WHERE ended < %" G_GINT64_FORMAT,
                                           g_get_real_time () - (gint64)self->days * 24 * 60 * 60 * G_USEC_PER_SEC);
   static const char oldest[] = "DELETE FROM records WHERE rowid IN (SELECT rowid FROM records ORDER BY ended LIMIT"
                                " (SELECT count(*) / 10 + 1 FROM records))";
-  gboolean good = self->days == 0 || sqlite3_exec (self->db, old, NULL, NULL, NULL) == SQLITE_OK;
+  gboolean good = self->days == 0 || sqlite3_exec (db, old, NULL, NULL, NULL) == SQLITE_OK;
 
-  while (good && get_size (self->db) > self->size)
+  while (good && get_size (db) > self->size)
     {
-      good = sqlite3_exec (self->db, oldest, NULL, NULL, NULL) == SQLITE_OK;
-      if (sqlite3_changes (self->db) == 0)
+      good = sqlite3_exec (db, oldest, NULL, NULL, NULL) == SQLITE_OK;
+      if (sqlite3_changes (db) == 0)
         break;
     }
-  return good && sqlite3_exec (self->db, "PRAGMA incremental_vacuum", NULL, NULL, NULL) == SQLITE_OK;
+  return good && sqlite3_exec (db, "PRAGMA incremental_vacuum", NULL, NULL, NULL) == SQLITE_OK;
+}
+
+/* Is told once, and once more when it works again. reason: (nullable): it works */
+static void
+note (DvmdArchiveBook *self, const char *reason)
+{
+  guint n_waiting = g_queue_get_length (&self->pending);
+
+  g_atomic_int_set (&self->n_waiting, reason != NULL ? (gint)n_waiting : 0);
+  if (reason != NULL && !self->failed)
+    g_message ("The archive %s cannot be written: %s. Up to %d jobs that end are kept until it can", self->path, reason,
+               MOST);
+  else if (reason == NULL && self->failed)
+    g_message ("The archive %s is written again", self->path);
+  self->failed = reason != NULL;
+}
+
+static gboolean
+write_entry (DvmdArchiveBook *self, const Entry *entry)
+{
+  DvmdArchiveFile *file = &self->file;
+
+  if (entry->what == ENTRY_START)
+    return dvmd_archive_file_add_running (file, self->instance, entry->id, entry->record);
+  return dvmd_archive_file_add (file, entry->kind, self->instance, entry->id, entry->record)
+         && (!entry->started || dvmd_archive_file_remove_running (file, entry->id));
+}
+
+/* All or nothing */
+static gboolean
+write_pending (DvmdArchiveBook *self)
+{
+  sqlite3 *db = self->file.db;
+  gboolean was_entered = self->file.writer != 0;
+  gboolean good = sqlite3_exec (db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK;
+  guint n_running = self->n_running;
+
+  for (GList *link = self->pending.head; good && link != NULL; link = link->next)
+    {
+      const Entry *entry = link->data;
+
+      good = write_entry (self, entry);
+      n_running += entry->what == ENTRY_START;
+      n_running -= entry->started;
+    }
+  if (good && self->pending.head == NULL)
+    good = dvmd_archive_file_touch (&self->file);
+  if (good && sqlite3_exec (db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
+    {
+      g_queue_clear_full (&self->pending, (GDestroyNotify)entry_free);
+      self->n_running = n_running;
+      return TRUE;
+    }
+  note (self, sqlite3_errmsg (db));
+  dvmd_archive_file_roll_back (&self->file, was_entered);
+  return FALSE;
+}
+
+static gboolean
+take_lost (DvmdArchiveBook *self)
+{
+  sqlite3 *db = self->file.db;
+  gboolean good = sqlite3_exec (db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK
+                  && dvmd_archive_file_take_lost (&self->file)
+                  && sqlite3_exec (db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK;
+
+  if (good)
+    return TRUE;
+  note (self, sqlite3_errmsg (db));
+  dvmd_archive_file_roll_back (&self->file, TRUE);
+  return FALSE;
+}
+
+/* At the start there may have been no room for it. */
+static gboolean
+ensure_open (DvmdArchiveBook *self)
+{
+  g_autoptr (GError) error = NULL;
+
+  if (self->file.db != NULL || dvmd_archive_file_open (&self->file, self->path, &error))
+    return TRUE;
+  note (self, error->message);
+  return FALSE;
 }
 
 static void
-check (DvmdArchiveBook *self, gboolean good)
+try_to_write (DvmdArchiveBook *self)
 {
-  if (good || self->failed)
+  self->tried_at = g_get_monotonic_time ();
+  if (!ensure_open (self))
     return;
-  self->failed = TRUE;
-  g_message ("The archive %s is not written any more: %s", self->path, sqlite3_errmsg (self->db));
+  if (self->n_transactions % LOOK_AFTER == 0)
+    {
+      if ((self->n_transactions == 0 && !take_lost (self)))
+        return;
+      if (!keep_limits (self))
+        {
+          note (self, sqlite3_errmsg (self->file.db));
+          return;
+        }
+    }
+  if ((self->pending.head != NULL || self->n_running > 0) && !write_pending (self))
+    return;
+  self->n_transactions++;
+  note (self, NULL);
 }
 
-/* first and what stands behind it, as far as it is there already; TRUE: more may come */
-static gboolean
-write_entries (DvmdArchiveBook *self, Entry *first)
+/* Waits for the next entry, at most as long as there is nothing to do by itself. */
+static Entry *
+pop_entry (DvmdArchiveBook *self)
 {
-  gboolean more = first->record != NULL;
-  Entry *entry = first;
+  gint64 passed = g_get_monotonic_time () - self->tried_at;
+  gint64 pause = self->failed ? RETRY : TOUCH;
 
-  check (self, sqlite3_exec (self->db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK);
-  for (guint n = 0; entry != NULL; entry = more && n < MANY ? g_async_queue_try_pop (self->queue) : NULL)
+  if (!self->failed && self->n_running == 0)
+    return g_async_queue_pop (self->queue);
+  return g_async_queue_timeout_pop (self->queue, (guint64)CLAMP (pause - passed, 1, pause));
+}
+
+static void
+collect_entries (DvmdArchiveBook *self)
+{
+  Entry *entry = pop_entry (self);
+
+  for (guint n = 0; entry != NULL; entry = !self->ending && ++n < MANY ? g_async_queue_try_pop (self->queue) : NULL)
+    if (entry->what == ENTRY_LAST)
+      {
+        self->ending = TRUE;
+        entry_free (entry);
+      }
+    else
+      g_queue_push_tail (&self->pending, entry);
+  while (g_queue_get_length (&self->pending) > MOST)
     {
-      more = entry->record != NULL;
-      n++;
-      if (more && !self->failed)
-        check (self, write_entry (self, entry));
-      entry_free (entry);
+      entry_free (g_queue_pop_head (&self->pending));
+      g_atomic_int_inc (&self->n_dropped);
     }
-  if (sqlite3_get_autocommit (self->db) == 0)
-    check (self, sqlite3_exec (self->db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK);
-  return more;
 }
 
 static gpointer
@@ -250,23 +249,36 @@ run (gpointer user_data)
 {
   DvmdArchiveBook *self = user_data;
 
-  check (self, keep_limits (self));
-  while (write_entries (self, g_async_queue_pop (self->queue)))
-    if (++self->n_transactions % LOOK_AFTER == 0 && !self->failed)
-      check (self, keep_limits (self));
+  try_to_write (self);
+  while (!self->ending)
+    {
+      collect_entries (self);
+      if (!self->failed || self->ending || g_get_monotonic_time () - self->tried_at >= RETRY)
+        try_to_write (self);
+      else
+        g_atomic_int_set (&self->n_waiting, (gint)g_queue_get_length (&self->pending));
+    }
+  if (self->pending.head != NULL)
+    g_message ("The archive %s lacks the last %u of what has ended", self->path, g_queue_get_length (&self->pending));
   return NULL;
 }
 
 /* ---- the main thread ---- */
 
+/* record: (nullable) (transfer floating): it is serialized by the thread: nobody else has it any more. */
 static void
-push (DvmdArchiveBook *self, DvmdArchiveKind kind, guint id, GVariant *record)
+push (DvmdArchiveBook *self, EntryKind what, DvmdArchiveKind kind, guint id, GVariant *record)
 {
   Entry *entry = g_new0 (Entry, 1);
 
+  entry->what = what;
   entry->kind = kind;
   entry->id = id;
-  entry->record = record;
+  if (kind == DVMD_ARCHIVE_JOB && what == ENTRY_START)
+    entry->started = !g_hash_table_add (self->started, GUINT_TO_POINTER (id));
+  else if (kind == DVMD_ARCHIVE_JOB && what == ENTRY_END)
+    entry->started = g_hash_table_remove (self->started, GUINT_TO_POINTER (id));
+  entry->record = record != NULL ? g_variant_ref_sink (record) : NULL;
   g_async_queue_push (self->queue, entry);
 }
 
@@ -274,25 +286,45 @@ DvmdArchiveBook *
 dvmd_archive_book_new (const DvmdArchiveSettings *settings, GError **error)
 {
   DvmdArchiveBook *self = g_new0 (DvmdArchiveBook, 1);
+  g_autoptr (GError) own_error = NULL;
 
   self->path = g_strdup (settings->path);
   self->instance = g_strdup (settings->instance);
   self->days = settings->days;
   self->size = settings->size;
   self->queue = g_async_queue_new ();
-  if (make_file (self->path, error) && open_database (self, error))
-    self->thread = g_thread_try_new ("archive", run, self, error);
+  self->started = g_hash_table_new (NULL, NULL);
+  self->file.lock_fd = -1;
+  if (dvmd_archive_file_open (&self->file, self->path, &own_error)
+      || g_error_matches (own_error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE))
+    {
+      g_clear_error (&own_error);
+      self->thread = g_thread_try_new ("archive", run, self, &own_error);
+    }
   if (self->thread != NULL)
     return self;
+  g_propagate_error (error, g_steal_pointer (&own_error));
   dvmd_archive_book_free (self);
   return NULL;
 }
 
 void
+dvmd_archive_book_start (DvmdArchiveBook *self, guint id, GVariant *record)
+{
+  push (self, ENTRY_START, DVMD_ARCHIVE_JOB, id, record);
+}
+
+void
 dvmd_archive_book_add (DvmdArchiveBook *self, DvmdArchiveKind kind, guint id, GVariant *record)
 {
-  /* It is serialized by the thread: nobody else has it any more. */
-  push (self, kind, id, g_variant_ref_sink (record));
+  push (self, ENTRY_END, kind, id, record);
+}
+
+void
+dvmd_archive_book_count (DvmdArchiveBook *self, guint64 *n_waiting, guint64 *n_dropped)
+{
+  *n_waiting = (guint)g_atomic_int_get (&self->n_waiting);
+  *n_dropped = (guint)g_atomic_int_get (&self->n_dropped);
 }
 
 void
@@ -300,12 +332,13 @@ dvmd_archive_book_free (DvmdArchiveBook *self)
 {
   if (self->thread != NULL)
     {
-      push (self, DVMD_ARCHIVE_JOB, 0, NULL);
+      push (self, ENTRY_LAST, DVMD_ARCHIVE_JOB, 0, NULL);
       g_thread_join (self->thread);
     }
-  sqlite3_finalize (self->insert);
-  sqlite3_close (self->db);
+  g_queue_clear_full (&self->pending, (GDestroyNotify)entry_free);
+  dvmd_archive_file_close (&self->file);
   g_async_queue_unref (self->queue);
+  g_hash_table_unref (self->started);
   g_free (self->path);
   g_free (self->instance);
   g_free (self);

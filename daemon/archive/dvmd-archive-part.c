@@ -17,7 +17,9 @@ extern const DvmdArchive dvmd_archive;
 G_MODULE_EXPORT const DvmdArchive dvmd_archive = {
   .info = { sizeof (DvmdArchive), DVM_VERSION_STRING },
   .book_new = dvmd_archive_book_new,
+  .book_start = dvmd_archive_book_start,
   .book_add = dvmd_archive_book_add,
+  .book_count = dvmd_archive_book_count,
   .book_free = dvmd_archive_book_free,
   .search = dvmd_archive_search,
 };

@@ -10,7 +10,10 @@
 
 #include "dvmd-archive-private.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <dvm.h>
 
@@ -47,15 +50,29 @@ read_filter (GVariant *dict, Filter *filter)
   filter->ids = g_variant_lookup_value (dict, "ids", G_VARIANT_TYPE ("au"));
 }
 
-/* (transfer full): the last ones first */
+/* Jobs that ran under DVMs that have gone are among those that have ended. */
+static void
+append_lost (GString *text, const char *gone)
+{
+  g_string_append_printf (text,
+                          " UNION ALL SELECT %d, instance, id, seen, 1, uid, label, name, record, 1 FROM running"
+                          " JOIN writers ON number = writer WHERE number IN (%s)",
+                          DVMD_ARCHIVE_JOB, gone);
+}
+
+/* gone: (nullable): numbers of writers; (transfer full): the last ones first */
 static char *
-build_statement (const Filter *filter)
+build_statement (const Filter *filter, const char *gone)
 {
   g_autoptr (GString)
-      text = g_string_new ("SELECT instance, record FROM records WHERE kind = ?1 AND ended >= ?2 AND ended <= ?3"
-                           " AND (?4 IS NULL OR uid = ?4) AND (?5 IS NULL OR label = ?5)"
-                           " AND (?6 IS NULL OR name = ?6) AND (?7 = 0 OR failed = 1)");
+      text = g_string_new ("SELECT instance, record, lost, ended FROM (SELECT kind, instance, id, ended,"
+                           " failed, uid, label, name, record, 0 AS lost FROM records");
 
+  if (gone != NULL)
+    append_lost (text, gone);
+  g_string_append (text, ") WHERE kind = ?1 AND ended >= ?2 AND ended <= ?3"
+                         " AND (?4 IS NULL OR uid = ?4) AND (?5 IS NULL OR label = ?5)"
+                         " AND (?6 IS NULL OR name = ?6) AND (?7 = 0 OR failed = 1)");
   for (gsize i = 0; filter->ids != NULL && i < g_variant_n_children (filter->ids); i++)
     {
       guint32 id;
@@ -84,24 +101,44 @@ bind (sqlite3_stmt *statement, const Filter *filter)
   sqlite3_bind_int64 (statement, 8, filter->limit);
 }
 
-/* (transfer full) (nullable): a record that is damaged is none. */
+/* (transfer full): (sa{sv}) */
 static GVariant *
-read_record (sqlite3_stmt *statement)
+read_row (sqlite3_stmt *statement)
 {
-  g_autoptr (GBytes)
-      bytes = g_bytes_new (sqlite3_column_blob (statement, 1), (gsize)sqlite3_column_bytes (statement, 1));
-  g_autoptr (GVariant) stored = g_variant_ref_sink (g_variant_new_from_bytes (G_VARIANT_TYPE_VARDICT, bytes, FALSE));
-  g_autoptr (GVariant) normal = g_variant_get_normal_form (stored);
-  g_autoptr (GVariantDict) dict = g_variant_dict_new (normal);
+  g_autoptr (GVariant) record = dvmd_archive_read_record (statement, 1);
+  g_autoptr (GVariant) lost = NULL;
 
-  g_variant_dict_insert (dict, "Instance", "s", (const char *)sqlite3_column_text (statement, 0));
-  return g_variant_ref_sink (g_variant_dict_end (dict));
+  if (sqlite3_column_int (statement, 2) != 0)
+    lost = dvmd_archive_make_lost (record, sqlite3_column_int64 (statement, 3));
+  return g_variant_ref_sink (
+      g_variant_new ("(s@a{sv})", (const char *)sqlite3_column_text (statement, 0), lost != NULL ? lost : record));
+}
+
+/* (transfer full) (nullable): "3, 4": the writers that have gone, and whose jobs no other has found so far */
+static char *
+list_gone (sqlite3 *db, int fd)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  sqlite3_stmt *statement = NULL;
+
+  /* An archive of an older dvm has no such table. */
+  if (sqlite3_prepare_v2 (db, "SELECT DISTINCT writer FROM running", -1, &statement, NULL) == SQLITE_OK)
+    while (sqlite3_step (statement) == SQLITE_ROW)
+      {
+        gint64 writer = sqlite3_column_int64 (statement, 0);
+
+        if (dvmd_archive_writer_is_gone (fd, writer))
+          g_string_append_printf (text, "%s%" G_GINT64_FORMAT, text->len > 0 ? ", " : "", writer);
+      }
+  sqlite3_finalize (statement);
+  return text->len > 0 ? g_string_free (g_steal_pointer (&text), FALSE) : NULL;
 }
 
 static GVariant *
-collect (sqlite3 *db, const char *path, const Filter *filter, GError **error)
+collect (sqlite3 *db, int fd, const char *path, const Filter *filter, GError **error)
 {
-  g_autofree char *text = build_statement (filter);
+  g_autofree char *gone = list_gone (db, fd);
+  g_autofree char *text = build_statement (filter, gone);
   g_autoptr (GPtrArray) records = g_ptr_array_new_with_free_func ((GDestroyNotify)g_variant_unref);
   GVariantBuilder builder;
   sqlite3_stmt *statement = NULL;
@@ -111,7 +148,7 @@ collect (sqlite3 *db, const char *path, const Filter *filter, GError **error)
     {
       bind (statement, filter);
       while ((status = sqlite3_step (statement)) == SQLITE_ROW)
-        g_ptr_array_add (records, read_record (statement));
+        g_ptr_array_add (records, read_row (statement));
     }
   sqlite3_finalize (statement);
   if (status != SQLITE_DONE)
@@ -119,7 +156,7 @@ collect (sqlite3 *db, const char *path, const Filter *filter, GError **error)
       dvmd_archive_set_error (db, path, error);
       return NULL;
     }
-  g_variant_builder_init (&builder, G_VARIANT_TYPE ("aa{sv}"));
+  g_variant_builder_init (&builder, G_VARIANT_TYPE ("a(sa{sv})"));
   for (guint i = records->len; i > 0; i--)
     g_variant_builder_add_value (&builder, g_ptr_array_index (records, i - 1));
   return g_variant_ref_sink (g_variant_builder_end (&builder));
@@ -131,11 +168,16 @@ dvmd_archive_search (const char *path, GVariant *dict, GError **error)
   sqlite3 *db = NULL;
   Filter filter = { 0 };
   GVariant *found = NULL;
+  int fd = open (path, O_RDONLY | O_CLOEXEC);
   int layout;
 
-  if (!g_file_test (path, G_FILE_TEST_EXISTS))
+  if (fd < 0)
     {
-      g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no archive %s: no DVM has kept one there", path);
+      if (errno == ENOENT)
+        g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "There is no archive %s: no DVM has kept one there", path);
+      else
+        g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "The archive %s cannot be opened: %s", path,
+                     g_strerror (errno));
       return NULL;
     }
   /* An archive in WAL mode that nobody has open is read by somebody who could write it. */
@@ -145,12 +187,14 @@ dvmd_archive_search (const char *path, GVariant *dict, GError **error)
   else if ((layout = dvmd_archive_get_layout (db, path, error)) == DVMD_ARCHIVE_LAYOUT)
     {
       read_filter (dict, &filter);
-      found = collect (db, path, &filter, error);
+      found = collect (db, fd, path, &filter, error);
       g_clear_pointer (&filter.ids, g_variant_unref);
     }
   else if (layout >= 0)
     g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "%s is no archive of this version of dvm (layout %d, not %d)",
                  path, layout, DVMD_ARCHIVE_LAYOUT);
   sqlite3_close (db);
+  /* Not before: it would drop the locks that SQLite has. */
+  close (fd);
   return found;
 }

@@ -20,6 +20,8 @@ struct _DvmdLogFile
   char *path;
   guint64 size;
   guint n_old;
+  guint64 n_lost;   /* lines that could not be written, since the start */
+  guint64 n_untold; /* those of them that the log does not speak of yet */
 };
 
 DvmdLogFile *
@@ -82,18 +84,50 @@ renew (DvmdLogFile *self, const struct stat *own)
   close (fd);
 }
 
-void
-dvmd_log_file_write (DvmdLogFile *self, const char *line)
+guint64
+dvmd_log_file_get_n_lost (DvmdLogFile *self)
+{
+  guint64 n_lost;
+
+  g_mutex_lock (&self->lock);
+  n_lost = self->n_lost;
+  g_mutex_unlock (&self->lock);
+  return n_lost;
+}
+
+/* A full disk is no reason to end. The part of a line that had room is ended by the next one. */
+static gboolean
+write_line (DvmdLogFile *self, const char *line)
 {
   g_autoptr (GDateTime) now = g_date_time_new_now_utc ();
   g_autofree char *time = g_date_time_format (now, "%Y-%m-%dT%H:%M:%S.%fZ");
-  g_autofree char *text = g_strdup_printf ("%s %s\n", time, line);
+  g_autofree char *lost = NULL;
+  g_autofree char *text = NULL;
+  gsize length;
+
+  if (self->n_untold > 0)
+    lost = g_strdup_printf ("\n%s %" G_GUINT64_FORMAT " lines before this one are lost: they could not be written\n",
+                            time, self->n_untold);
+  text = g_strdup_printf ("%s%s %s\n", lost != NULL ? lost : "", time, line);
+  length = strlen (text);
+  if (write (STDERR_FILENO, text, length) == (gssize)length)
+    {
+      self->n_untold = 0;
+      return TRUE;
+    }
+  self->n_lost++;
+  self->n_untold++;
+  return FALSE;
+}
+
+void
+dvmd_log_file_write (DvmdLogFile *self, const char *line)
+{
   struct stat own;
 
   g_mutex_lock (&self->lock);
-  /* A full disk is no reason to end. */
-  if (write (STDERR_FILENO, text, strlen (text)) >= 0 && self->size > 0 && fstat (STDERR_FILENO, &own) == 0
-      && S_ISREG (own.st_mode) && (guint64)own.st_size >= self->size)
+  if (write_line (self, line) && self->size > 0 && fstat (STDERR_FILENO, &own) == 0 && S_ISREG (own.st_mode)
+      && (guint64)own.st_size >= self->size)
     renew (self, &own);
   g_mutex_unlock (&self->lock);
 }

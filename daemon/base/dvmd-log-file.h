@@ -19,5 +19,7 @@ void dvmd_log_file_set_limits (DvmdLogFile *self, guint64 size, guint n_old);
 
 /* From any thread. line: without its newline */
 void dvmd_log_file_write (DvmdLogFile *self, const char *line);
+/* Lines that could not be written; the log tells it when there is room again. */
+guint64 dvmd_log_file_get_n_lost (DvmdLogFile *self);
 
 G_END_DECLS

@@ -34,14 +34,18 @@ typedef struct
   DvmdPartInfo info;
 
   DvmdArchiveBook *(*book_new) (const DvmdArchiveSettings *settings, GError **error);
-  /* record: a{sv}, the properties of the job or campaign, floating or not, once. Never blocks. */
+  /* A job runs: when the DVM is killed before book_add() this record stays, and the job is told to be lost. */
+  void (*book_start) (DvmdArchiveBook *book, guint id, GVariant *record);
+  /* record: a{sv}, the properties of the job or campaign, floating, once. Never blocks. */
   void (*book_add) (DvmdArchiveBook *book, DvmdArchiveKind kind, guint id, GVariant *record);
-  /* Returns when all is written. */
+  /* Records that wait since the archive cannot be written, and those that were given up */
+  void (*book_count) (DvmdArchiveBook *book, guint64 *n_waiting, guint64 *n_dropped);
+  /* Returns when all is written, or cannot be. */
   void (*book_free) (DvmdArchiveBook *book);
 
   /*
    * filter: a{sv}: campaigns b, since x, until x (µs: of their ends), uid u, label s, name s, failed b, ids au, limit
-   * u (the last ones). Returns aa{sv}, by their ends: the records, with "Instance". (transfer full)
+   * u (the last ones). Returns a(sa{sv}), by their ends: the instance of the DVM, and the record. (transfer full)
    */
   GVariant *(*search) (const char *path, GVariant *filter, GError **error);
 } DvmdArchive;

@@ -12,11 +12,17 @@
 #include "dvmd-archive.h"
 #include "dvmd-services.h"
 
+/* A job that has run for so long (µs) is put down, so that it is not forgotten when the DVM is killed; short ones would
+ * cost twice as much. */
+#define LONG_ENOUGH (G_USEC_PER_SEC / 5)
+
 typedef struct
 {
   DvmdController *controller; /* unowned */
   const DvmdArchive *archive;
   DvmdArchiveBook *book; /* (nullable): none is wanted */
+  GHashTable *fresh;     /* DvmdJob (unowned) -> when it began (monotonic): run, and are not put down */
+  guint timer;
 } Archive;
 
 const DvmdArchive *
@@ -25,12 +31,54 @@ dvmd_archive_open (GError **error)
   return dvmd_part_open ("archive", "dvmd_archive", sizeof (DvmdArchive), error);
 }
 
+static DvmdClock *
+get_clock (Archive *self)
+{
+  return dvmd_controller_get_parts (self->controller)->clock;
+}
+
+static void
+on_timer (gpointer user_data)
+{
+  Archive *self = user_data;
+  gint64 now = dvmd_clock_monotonic (get_clock (self));
+  GHashTableIter iter;
+  gpointer job;
+  gpointer began;
+
+  self->timer = 0;
+  g_hash_table_iter_init (&iter, self->fresh);
+  while (g_hash_table_iter_next (&iter, &job, &began))
+    if (now - *(gint64 *)began >= LONG_ENOUGH)
+      {
+        self->archive->book_start (self->book, dvmd_job_get_id (job),
+                                   _dvm_record_to_sparse_variant (dvmd_job_get_record (job)));
+        g_hash_table_iter_remove (&iter);
+      }
+  if (g_hash_table_size (self->fresh) > 0)
+    self->timer = dvmd_clock_add_timer (get_clock (self), LONG_ENOUGH, on_timer, self);
+}
+
+static void
+job_started (gpointer service, DvmdJob *job)
+{
+  Archive *self = service;
+  gint64 now = dvmd_clock_monotonic (get_clock (self));
+
+  if (self->book == NULL)
+    return;
+  g_hash_table_insert (self->fresh, job, g_memdup2 (&now, sizeof now));
+  if (self->timer == 0)
+    self->timer = dvmd_clock_add_timer (get_clock (self), LONG_ENOUGH, on_timer, self);
+}
+
 /* Nothing of the job will change any more. */
 static void
 on_job_ended (DvmdCore *core, DvmdJob *job, gpointer user_data)
 {
   Archive *self = user_data;
 
+  g_hash_table_remove (self->fresh, job);
   self->archive->book_add (self->book, DVMD_ARCHIVE_JOB, dvmd_job_get_id (job),
                            _dvm_record_to_sparse_variant (dvmd_job_get_record (job)));
 }
@@ -57,6 +105,7 @@ create (DvmdController *controller, const DvmdControllerSettings *settings)
   DvmdArchiveSettings of_book = settings->archive;
 
   self->controller = controller;
+  self->fresh = g_hash_table_new_full (NULL, NULL, NULL, g_free);
   if (of_book.path == NULL)
     return self;
   of_book.instance = dvmd_controller_get_parts (controller)->instance_id;
@@ -71,10 +120,25 @@ create (DvmdController *controller, const DvmdControllerSettings *settings)
 }
 
 static void
+add_statistics (gpointer service, GVariantBuilder *statistics)
+{
+  Archive *self = service;
+  guint64 n_waiting = 0;
+  guint64 n_dropped = 0;
+
+  if (self->book != NULL)
+    self->archive->book_count (self->book, &n_waiting, &n_dropped);
+  dvmd_services_add_number (statistics, "archive-waiting", n_waiting);
+  dvmd_services_add_number (statistics, "archive-dropped", n_dropped);
+}
+
+static void
 archive_free (gpointer service)
 {
   Archive *self = service;
 
+  dvmd_clock_remove_timer (get_clock (self), self->timer);
+  g_hash_table_unref (self->fresh);
   if (self->book != NULL)
     {
       g_signal_handlers_disconnect_by_data (dvmd_controller_get_core (self->controller), self);
@@ -87,5 +151,7 @@ const DvmdService dvmd_archive_service = {
   .name = "archive",
   .create = create,
   .free = archive_free,
+  .job_started = job_started,
   .campaign_ended = campaign_ended,
+  .add_statistics = add_statistics,
 };

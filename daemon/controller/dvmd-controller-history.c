@@ -15,6 +15,7 @@ typedef struct
   DvmdController *controller; /* unowned */
   GSource *source;            /* (nullable): while jobs of a history that has become too long are forgotten */
   DvmdTraceFile *trace_file;  /* (nullable) */
+  DvmdLogFile *log_file;      /* (nullable), unowned */
 } History;
 
 static void
@@ -71,7 +72,17 @@ create (DvmdController *controller, const DvmdControllerSettings *settings)
 
   self->controller = controller;
   self->trace_file = settings->trace_file;
+  self->log_file = settings->log_file;
   return self;
+}
+
+static void
+add_statistics (gpointer service, GVariantBuilder *statistics)
+{
+  History *self = service;
+
+  dvmd_services_add_number (statistics, "log-lines-lost",
+                            self->log_file != NULL ? dvmd_log_file_get_n_lost (self->log_file) : 0);
 }
 
 static void
@@ -91,5 +102,6 @@ const DvmdService dvmd_history_service = {
   .create = create,
   .free = history_free,
   .traced = traced,
+  .add_statistics = add_statistics,
   .settings_changed = settings_changed,
 };

@@ -7,6 +7,7 @@
 #include <gio/gio.h>
 
 #include "dvmd-archive.h"
+#include "dvmd-log-file.h"
 #include "dvmd-clock.h"
 #include "dvmd-config.h"
 #include "dvmd-core-elastic.h"
@@ -124,6 +125,7 @@ typedef struct
   DvmdOutputSettings output;
   DvmdDefaults defaults;
   DvmdArchiveSettings archive; /* path: (nullable): none; instance is the controller's own */
+  DvmdLogFile *log_file;       /* (nullable): where the log of this process is written */
 } DvmdControllerSettings;
 
 DvmdController *dvmd_controller_new (const DvmdControllerSettings *settings, GMainContext *context);

@@ -5,11 +5,14 @@
 import contextlib
 import json
 import os
+import shutil
+import signal
 import stat
 import sqlite3
+import subprocess
 import sys
 
-from dvmtest import check, contains, equal, functions, place, run_tests
+from dvmtest import alive, check, contains, equal, functions, place, run_tests, wait_until
 
 
 def cli(here, *words, status=0):
@@ -142,6 +145,98 @@ def test_size():
         check(os.stat(path).st_size < 1.3 * 2**20, os.stat(path).st_size)
 
 
+def ask(path, question):
+    with contextlib.closing(sqlite3.connect(path, timeout=60)) as database:
+        return database.execute(question).fetchall()
+
+
+def find_dvmd(here, name="default"):
+    with open(f"{here.state}/dvm/{name}/watch") as file:
+        return int(file.read().split()[0])
+
+
+def kill_dvmd(here, name="default"):
+    pid = find_dvmd(here, name)
+    os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not alive(pid), "it has ended")
+
+
+def test_killed():
+    """a job that runs as its DVM is killed is lost, with the reason, at once and after the next start; one of a DVM that lives is not"""
+    with place() as here:
+        path = here.path + "/shared"
+        for name in ("one", "two"):
+            start(here, "--name", name, "--slots", "2", "--set", f"archive-file={path}")
+            cli(here, "submit", "--name", name, "-n", "1", "--label", name, "--job-name", "long", "sleep", "1000")
+            cli(here, "run", "--name", name, "-n", "1", "true")
+        wait_until(lambda: ask(path, "SELECT count(*) FROM running") == [(2,)], "both jobs are put down")
+        equal([row["name"] for row in history(here, "--archive", path)], ["true", "true"])
+        kill_dvmd(here, "one")
+
+        def seen(*words):
+            return [(row["label"], row["id"], row["state"], row["exit"]) for row in history(here, "--archive", path, *words)]
+
+        lost = [("one", 1, "lost", "")]
+        for words in (("--failed",), ("--label", "one"), ("--job-name", "long"), ("--user", str(os.getuid()), "1"), ("--since", "1h", "--failed")):
+            equal(seen(*words), lost, words)
+        equal((seen("--label", "two"), seen("--until", "1h"), seen("--campaigns"), len(seen())), ([], [], [], 3))
+        row, = history(here, "--archive", path, "--failed")
+        contains(row["reason"], "its DVM was killed")
+        check(row["started"] < row["ended"], row)
+        before = history(here, "--archive", path)
+        # The next that writes takes them among those that have ended; what it shows is the same.
+        start(here, "--name", "one", "--set", f"archive-file={path}")
+        wait_until(lambda: ask(path, "SELECT count(*) FROM running") == [(1,)], "that of the other DVM is left")
+        equal(history(here, "--archive", path), before)
+        for name in ("one", "two"):
+            cli(here, "stop", "--name", name)
+        equal(seen("--label", "two"), [("two", 1, "cancelled", "signal 15")])
+        equal(ask(path, "SELECT count(*) FROM running"), [(0,)])
+
+
+def full_disk():
+    """Of test_full, in a mount namespace of its own: the state directory has no room while jobs end"""
+    with place() as here:
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300k,mode=0700", "tmpfs", here.state], check=True)
+        start(here, "--slots", "1")
+        path = archive(here)
+        cli(here, "run", "-n", "1", "true")
+        filler = here.state + "/filler"
+        with open(filler, "wb", buffering=0) as file, contextlib.suppress(OSError):
+            while file.write(bytes(512)):
+                pass
+        for i in range(30):
+            cli(here, "run", "-n", "1", "--label", f"of-{i}", "sh", "-c", "exit 3", status=3)
+
+        def told():
+            return cli(here, "status").stderr
+
+        wait_until(lambda: "archive of the DVM cannot be written now" in told(), "status tells it")
+        contains(told(), "the log of the DVM could not be written; lines that it lacks: ")
+        numbers = here.json("job", "show", "30")
+        equal(numbers["exit-code"], 3)
+        contains(cli(here, "run", "-n", "1", "--report-uri", here.state + "/uri", "true", status=125).stderr, "No space left on device")
+        contains(cli(here, "run", "-n", "1", "--output", f"file={here.state}/out", "echo", "x", status=125).stderr, "No space left on device")
+        check(len(history(here)) < 30, "the archive has no room for them")
+        os.unlink(filler)
+        wait_until(lambda: "archive" not in told(), "it is written")
+        equal({row["label"] for row in history(here, "--failed")} - {""}, {f"of-{i}" for i in range(30)})
+        contains(cli(here, "logs").stdout, "lines before this one are lost")
+        contains(cli(here, "logs").stdout, f"The archive {path} is written again")
+        cli(here, "stop")
+        subprocess.run(["umount", "-l", here.state], check=True)
+
+
+def test_full():
+    """a disk that is full is told by status and the log; what has ended meanwhile is written when there is room again"""
+    alone = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-r", "-m"]
+    if shutil.which("unshare") is None or subprocess.run([*alone, "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True).returncode != 0:
+        print("# left out: a disk of its own needs root, or a mount namespace")
+        return
+    result = subprocess.run([*alone, sys.executable, os.path.abspath(__file__), "--full-disk"], stdout=subprocess.PIPE, text=True)
+    check(result.returncode == 0, result.stdout)
+
+
 def test_damage():
     """an archive that is none is told, and the DVM works all the same; wrong usage is named"""
     with place() as here:
@@ -159,4 +254,7 @@ def test_damage():
 
 
 if __name__ == "__main__":
+    if sys.argv[1:] == ["--full-disk"]:
+        del sys.argv[1]
+        sys.exit(run_tests([full_disk]))
     sys.exit(run_tests(functions(globals())))
