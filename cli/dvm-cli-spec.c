@@ -364,13 +364,40 @@ parse_app (DvmCliArgs *args, const char *const *words, GError **error)
   return dvm_cli_args_parse (args, lists, words, DVM_CLI_PARSE_STOP_AT_WORD, error);
 }
 
+/* Each program has cpus of its own, while --map-by of the first one is that of the job. */
+static gboolean
+part_cpus (DvmCli *cli, DvmCliArgs *args, DvmCliOptionLists lists, GError **error)
+{
+  return !dvm_cli_args_has (cli->args, "cpus-per-task") || dvm_cli_args_has (args, "cpus-per-task")
+         || dvm_cli_args_has (args, "map-by") || dvm_cli_args_add (args, lists, "map-by", ":PE=1", error);
+}
+
+/* Under the name of another launcher its options have its meaning behind ':', too. */
+static gboolean
+parse_foreign (DvmCli *cli, DvmCliArgs *args, const char *const *words, GError **error)
+{
+  const DvmCliDialect *dialect = cli->verb->foreign;
+  const DvmCliOption *const all[] = { dialect->options, dvm_cli_app_options, dvm_cli_old_app_options, NULL };
+  g_auto (GStrv) notices = NULL;
+
+  if (!dvm_cli_args_parse (args, all, words, DVM_CLI_PARSE_STOP_AT_WORD, error)
+      || !dvm_cli_foreign_apply (dialect, TRUE, args, all + 1, &notices, error)
+      || !part_cpus (cli, args, all + 1, error))
+    return FALSE;
+  for (gsize i = 0; notices[i] != NULL; i++)
+    dvm_cli_note (cli, "%s", notices[i]);
+  return TRUE;
+}
+
 /* Behind ':' stand options of the next program alone; those of the job belong before the first. */
 static gboolean
-parse_next (DvmCliArgs *args, const char *const *words, GError **error)
+parse_next (DvmCli *cli, DvmCliArgs *args, const char *const *words, GError **error)
 {
+  const DvmCliCaller *caller = dvm_cli_caller_find (g_get_prgname ());
+  gboolean is_foreign = caller != NULL && caller->is_foreign && cli->verb->foreign != NULL;
   g_autoptr (GError) local_error = NULL;
 
-  if (parse_app (args, words, &local_error))
+  if (is_foreign ? parse_foreign (cli, args, words, &local_error) : parse_app (args, words, &local_error))
     {
       if (dvm_cli_args_get_n_words (args) > 0)
         return TRUE;
@@ -462,7 +489,7 @@ add_apps (DvmJobSpec *spec, DvmCli *cli, GError **error)
       if (*words == NULL)
         return TRUE;
       behind = dvm_cli_args_new ();
-      if (!parse_next (behind, words + 1, error))
+      if (!parse_next (cli, behind, words + 1, error))
         return FALSE;
       words = dvm_cli_args_get_words (behind);
       /* words pointed into the former ones until now. */

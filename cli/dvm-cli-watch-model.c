@@ -85,11 +85,12 @@ static const DvmCliWatchColumn campaign_columns[] = {
   { NULL, NULL, 0, 0 },
 };
 
-static const char *const job_properties[] = { "Id",          "Namespace",   "State",         "Ended",
-                                              "HeldAt",      "Paused",      "WaitsFor",      "AwaitedJobs",
-                                              "NumProcs",    "NumLaunched", "NumTerminated", "SubmitterUid",
-                                              "Command",     "CreatedAt",   "StartedAt",     "EndedAt",
-                                              "OutputBytes", NULL };
+static const char *const job_properties[] = {
+  "Id",       "Namespace",   "State",     "Ended",       "HeldAt",        "Paused",
+  "WaitsFor", "AwaitedJobs", "NumProcs",  "NumLaunched", "NumTerminated", "SubmitterUid",
+  "Command",  "CreatedAt",   "StartedAt", "EndedAt",     "OutputBytes",   "Restarts",
+  NULL
+};
 static const char *const node_properties[] = { "Rank",       "Name",   "State",      "StateName", "Slots",
                                                "SlotsInUse", "Reason", "ParentRank", NULL };
 static const char *const campaign_properties[] = { "Id",        "Kind",    "State",    "Targets", "Pending",
@@ -367,7 +368,7 @@ static void
 note_change (DvmCliWatchModel *self, DvmCliWatchRow *row, const DvmCliWatchRow *before)
 {
   if (row->revision == 0 || row->ended_at != before->ended_at || row->created_at != before->created_at
-      || row->output_bytes != before->output_bytes || row->parent != before->parent
+      || row->output_bytes != before->output_bytes || row->restarts != before->restarts || row->parent != before->parent
       || memcmp (row->numbers, before->numbers, sizeof row->numbers) != 0)
     row->revision = ++self->revision;
 }
@@ -402,6 +403,7 @@ static void
 fill_output (DvmCliWatchRow *row, GVariant *dict, gint64 now)
 {
   row->output_bytes = get_time (dict, "OutputBytes");
+  row->restarts = get_uint (dict, "Restarts");
   measure_rate (&row->output, (guint64)row->output_bytes, now);
   row->numbers[JOB_OUTPUT] = row->ended_at == 0 && row->output.speed >= 0 ? (gint64)(row->output.speed + 0.5) : -1;
 }
@@ -858,7 +860,8 @@ dvm_cli_watch_append_row (GString *json, DvmCliWatchPanel panel, const DvmCliWat
   for (guint i = 0; dvm_cli_watch_columns (panel)[i].key != NULL; i++)
     append_value (json, panel, i, row, now);
   if (panel == DVM_CLI_WATCH_JOBS)
-    g_string_append_printf (json, ",\"output-bytes\":%" G_GINT64_FORMAT, row->output_bytes);
+    g_string_append_printf (json, ",\"output-bytes\":%" G_GINT64_FORMAT ",\"restarts\":%u", row->output_bytes,
+                            row->restarts);
   if (panel == DVM_CLI_WATCH_NODES && now == 0)
     g_string_append_printf (json, ",\"parent\":%u", row->parent);
   g_string_append_c (json, '}');

@@ -58,6 +58,7 @@ typedef struct
   gint64 created_at;      /* of a job */
   gint64 output_bytes;    /* likewise */
   DvmCliWatchRate output; /* likewise */
+  guint restarts;         /* likewise: of its processes */
   guint parent;           /* of a node: the rank above it in the tree */
 } DvmCliWatchRow;
 

@@ -593,8 +593,6 @@ start_once (DvmCli *cli, GError **error)
   Start start = { .cli = cli, .signals = -1, .state = -1, .output = -1 };
   int status = DVM_CLI_EXIT_FAILED;
 
-  if (!check_options (cli, error))
-    return DVM_CLI_EXIT_USAGE;
   if (!check_reports (cli, error))
     return status;
   start.foreground = dvm_cli_args_has (cli->args, "foreground") || dvm_cli_scheduler_ends_with_us ();

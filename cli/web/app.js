@@ -279,9 +279,9 @@ function showMap(map) {
   setText($('map-note'), more.join('; '));
 }
 
-// Once for each job and state of it: its map does not change otherwise.
+// Once for each job and state of it, and when one of its processes is back, maybe on another node.
 async function askMap() {
-  const row = rows.jobs.get(chosen), wanted = `${chosen} ${row?.state} ${row?.procs}`;
+  const row = rows.jobs.get(chosen), wanted = `${chosen} ${row?.['created-at']} ${row?.state} ${row?.procs} ${row?.restarts}`;
   if (chosen === null || asked === wanted)
     return;
   asked = wanted;

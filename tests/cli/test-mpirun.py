@@ -102,6 +102,13 @@ def test_foreign():
         for variables, said in (({"SLURM_NTASKS": "2"}, "node1\nnode1\n"), ({"SLURM_NNODES": "2"}, "node1\nnode2\n")):
             result = plain(here, "dvm-srun", "--set", "nodes=3", "--set", "slots=2", "sh", "-c", "echo $DVM_NODE", env=variables)
             equal((result.returncode, "\n".join(sorted(result.stdout.split())) + "\n"), (0, said), result.stderr)
+        # Behind ':' -c is that of srun, and a program without it has one cpu for each process.
+        expect(plain(here, "dvm-srun", "--set", "slots=3", "-n", "1", "true", ":", "-n", "2", "-c", "1", "echo", "x"), 0, "x\nx\n", "'-c 1' is '--map-by :PE=1'")
+        expect(plain(here, "dvm-srun", "true", ":", "-t", "5", "true"), 2, "", "unknown option '-t 5' (behind ':' only options of a program")
+        if len(os.sched_getaffinity(0)) > 1:
+            result = plain(here, "dvm-srun", "--set", "nodes=2", "--set", "slots=2", "--display", "map", "-n", "1", "-c", "2", "true", ":", "-n", "2", "true")
+            cpus = [line.split()[4] for line in result.stdout.splitlines()[1:]]
+            check(result.returncode == 0 and re.search("[-,]", cpus[0]) and not re.search("[-,]", cpus[1]) and len(cpus) == 3, result.stdout + result.stderr)
         expect(plain(here, "dvm-srun", "-N", "2", "-n", "4", "--map-by", "core", "true"), 2, "", "'--map-by core' and '-N 2' contradict each other")
 
 

@@ -299,6 +299,16 @@ def test_tree_and_map():
         tab.press("m")
         tab.press("Enter")
         tab.wait_for("document.querySelector('#map').hidden", "it is closed")
+        # A process that comes back may be on another node.
+        fails = os.path.join(here.path, "fails")
+        equal(here.cli("kill", bound).returncode, 0)
+        submit(here, "-n", "1", "--max-restarts", "1", "sh", "-c", f"test $DVM_RESTART = 1 && exec sleep 600; until test -e {fails}; do sleep 0.02; done; exit 3")
+        tab.wait_for("rows.jobs.get(3)?.state === 'RUNNING' && document.querySelector('#jobs-table tbody button').textContent === '3'", "it runs")
+        tab.ask("document.querySelector('#jobs-table tbody button').click()")
+        tab.shows("Map of job 3", "#map-title")
+        tab.wait_for("asked.endsWith(' RUNNING 1 0')", "its map")
+        open(fails, "w").close()
+        tab.wait_for("asked.endsWith(' RUNNING 1 1')", "the map of the process that is back")
         tab.close()
 
 

@@ -332,6 +332,8 @@ def test_map():
         equal(server.ask("/api/map/1", "HEAD")[::2], (200, b""))
         equal(here.cli("kill", job).returncode, 0)
         equal(server.ask("/api/map/1")[0], 200, "of an ended one too")
+        here.cli("submit", "--personality", "plain", "-n", "1", "--max-restarts", "1", "sh", "-c", "test $DVM_RESTART = 1 || exit 3; sleep 600")
+        server.wait_for(lambda state: [row["restarts"] for row in state["jobs"] if row["id"] == 2] == [1], "its process is back")
         equal(here.cli("stop", "--force").returncode, 0)
         wait_until(lambda: not server.state()["dvm"]["connected"], "it has gone")
         equal(server.ask("/api/map/1")[::2], (503, b"No DVM is running.\n"))
