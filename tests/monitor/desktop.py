@@ -150,13 +150,17 @@ class Monitor:
     def names(self, role=None):
         return [name for _, this, name, _ in self.walk() if name and (role is None or this == role)]
 
+    def descriptions(self):
+        """What windows say of themselves: the last sentence stays there when it has gone from the screen."""
+        return [node.get_description() or "" for depth, role, _, node in self.walk() if depth == 1]
+
     def dump(self):
         return "\n".join(f"{'  ' * depth}{role}: {name}" for depth, role, name, _ in self.walk() if name)
 
     def shows(self, *texts):
         end = time.monotonic() + LIMIT
         while True:
-            names = self.names()
+            names = self.names() + self.descriptions()
             absent = [text for text in texts if not any(text in name for name in names)]
             if not absent:
                 return names

@@ -17,7 +17,7 @@ DESKTOP = None
 LONG = os.environ.get("DVM_TEST_SOAK") == "1"
 PICTURES = os.environ.get("DVM_TEST_PICTURES", "")
 # Seconds each: they are there in the soak, and by name.
-SLOW = ("test_nodes", "test_restart", "test_pictures", "test_many", "test_crowd")
+SLOW = ("test_nodes", "test_pictures", "test_many", "test_crowd")
 # What GTK calls a widget that has no name of its own: the name of its class.
 CLASSES = ("Gtk", "Adw", "DvmMonitor")
 ACTIVE = ("push button", "toggle button", "check box", "combo box", "entry", "text", "table", "image")
@@ -97,6 +97,7 @@ def test_jobs():
             window.type("sh -c 'echo from the job; exec sleep 633'")
             window.press("Return")
             window.shows("Job 2 is submitted", "echo from the job")
+            check(any("Job 2 is submitted" in text for text in window.descriptions()), "it stays when it has gone from the screen")
             equal(job(here, 2)["command"], ["sh", "-c", "echo from the job; exec sleep 633"])
             # The first row is the younger one.
             window.press("alt+1", "Down", "Down", "ctrl+i")

@@ -160,6 +160,8 @@ class Window(Adw.ApplicationWindow):
         self._toast = Adw.Toast(title=GLib.markup_escape_text(sentence), timeout=seconds)
         self._toast.connect('dismissed', self._on_dismissed)
         self._toasts.add_toast(self._toast)
+        # It goes from the screen before everybody has read it, and stays with the window for a reader.
+        self.update_property([Gtk.AccessibleProperty.DESCRIPTION], [sentence])
 
     def _on_dismissed(self, toast: Any) -> None:
         if toast is self._toast:
