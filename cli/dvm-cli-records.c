@@ -274,3 +274,47 @@ dvm_cli_take_text (char *value)
 
   return dvm_cli_text (owned);
 }
+
+static char *
+show_number (GVariant *statistics, const char *key)
+{
+  guint64 number = 0;
+
+  if (statistics != NULL)
+    g_variant_lookup (statistics, key, "t", &number);
+  return g_strdup_printf ("%" G_GUINT64_FORMAT, number);
+}
+
+/* A DVM works where its disk is full, and what it does not write is missed later. */
+char **
+dvm_cli_list_losses (GVariant *properties)
+{
+  g_autoptr (GVariant) statistics = g_variant_lookup_value (properties, "Statistics", G_VARIANT_TYPE_VARDICT);
+  g_autoptr (GStrvBuilder) losses = g_strv_builder_new ();
+  g_autofree char *waiting = show_number (statistics, "archive-waiting");
+  g_autofree char *dropped = show_number (statistics, "archive-dropped");
+  g_autofree char *lines = show_number (statistics, "log-lines-lost");
+  g_autofree char *now = NULL;
+  g_autofree char *long_ago = NULL;
+  g_autofree char *log = NULL;
+
+  if (waiting[0] != '0')
+    {
+      now = g_strdup_printf (
+          _ ("the archive of the DVM cannot be written now; jobs and campaigns that wait for it: %s"), waiting);
+      g_strv_builder_add (losses, now);
+    }
+  if (dropped[0] != '0')
+    {
+      long_ago = g_strdup_printf (
+          _ ("the archive of the DVM could not be written for too long; jobs and campaigns that it lacks: %s"),
+          dropped);
+      g_strv_builder_add (losses, long_ago);
+    }
+  if (lines[0] != '0')
+    {
+      log = g_strdup_printf (_ ("the log of the DVM could not be written; lines that it lacks: %s"), lines);
+      g_strv_builder_add (losses, log);
+    }
+  return g_strv_builder_end (losses);
+}

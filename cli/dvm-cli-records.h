@@ -56,4 +56,7 @@ GVariant *dvm_cli_text (const char *value);
 const char *dvm_cli_lookup_text (GVariant *properties, const char *key);
 GVariant *dvm_cli_take_text (char *value);
 
+/* (transfer full): sentences: what a DVM with these properties of its manager could not write of its own */
+char **dvm_cli_list_losses (GVariant *properties);
+
 G_END_DECLS

@@ -20,6 +20,7 @@
 #include "dvm-cli-findings.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-private.h"
+#include "dvm-cli-records.h"
 
 /* A node that has not answered by then does not. */
 #define PATIENCE_S 60
@@ -149,6 +150,7 @@ check_version (Doctor *self)
   g_autoptr (GVariant) info = dvm_client_get_info (self->client, NULL, &error);
   const char *version = "";
   g_autofree char *text = NULL;
+  g_auto (GStrv) losses = info != NULL ? dvm_cli_list_losses (info) : NULL;
 
   if (info == NULL)
     {
@@ -164,6 +166,9 @@ check_version (Doctor *self)
   else
     dvm_cli_findings_add (self->findings, NULL, "dvm", DVM_CLI_VERDICT_NOTE, text,
                           _ ("start it again when its jobs have ended, in the version of dvm-cli"));
+  for (gsize i = 0; losses[i] != NULL; i++)
+    dvm_cli_findings_add (self->findings, NULL, "disk", DVM_CLI_VERDICT_BAD, losses[i],
+                          _ ("make room where the log and the archive of the DVM are"));
 }
 
 /* FALSE with an error: the DVM that was named is not there. */

@@ -17,6 +17,7 @@
 #include <sys/pidfd.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "dvm-cli-connect.h"
@@ -36,6 +37,8 @@
 /* How much longer we wait than dvmd does, which then says who is missing; and how long it may take to end. */
 #define SPARE_SECONDS  10
 #define END_TIMEOUT_MS 30000
+/* Bytes: with less a log and an archive do not get far. */
+#define ROOM_FOR_RECORDS ((guint64)64 << 10)
 
 static const DvmCliOption options[] = {
   { "nodes", 0, NULL, DVM_CLI_ARG_COUNT, N_ ("K"), NULL, N_ ("logical nodes on this machine: node1, node2 and so on") },
@@ -460,6 +463,20 @@ blame_usage (GError **error)
   g_set_error_literal (error, DVM_CLI_USAGE_ERROR, 0, local->message);
 }
 
+/* Its DVM works there all the same. */
+static void
+tell_full (Start *start)
+{
+  struct statvfs room;
+  g_autofree char *archive = dvm_cli_state_archive_path (start->cli);
+  g_autofree char *directory = g_path_get_dirname (archive);
+
+  if (start->state >= 0 && fstatvfs (start->state, &room) == 0
+      && (guint64)room.f_bavail * room.f_frsize < ROOM_FOR_RECORDS)
+    dvm_cli_note (start->cli, _ ("%s has hardly any room: the DVM cannot write its log and its history there"),
+                  directory);
+}
+
 static int
 run_in_background (Start *start, int ready_end, GError **error)
 {
@@ -481,6 +498,7 @@ run_in_background (Start *start, int ready_end, GError **error)
       dvm_cli_keeper_is_ready (&keeper);
       if (start->log != NULL && start->state >= 0)
         dvm_cli_state_link_log (start->state, start->log);
+      tell_full (start);
       status = tell_ready (start->cli, keeper.pid, error);
     }
   else

@@ -113,36 +113,6 @@ describe_size (GVariant *properties)
       g_strdup_printf (g_dngettext (GETTEXT_PACKAGE, "elastic, %u campaign", "elastic, %u campaigns", n), n));
 }
 
-static guint64
-get_number (GVariant *statistics, const char *key)
-{
-  guint64 number = 0;
-
-  if (statistics != NULL)
-    g_variant_lookup (statistics, key, "t", &number);
-  return number;
-}
-
-/* A DVM works where its disk is full, and what it does not write is missed later. */
-static void
-tell_losses (DvmCli *cli, GVariant *properties)
-{
-  g_autoptr (GVariant) statistics = g_variant_lookup_value (properties, "Statistics", G_VARIANT_TYPE_VARDICT);
-  g_autofree char *waiting = g_strdup_printf ("%" G_GUINT64_FORMAT, get_number (statistics, "archive-waiting"));
-  g_autofree char *dropped = g_strdup_printf ("%" G_GUINT64_FORMAT, get_number (statistics, "archive-dropped"));
-  g_autofree char *lines = g_strdup_printf ("%" G_GUINT64_FORMAT, get_number (statistics, "log-lines-lost"));
-
-  if (waiting[0] != '0')
-    dvm_cli_note (cli, _ ("the archive of the DVM cannot be written now; jobs and campaigns that wait for it: %s"),
-                  waiting);
-  if (dropped[0] != '0')
-    dvm_cli_tell (cli,
-                  _ ("the archive of the DVM could not be written for too long; jobs and campaigns that it lacks: %s"),
-                  dropped);
-  if (lines[0] != '0')
-    dvm_cli_note (cli, _ ("the log of the DVM could not be written; lines that it lacks: %s"), lines);
-}
-
 static void
 fill_table (DvmCliTable *table, DvmCli *cli, DvmClient *client, GVariant *properties)
 {
@@ -205,13 +175,16 @@ show_status (DvmCli *cli, GError **error)
   g_autoptr (DvmClient) client = dvm_cli_connect (cli, error);
   g_autoptr (GVariant) properties = client != NULL ? dvm_client_get_info (client, NULL, error) : NULL;
   g_autoptr (DvmCliTable) table = dvm_cli_table_new (columns);
+  g_auto (GStrv) losses = NULL;
   g_autofree char *text = NULL;
 
   if (client == NULL)
     print_absence (cli);
   if (properties == NULL)
     return DVM_CLI_EXIT_FAILED;
-  tell_losses (cli, properties);
+  losses = dvm_cli_list_losses (properties);
+  for (gsize i = 0; losses[i] != NULL; i++)
+    dvm_cli_note (cli, "%s", losses[i]);
   fill_table (table, cli, client, properties);
   text = cli->json ? dvm_cli_table_to_json_object (table) : dvm_cli_table_to_list (table, dvm_cli_may_use_colour (cli));
   return dvm_cli_print (text, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;

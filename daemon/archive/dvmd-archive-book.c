@@ -107,19 +107,27 @@ keep_limits (DvmdArchiveBook *self)
   return good && sqlite3_exec (db, "PRAGMA incremental_vacuum", NULL, NULL, NULL) == SQLITE_OK;
 }
 
-/* Is told once, and once more when it works again. reason: (nullable): it works */
+/* Is told once, and once more when it works again. problem: (nullable): a sentence; NULL: it works */
 static void
-note (DvmdArchiveBook *self, const char *reason)
+note (DvmdArchiveBook *self, const char *problem)
 {
   guint n_waiting = g_queue_get_length (&self->pending);
 
-  g_atomic_int_set (&self->n_waiting, reason != NULL ? (gint)n_waiting : 0);
-  if (reason != NULL && !self->failed)
-    g_message ("The archive %s cannot be written: %s. Up to %d jobs that end are kept until it can", self->path, reason,
-               MOST);
-  else if (reason == NULL && self->failed)
+  g_atomic_int_set (&self->n_waiting, problem != NULL ? (gint)n_waiting : 0);
+  if (problem != NULL && !self->failed)
+    g_message ("%s; up to %d jobs and campaigns that end wait until it can", problem, MOST);
+  else if (problem == NULL && self->failed)
     g_message ("The archive %s is written again", self->path);
-  self->failed = reason != NULL;
+  self->failed = problem != NULL;
+}
+
+static void
+note_failure (DvmdArchiveBook *self)
+{
+  g_autofree char *problem = g_strdup_printf ("The archive %s cannot be written: %s", self->path,
+                                              sqlite3_errmsg (self->file.db));
+
+  note (self, problem);
 }
 
 static gboolean
@@ -158,7 +166,7 @@ write_pending (DvmdArchiveBook *self)
       self->n_running = n_running;
       return TRUE;
     }
-  note (self, sqlite3_errmsg (db));
+  note_failure (self);
   dvmd_archive_file_roll_back (&self->file, was_entered);
   return FALSE;
 }
@@ -173,7 +181,7 @@ take_lost (DvmdArchiveBook *self)
 
   if (good)
     return TRUE;
-  note (self, sqlite3_errmsg (db));
+  note_failure (self);
   dvmd_archive_file_roll_back (&self->file, TRUE);
   return FALSE;
 }
@@ -198,11 +206,11 @@ try_to_write (DvmdArchiveBook *self)
     return;
   if (self->n_transactions % LOOK_AFTER == 0)
     {
-      if ((self->n_transactions == 0 && !take_lost (self)))
+      if (self->n_transactions == 0 && !take_lost (self))
         return;
       if (!keep_limits (self))
         {
-          note (self, sqlite3_errmsg (self->file.db));
+          note_failure (self);
           return;
         }
     }

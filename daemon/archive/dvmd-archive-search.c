@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <dvm.h>
@@ -162,6 +163,52 @@ collect (sqlite3 *db, int fd, const char *path, const Filter *filter, GError **e
   return g_variant_ref_sink (g_variant_builder_end (&builder));
 }
 
+/* What is not in the archive yet: a DVM has it open, or was killed. */
+static gboolean
+has_journal (const char *path)
+{
+  g_autofree char *journal = g_strconcat (path, "-wal", NULL);
+  struct stat info;
+
+  return stat (journal, &info) == 0 && info.st_size > 0;
+}
+
+/* Of one to which nothing is added; FALSE: it cannot be opened so. */
+static gboolean
+open_still (const char *path, sqlite3 **db)
+{
+  g_autofree char *absolute = g_canonicalize_filename (path, NULL);
+  g_autofree char *uri = g_filename_to_uri (absolute, NULL, NULL);
+  g_autofree char *still = g_strconcat (uri != NULL ? uri : "", "?immutable=1", NULL);
+
+  return uri != NULL && sqlite3_open_v2 (still, db, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI, NULL) == SQLITE_OK;
+}
+
+/* layout: (out): -1 with an error: it cannot be read */
+static sqlite3 *
+open_database (const char *path, int *layout, GError **error)
+{
+  sqlite3 *db = NULL;
+
+  *layout = -1;
+  /* An archive in WAL mode that nobody has open is read by somebody who could write it. */
+  if (sqlite3_open_v2 (path, &db, SQLITE_OPEN_READWRITE, NULL) == SQLITE_OK
+      && sqlite3_busy_timeout (db, BUSY_MS) == SQLITE_OK)
+    *layout = dvmd_archive_get_layout (db, path, NULL);
+  if (*layout < 0 && db != NULL && sqlite3_errcode (db) != SQLITE_NOTADB && !has_journal (path))
+    {
+      /* A disk that is full has no room for what readers and writers share. */
+      sqlite3_close (g_steal_pointer (&db));
+      if (!open_still (path, &db))
+        dvmd_archive_set_error (db, path, error);
+      else
+        *layout = dvmd_archive_get_layout (db, path, error);
+    }
+  else if (*layout < 0)
+    dvmd_archive_set_error (db, path, error);
+  return db;
+}
+
 GVariant *
 dvmd_archive_search (const char *path, GVariant *dict, GError **error)
 {
@@ -180,11 +227,8 @@ dvmd_archive_search (const char *path, GVariant *dict, GError **error)
                      g_strerror (errno));
       return NULL;
     }
-  /* An archive in WAL mode that nobody has open is read by somebody who could write it. */
-  if (sqlite3_open_v2 (path, &db, SQLITE_OPEN_READWRITE, NULL) != SQLITE_OK
-      || sqlite3_busy_timeout (db, BUSY_MS) != SQLITE_OK)
-    dvmd_archive_set_error (db, path, error);
-  else if ((layout = dvmd_archive_get_layout (db, path, error)) == DVMD_ARCHIVE_LAYOUT)
+  db = open_database (path, &layout, error);
+  if (layout == DVMD_ARCHIVE_LAYOUT)
     {
       read_filter (dict, &filter);
       found = collect (db, fd, path, &filter, error);

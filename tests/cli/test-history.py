@@ -213,6 +213,8 @@ def full_disk():
 
         wait_until(lambda: "archive of the DVM cannot be written now" in told(), "status tells it")
         contains(told(), "the log of the DVM could not be written; lines that it lacks: ")
+        found = [row["verdict"] for row in json.loads(here.cli("doctor", "--json").stdout) if row["check"] == "disk"]
+        equal(found, ["bad", "bad"])
         numbers = here.json("job", "show", "30")
         equal(numbers["exit-code"], 3)
         contains(cli(here, "run", "-n", "1", "--report-uri", here.state + "/uri", "true", status=125).stderr, "No space left on device")
@@ -223,6 +225,15 @@ def full_disk():
         equal({row["label"] for row in history(here, "--failed")} - {""}, {f"of-{i}" for i in range(30)})
         contains(cli(here, "logs").stdout, "lines before this one are lost")
         contains(cli(here, "logs").stdout, f"The archive {path} is written again")
+        cli(here, "stop")
+        # A disk that was full before: all that is in the archive can be read, and the next DVM says where it is short of room.
+        before = history(here)
+        with open(filler, "wb", buffering=0) as file, contextlib.suppress(OSError):
+            while file.write(bytes(512)):
+                pass
+        equal(history(here), before)
+        contains(cli(here, "start", "--bus", "none", "--name", "default").stderr, "has hardly any room: the DVM cannot write its log and its history there")
+        cli(here, "run", "-n", "1", "true")
         cli(here, "stop")
         subprocess.run(["umount", "-l", here.state], check=True)
 
