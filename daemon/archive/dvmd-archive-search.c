@@ -163,7 +163,7 @@ collect (sqlite3 *db, int fd, const char *path, const Filter *filter, GError **e
   return g_variant_ref_sink (g_variant_builder_end (&builder));
 }
 
-/* What is not in the archive yet: a DVM has it open, or was killed. */
+/* Whether there is more than in the archive itself: a DVM has it open, or was killed. */
 static gboolean
 has_journal (const char *path)
 {
