@@ -58,8 +58,9 @@ struct _DvmdArchiveBook
   GQueue pending; /* Entry: not written yet */
   guint n_running;
   guint n_transactions;
-  gint64 tried_at; /* monotonic */
-  gboolean failed; /* that was told */
+  gint64 tried_at;   /* monotonic */
+  gint64 touched_at; /* likewise */
+  gboolean failed;   /* that was told */
   gboolean ending;
 };
 
@@ -149,6 +150,7 @@ write_pending (DvmdArchiveBook *self)
   gboolean was_entered = self->file.writer != 0;
   gboolean good = sqlite3_exec (db, "BEGIN IMMEDIATE", NULL, NULL, NULL) == SQLITE_OK;
   guint n_running = self->n_running;
+  gboolean touches = n_running > 0 && self->tried_at - self->touched_at >= TOUCH;
 
   for (GList *link = self->pending.head; good && link != NULL; link = link->next)
     {
@@ -158,12 +160,13 @@ write_pending (DvmdArchiveBook *self)
       n_running += entry->what == ENTRY_START;
       n_running -= entry->started;
     }
-  if (good && self->pending.head == NULL)
+  if (good && touches)
     good = dvmd_archive_file_touch (&self->file);
   if (good && sqlite3_exec (db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK)
     {
       g_queue_clear_full (&self->pending, (GDestroyNotify)entry_free);
       self->n_running = n_running;
+      self->touched_at = touches ? self->tried_at : self->touched_at;
       return TRUE;
     }
   note_failure (self);
@@ -224,7 +227,7 @@ try_to_write (DvmdArchiveBook *self)
 static Entry *
 pop_entry (DvmdArchiveBook *self)
 {
-  gint64 passed = g_get_monotonic_time () - self->tried_at;
+  gint64 passed = g_get_monotonic_time () - (self->failed ? self->tried_at : self->touched_at);
   gint64 pause = self->failed ? RETRY : TOUCH;
 
   if (!self->failed && self->n_running == 0)
@@ -247,7 +250,10 @@ collect_entries (DvmdArchiveBook *self)
       g_queue_push_tail (&self->pending, entry);
   while (g_queue_get_length (&self->pending) > MOST)
     {
-      entry_free (g_queue_pop_head (&self->pending));
+      entry = g_queue_pop_head (&self->pending);
+      self->n_running += entry->what == ENTRY_START;
+      self->n_running -= entry->started;
+      entry_free (entry);
       g_atomic_int_inc (&self->n_dropped);
     }
 }

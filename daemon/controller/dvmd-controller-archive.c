@@ -15,6 +15,9 @@
 /* A job that has run for so long (µs) is put down, so that it is not forgotten when the DVM is killed; short ones would
  * cost twice as much. */
 #define LONG_ENOUGH (G_USEC_PER_SEC / 5)
+/* As many of them at once, so that others have their turn when thousands begin together; then a pause (µs) */
+#define AT_ONCE 200
+#define BREATH  (G_USEC_PER_SEC / 50)
 
 typedef struct
 {
@@ -45,18 +48,20 @@ on_timer (gpointer user_data)
   GHashTableIter iter;
   gpointer job;
   gpointer began;
+  guint n = 0;
 
   self->timer = 0;
   g_hash_table_iter_init (&iter, self->fresh);
-  while (g_hash_table_iter_next (&iter, &job, &began))
+  while (n < AT_ONCE && g_hash_table_iter_next (&iter, &job, &began))
     if (now - *(gint64 *)began >= LONG_ENOUGH)
       {
+        n++;
         self->archive->book_start (self->book, dvmd_job_get_id (job),
                                    _dvm_record_to_sparse_variant (dvmd_job_get_record (job)));
         g_hash_table_iter_remove (&iter);
       }
   if (g_hash_table_size (self->fresh) > 0)
-    self->timer = dvmd_clock_add_timer (get_clock (self), LONG_ENOUGH, on_timer, self);
+    self->timer = dvmd_clock_add_timer (get_clock (self), n < AT_ONCE ? LONG_ENOUGH : BREATH, on_timer, self);
 }
 
 static void
