@@ -37,8 +37,10 @@ static const DvmCliColumn job_columns[] = {
   { "name", N_ ("NAME"), DVM_CLI_KIND_TEXT, 2 },
   { "label", NULL, DVM_CLI_KIND_TEXT },
   { "user", N_ ("USER"), DVM_CLI_KIND_TEXT, 4 },
-  { "state", N_ ("STATE"), DVM_CLI_KIND_STATE },
-  { "exit", N_ ("EXIT"), DVM_CLI_KIND_TEXT },
+  { "state", NULL, DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("STATE"), DVM_CLI_KIND_STATE },
+  { "exit", NULL, DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("EXIT"), DVM_CLI_KIND_TEXT },
   { "procs", N_ ("PROCS"), DVM_CLI_KIND_NUMBER, 3 },
   { "created", NULL, DVM_CLI_KIND_TIME },
   { "started", NULL, DVM_CLI_KIND_TIME },
@@ -283,24 +285,25 @@ join (GHashTable *record, const char *key, const char *separator)
   return dvm_cli_text (text != NULL ? text : "");
 }
 
+/* As programs read it; people read its translation. */
 static const char *
 describe_end (GHashTable *record)
 {
   if (get_boolean (record, "Lost"))
-    return _ ("lost");
+    return N_ ("lost");
   if (get_uint (record, "State") == DVM_JOB_STATE_KILLED_BY_CMD)
-    return _ ("cancelled");
-  return get_boolean (record, "Failed") ? _ ("failed") : _ ("done");
+    return N_ ("cancelled");
+  return get_boolean (record, "Failed") ? N_ ("failed") : N_ ("done");
 }
 
 static GVariant *
-describe_exit (GHashTable *record)
+describe_exit (GHashTable *record, gboolean translated)
 {
   gint32 number = get_int (record, "ExitSignal");
 
   if (get_boolean (record, "Lost"))
     return dvm_cli_text ("");
-  return g_variant_new_take_string (number != 0 ? g_strdup_printf (_ ("signal %d"), number)
+  return g_variant_new_take_string (number != 0 ? g_strdup_printf (translated ? _ ("signal %d") : "signal %d", number)
                                                 : g_strdup_printf ("%d", get_int (record, "ExitCode")));
 }
 
@@ -332,7 +335,8 @@ add_job (DvmCliTable *table, GHashTable *names, GHashTable *record)
                      (GVariant *[]){ g_variant_new_uint32 (get_uint (record, "Id")), get_text (record, "Namespace"),
                                      get_text (record, "Name"), get_text (record, "Label"),
                                      describe_user (names, record), dvm_cli_text (describe_end (record)),
-                                     describe_exit (record), g_variant_new_uint32 (get_uint (record, "NumProcs")),
+                                     dvm_cli_text (_ (describe_end (record))), describe_exit (record, FALSE),
+                                     describe_exit (record, TRUE), g_variant_new_uint32 (get_uint (record, "NumProcs")),
                                      g_variant_new_uint64 ((guint64)get_time (record, "CreatedAt")),
                                      g_variant_new_uint64 ((guint64)get_time (record, "StartedAt")),
                                      g_variant_new_uint64 ((guint64)get_time (record, "EndedAt")), take_span (record),

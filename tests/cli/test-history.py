@@ -12,7 +12,7 @@ import sqlite3
 import subprocess
 import sys
 
-from dvmtest import alive, check, contains, equal, functions, place, run_tests, wait_until
+from dvmtest import CLI, alive, check, contains, equal, functions, place, run_tests, wait_until
 
 
 def cli(here, *words, status=0):
@@ -72,6 +72,20 @@ def test_jobs():
         equal(text.splitlines()[0].split(), ["ID", "NAME", "USER", "STATE", "EXIT", "PROCS", "ENDED", "TIME", "COMMAND"])
         contains(text, "sh -c exit 7")
         equal(stat.S_IMODE(os.stat(archive(here)).st_mode), 0o600)
+
+
+def test_words():
+    """words are translated for people, and not for programs"""
+    with place() as here:
+        start(here)
+        cli(here, "run", "-n", "1", "sh", "-c", "kill -9 $$", status=137)
+        cli(here, "stop")
+        # A locale that need not be installed
+        shutil.copytree("/usr/lib/locale/C.utf8", here.path + "/locale/de_DE.utf8")
+        here.env.update(LOCPATH=here.path + "/locale", LC_ALL="de_DE.UTF-8", LANGUAGE="", DVM_LOCALE_DIR=os.path.join(os.path.dirname(CLI), "..", "po"))
+        row, = history(here)
+        equal((row["state"], row["exit"]), ("failed", "signal 9"))
+        equal(cli(here, "history").stdout.splitlines()[1].split()[3:6], ["gescheitert", "Signal", "9"])
 
 
 def test_campaigns():
