@@ -2,6 +2,7 @@
 """What the tests of the command line share: TAP, a private place to run in, real DVMs."""
 
 import contextlib
+import glob
 import json
 import os
 import pty
@@ -134,11 +135,24 @@ class Place:
         equal(result.returncode, 0, f"{args}: {result.stderr}")
         return json.loads(result.stdout)
 
+    def end_dvms(self):
+        """Those that a test has started and, since it failed, not stopped."""
+        for path in glob.glob(f"{self.state}/dvm/*/watch"):
+            with contextlib.suppress(OSError, ValueError, IndexError):
+                with open(path) as file:
+                    pid = int(file.read().split()[0])
+                with open(f"/proc/{pid}/cmdline") as file:
+                    words = file.read().split("\0")
+                if any(word.startswith(f"--archive-file={self.state}/") for word in words):
+                    os.kill(pid, signal.SIGTERM)
+                    wait_until(lambda: not alive(pid), f"dvmd {pid} ends")
+
     def remove(self):
         for child in self.children:
             if child.poll() is None:
                 child.kill()
                 child.wait()
+        self.end_dvms()
         shutil.rmtree(self.path, ignore_errors=True)
         shutil.rmtree(self.state, ignore_errors=True)
 

@@ -208,48 +208,55 @@ def test_killed():
         equal(ask(path, "SELECT count(*) FROM running"), [(0,)])
 
 
+def fill_disk(here):
+    start(here, "--slots", "1")
+    path = archive(here)
+    cli(here, "run", "-n", "1", "true")
+    filler = here.state + "/filler"
+    with open(filler, "wb", buffering=0) as file, contextlib.suppress(OSError):
+        while file.write(bytes(512)):
+            pass
+    for i in range(30):
+        cli(here, "run", "-n", "1", "--label", f"of-{i}", "sh", "-c", "exit 3", status=3)
+
+    def told():
+        return cli(here, "status").stderr
+
+    wait_until(lambda: "archive of the DVM cannot be written now" in told(), "status tells it")
+    contains(told(), "the log of the DVM could not be written; lines that it lacks: ")
+    found = [row["verdict"] for row in json.loads(here.cli("doctor", "--json").stdout) if row["check"] == "disk"]
+    equal(found, ["bad", "bad"])
+    numbers = here.json("job", "show", "30")
+    equal(numbers["exit-code"], 3)
+    contains(cli(here, "run", "-n", "1", "--report-uri", here.state + "/uri", "true", status=125).stderr, "No space left on device")
+    contains(cli(here, "run", "-n", "1", "--output", f"file={here.state}/out", "echo", "x", status=125).stderr, "No space left on device")
+    check(len(history(here)) < 30, "the archive has no room for them")
+    os.unlink(filler)
+    wait_until(lambda: "archive" not in told(), "it is written")
+    equal({row["label"] for row in history(here, "--failed")} - {""}, {f"of-{i}" for i in range(30)})
+    contains(cli(here, "logs").stdout, "lines before this one are lost")
+    contains(cli(here, "logs").stdout, f"The archive {path} is written again")
+    cli(here, "stop")
+    # A disk that was full before: all that is in the archive can be read, and the next DVM says where it is short of room.
+    before = history(here)
+    with open(filler, "wb", buffering=0) as file, contextlib.suppress(OSError):
+        while file.write(bytes(512)):
+            pass
+    equal(history(here), before)
+    contains(cli(here, "start", "--bus", "none", "--name", "default").stderr, "has hardly any room: the DVM cannot write its log and its history there")
+    cli(here, "run", "-n", "1", "true")
+    cli(here, "stop")
+
+
 def full_disk():
     """Of test_full, in a mount namespace of its own: the state directory has no room while jobs end"""
     with place() as here:
         subprocess.run(["mount", "-t", "tmpfs", "-o", "size=300k,mode=0700", "tmpfs", here.state], check=True)
-        start(here, "--slots", "1")
-        path = archive(here)
-        cli(here, "run", "-n", "1", "true")
-        filler = here.state + "/filler"
-        with open(filler, "wb", buffering=0) as file, contextlib.suppress(OSError):
-            while file.write(bytes(512)):
-                pass
-        for i in range(30):
-            cli(here, "run", "-n", "1", "--label", f"of-{i}", "sh", "-c", "exit 3", status=3)
-
-        def told():
-            return cli(here, "status").stderr
-
-        wait_until(lambda: "archive of the DVM cannot be written now" in told(), "status tells it")
-        contains(told(), "the log of the DVM could not be written; lines that it lacks: ")
-        found = [row["verdict"] for row in json.loads(here.cli("doctor", "--json").stdout) if row["check"] == "disk"]
-        equal(found, ["bad", "bad"])
-        numbers = here.json("job", "show", "30")
-        equal(numbers["exit-code"], 3)
-        contains(cli(here, "run", "-n", "1", "--report-uri", here.state + "/uri", "true", status=125).stderr, "No space left on device")
-        contains(cli(here, "run", "-n", "1", "--output", f"file={here.state}/out", "echo", "x", status=125).stderr, "No space left on device")
-        check(len(history(here)) < 30, "the archive has no room for them")
-        os.unlink(filler)
-        wait_until(lambda: "archive" not in told(), "it is written")
-        equal({row["label"] for row in history(here, "--failed")} - {""}, {f"of-{i}" for i in range(30)})
-        contains(cli(here, "logs").stdout, "lines before this one are lost")
-        contains(cli(here, "logs").stdout, f"The archive {path} is written again")
-        cli(here, "stop")
-        # A disk that was full before: all that is in the archive can be read, and the next DVM says where it is short of room.
-        before = history(here)
-        with open(filler, "wb", buffering=0) as file, contextlib.suppress(OSError):
-            while file.write(bytes(512)):
-                pass
-        equal(history(here), before)
-        contains(cli(here, "start", "--bus", "none", "--name", "default").stderr, "has hardly any room: the DVM cannot write its log and its history there")
-        cli(here, "run", "-n", "1", "true")
-        cli(here, "stop")
-        subprocess.run(["umount", "-l", here.state], check=True)
+        try:
+            fill_disk(here)
+        finally:
+            here.end_dvms()
+            subprocess.run(["umount", "-l", here.state], check=True)
 
 
 def test_full():
