@@ -624,6 +624,7 @@ class Installed(Case):
         self.assertEqual((said, where), ('works', f'{site}/dvm/__init__.py'))
         self.assertEqual(more, f'{site}/gi/overrides/Dvm.py 0.1.0')
         self.assertTrue(os.path.exists(f'{site}/dvm/py.typed'))
+        self.assertTrue(os.path.exists(f'{site}/dvm/_Dvm.pyi'))
 
     def test_import_errors(self):
         """A sentence that says what is missing and how it is got."""

@@ -12,7 +12,7 @@ from ._events import Event, Events
 from ._executor import DvmExecutor, RemoteError, WorkerError
 from ._job import Job
 from ._library import Dvm
-from ._machine import DVM, Growth, connect, connect_async, start, start_async
+from ._machine import DVM, Growth, Result, connect, connect_async, start, start_async
 
-__all__ = ['DVM', 'Dvm', 'DvmExecutor', 'Event', 'Events', 'Growth', 'Job', 'RemoteError', 'WorkerError', 'connect', 'connect_async',
-           'start', 'start_async']
+__all__ = ['DVM', 'Dvm', 'DvmExecutor', 'Event', 'Events', 'Growth', 'Job', 'RemoteError', 'Result', 'WorkerError', 'connect',
+           'connect_async', 'start', 'start_async']

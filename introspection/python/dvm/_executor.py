@@ -7,11 +7,14 @@ import pickle
 import sys
 import time
 from multiprocessing import spawn
-from typing import Any, Callable, Dict, Iterable, Iterator, List, Mapping, Optional
+from typing import Any, Callable, Dict, Iterable, Iterator, List, Literal, Mapping, Optional, ParamSpec, TypeVar, Union, overload
 
 from . import worker
 from ._library import Dvm
-from ._machine import DVM, check_main
+from ._machine import DVM, Command, check_main
+
+P = ParamSpec('P')
+T = TypeVar('T')
 
 
 class WorkerError(RuntimeError):
@@ -92,13 +95,26 @@ class DvmExecutor(Dvm.Executor):
     options: those of Dvm.JobSpec() for the processes of calls, such as env.
     """
 
-    def __init__(self, dvm: Any = None, *, max_pending: int = 256, options: Optional[Mapping[str, Any]] = None) -> None:
+    def __init__(self, dvm: Union[None, str, DVM] = None, *, max_pending: int = 256, options: Optional[Mapping[str, Any]] = None) -> None:
         check_main()
         self._call_options: Dict[str, Any] = {'env': {}, **(options or {})}
         if isinstance(dvm, DVM):
             super().__init__(address=dvm.socket, max_pending=max_pending)
         else:
             super().__init__(dvm, max_pending=max_pending)
+
+    @overload
+    def submit(self, command: Command, /, *, text: Literal[True], **options: Any) -> 'concurrent.futures.Future[Dvm.CompletedJob[str]]': ...
+
+    @overload
+    def submit(self, command: Command, /, *, text: Literal[False] = ..., capture_output: Literal[True],
+               **options: Any) -> 'concurrent.futures.Future[Dvm.CompletedJob[bytes]]': ...
+
+    @overload
+    def submit(self, command: Command, /, **options: Any) -> 'concurrent.futures.Future[Dvm.CompletedJob[Any]]': ...
+
+    @overload
+    def submit(self, command: Callable[P, T], /, *args: P.args, **kwargs: P.kwargs) -> 'concurrent.futures.Future[T]': ...
 
     def submit(self, command: Any, /, *args: Any, **kwargs: Any) -> Any:
         """A Future: of a Dvm.CompletedJob for a command line or a Dvm.JobSpec, of its value for the call of a function."""
@@ -117,8 +133,20 @@ class DvmExecutor(Dvm.Executor):
         job.add_done_callback(future.settle)
         return future
 
-    def map(self, command: Any, *iterables: Iterable[Any], timeout: Optional[float] = None,  # type: ignore[override]
-            chunksize: int = 1, **options: Any) -> Iterator[Any]:
+    @overload
+    def map(self, command: Callable[..., T], *iterables: Iterable[Any], timeout: Optional[float] = None,
+            chunksize: int = 1) -> Iterator[T]: ...
+
+    @overload
+    def map(self, command: Command, *iterables: Iterable[Any], timeout: Optional[float] = None, text: Literal[True],
+            **options: Any) -> 'Iterator[Dvm.CompletedJob[str]]': ...
+
+    @overload
+    def map(self, command: Command, *iterables: Iterable[Any], timeout: Optional[float] = None,
+            **options: Any) -> 'Iterator[Dvm.CompletedJob[Any]]': ...
+
+    def map(self, command: Any, *iterables: Iterable[Any], timeout: Optional[float] = None, chunksize: int = 1,
+            **options: Any) -> Iterator[Any]:
         """As map() of any executor. For a command line the items are more words of it."""
         if not callable(command):
             if 'n' in options:

@@ -2,20 +2,22 @@
 """Tables for notebooks."""
 
 import html
-from typing import Any, Iterable, List, Sequence
+from typing import Iterable, List, Sequence
+
+from ._library import Dvm
 
 
-def make_table(heads: Sequence[str], rows: Iterable[Sequence[str]], caption: str = '') -> str:
+def make_table(heads: Sequence[str], rows: Iterable[Sequence[object]], caption: str = '') -> str:
     """Whatever users have named is text there, and never markup."""
 
-    def cells(kind: str, texts: Sequence[str]) -> str:
+    def cells(kind: str, texts: Sequence[object]) -> str:
         return '<tr>' + ''.join(f'<{kind}>{html.escape(str(text))}</{kind}>' for text in texts) + '</tr>'
 
     title = f'<caption>{html.escape(caption)}</caption>' if caption else ''
     return f'<table>{title}{cells("th", heads)}{"".join(cells("td", row) for row in rows)}</table>'
 
 
-class Nodes(List[Any]):
+class Nodes(List[Dvm.Node]):
     """A list of Dvm.Node."""
 
     def _repr_html_(self) -> str:
@@ -23,7 +25,7 @@ class Nodes(List[Any]):
                           [[p.rank, p.name, p.state_name, p.slots, p.slots_in_use] for p in (node.props for node in self)])
 
 
-class Jobs(List[Any]):
+class Jobs(List[Dvm.Job]):
     """A list of Dvm.Job: the records of jobs."""
 
     def _repr_html_(self) -> str:

@@ -5,7 +5,7 @@ import asyncio
 import concurrent.futures
 import os
 import threading
-from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Generator, Iterator, List, Optional, Tuple
+from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Generator, Iterator, List, Optional, Tuple, cast
 
 from ._html import make_table
 from ._library import Dvm, Gio, GLib
@@ -81,13 +81,14 @@ class Output:
 class Job:
     """A job that dvm.submit() has submitted, or that dvm.job() has found: then its output is not ours."""
 
-    def __init__(self, dvm: 'DVM', record: Any, args: List[str]) -> None:
+    def __init__(self, dvm: 'DVM', record: Optional[Dvm.Job], args: List[str]) -> None:
         self._dvm = dvm
         self._outputs = [Output(True), Output(True)]
         self._n_open = 0
         self._ended = False
-        self._end: 'concurrent.futures.Future[Any]' = concurrent.futures.Future()
-        self.record = record
+        self._end: 'concurrent.futures.Future[Dvm.Job]' = concurrent.futures.Future()
+        # None until the DVM has accepted it: then others get to see the job.
+        self.record = cast(Dvm.Job, record)
         self.args = args
 
     # ---- in the thread of the DVM ----
@@ -142,14 +143,14 @@ class Job:
 
     @property
     def id(self) -> int:
-        return int(self.record.props.id)
+        return self.record.props.id
 
     @property
     def nspace(self) -> str:
         """Its namespace, of PMIx."""
-        return str(self.record.props.nspace)
+        return self.record.props.nspace
 
-    def _read(self) -> Any:
+    def _read(self) -> 'Dvm._JobProps':
         """The record, as it is now; after the end it does not change any more."""
         if not self.done():
             client = self._dvm.client
@@ -158,7 +159,7 @@ class Job:
 
     @property
     def state(self) -> str:
-        return str(self._read().state_name)
+        return self._read().state_name
 
     @property
     def nodes(self) -> List[str]:
@@ -168,8 +169,7 @@ class Job:
     @property
     def returncode(self) -> Optional[int]:
         """As subprocess has it: the exit code, or minus the signal that ended the job; None before its end."""
-        code: Optional[int] = self.record.returncode if self.done() else None
-        return code
+        return self.record.returncode if self.done() else None
 
     @property
     def stdout(self) -> str:
@@ -189,10 +189,10 @@ class Job:
         """Whether it has ended, or can be waited for no more."""
         return self._end.done()
 
-    def _complete(self) -> Any:
+    def _complete(self) -> 'Dvm.CompletedJob[str]':
         return Dvm.complete_job(self.record, self.args, self.stdout, self.stderr)
 
-    def wait(self, timeout: Optional[float] = None) -> Any:
+    def wait(self, timeout: Optional[float] = None) -> 'Dvm.CompletedJob[str]':
         """The result of a job that has ended: a Dvm.CompletedJob, which is a subprocess.CompletedProcess.
 
         TimeoutError after timeout seconds, and the job goes on. A job that came to no end of its own is a Dvm.JobError.
@@ -203,12 +203,12 @@ class Job:
         self._end.result()
         return self._complete()
 
-    async def _wait(self) -> Any:
+    async def _wait(self) -> 'Dvm.CompletedJob[str]':
         # Shielded: a task that is cancelled stops waiting, and the others that wait for the job do not.
         await asyncio.shield(asyncio.wrap_future(self._end))
         return self._complete()
 
-    def __await__(self) -> Generator[Any, None, Any]:
+    def __await__(self) -> 'Generator[Any, None, Dvm.CompletedJob[str]]':
         return self._wait().__await__()
 
     def __iter__(self) -> Iterator[str]:
@@ -234,7 +234,7 @@ class Job:
 
     def _describe(self) -> Tuple[str, str]:
         """Without asking the DVM: the state that is known, and how it ended."""
-        state = str(self.record.props.state_name)
+        state = self.record.props.state_name
         if not self.done():
             return state, ''
         code = self.returncode

@@ -8,7 +8,7 @@ import os
 import sys
 import weakref
 from multiprocessing import process
-from typing import Any, Callable, Collection, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Collection, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Union
 
 from ._events import KINDS, Event, Events, Subscription
 from ._html import Jobs, Nodes, make_table
@@ -17,7 +17,13 @@ from ._library import Dvm
 from ._start import Keeper, Setting, Started, start_daemon, stop_daemon
 from ._thread import MainThread, settle_as
 
-Words = Union[str, 'os.PathLike[str]', Sequence[Union[str, 'os.PathLike[str]']]]
+if TYPE_CHECKING:
+    from ._executor import DvmExecutor
+
+Path = Union[str, bytes, 'os.PathLike[str]', 'os.PathLike[bytes]']
+Command = Union[Path, Sequence[Path], Dvm.JobSpec]
+# The result of a job, whose output is text.
+Result = Dvm.CompletedJob[str]
 
 
 class Growth(NamedTuple):
@@ -42,7 +48,7 @@ class DVM:
     The methods can be called from any thread. Those that wait have a twin X_async() for coroutines, in an event loop of any kind.
     """
 
-    def __init__(self, name: str, client: Any, thread: MainThread, started: Optional[Started]) -> None:
+    def __init__(self, name: str, client: Dvm.Client, thread: MainThread, started: Optional[Started]) -> None:
         self._name = name
         self.client = client
         self.thread = thread
@@ -73,7 +79,7 @@ class DVM:
 
     # ---- jobs ----
 
-    def _spec(self, command: Any, n: int, options: 'dict[str, Any]') -> Any:
+    def _spec(self, command: Command, n: int, options: 'dict[str, Any]') -> Dvm.JobSpec:
         if not isinstance(command, Dvm.JobSpec):
             n = operator.index(n)
             if n < 1:
@@ -84,7 +90,7 @@ class DVM:
             raise TypeError(f'{", ".join(options)}: to be said in the JobSpec')
         return command
 
-    def _begin(self, spec: Any, output: bool) -> Any:
+    def _begin(self, spec: Dvm.JobSpec, output: bool) -> 'concurrent.futures.Future[Job]':
         """The future of a Job."""
         args = spec.get_app(0).get_argv() if spec.get_n_apps() > 0 else []
         job = Job(self, None, args)
@@ -114,16 +120,16 @@ class DVM:
     def _cancel(self, job: Job) -> None:
         self.thread.call(self.client.cancel_job_async, self.client.cancel_job_finish, job.record)
 
-    def submit(self, command: Any, *, n: int = 1, output: bool = True, **options: Any) -> Job:
+    def submit(self, command: Command, *, n: int = 1, output: bool = True, **options: Any) -> Job:
         """A Job of n processes, when the DVM has accepted it. command: the words of a command line, or a Dvm.JobSpec.
 
         Options are those of Dvm.JobSpec(). output=False: the output is not for this program, such as with stdout_path=.
         """
         self.thread.check_waiting()
-        job: Job = self._begin(self._spec(command, n, options), output).result()
-        return job
+        return self._begin(self._spec(command, n, options), output).result()
 
-    def run(self, command: Any, *, n: int = 1, timeout: Optional[float] = None, check: bool = False, **options: Any) -> Any:
+    def run(self, command: Command, *, n: int = 1, timeout: Optional[float] = None, check: bool = False,
+            **options: Any) -> 'Dvm.CompletedJob[str]':
         """As subprocess.run(): its result, with returncode, stdout and stderr. After timeout seconds the job is cancelled."""
         job = self.submit(command, n=n, **options)
         try:
@@ -136,7 +142,7 @@ class DVM:
             result.check_returncode()
         return result
 
-    async def submit_async(self, command: Any, *, n: int = 1, output: bool = True, **options: Any) -> Job:
+    async def submit_async(self, command: Command, *, n: int = 1, output: bool = True, **options: Any) -> Job:
         begun = self._begin(self._spec(command, n, options), output)
         answer: 'concurrent.futures.Future[Job]' = concurrent.futures.Future()
         begun.add_done_callback(lambda _done: settle_as(answer, begun))
@@ -147,7 +153,7 @@ class DVM:
             begun.add_done_callback(lambda _done: None if begun.exception() is not None else self._cancel(begun.result()))
             raise
 
-    async def run_async(self, command: Any, *, n: int = 1, check: bool = False, **options: Any) -> Any:
+    async def run_async(self, command: Command, *, n: int = 1, check: bool = False, **options: Any) -> 'Dvm.CompletedJob[str]':
         """As run(). A task that is cancelled cancels the job."""
         job = await self.submit_async(command, n=n, **options)
         try:
@@ -171,7 +177,7 @@ class DVM:
         """The records of those that have not ended; all: also of those that have, as far as they are known."""
         return Jobs(self.thread.wait(self.client.list_jobs_async, self.client.list_jobs_finish, all))
 
-    def executor(self, **options: Any) -> Any:
+    def executor(self, **options: Any) -> 'DvmExecutor':
         """A DvmExecutor of this DVM."""
         from ._executor import DvmExecutor
         return DvmExecutor(self, **options)
@@ -210,7 +216,7 @@ class DVM:
         if not 1 <= count <= len(rows):
             raise Dvm.make_error(Dvm.Error.BAD_PARAM, f'{count} nodes cannot leave: the DVM has {len(rows)} that may')
         rows.sort(key=lambda props: (props.slots_in_use, -props.rank))
-        return [str(props.name) for props in rows[:count]]
+        return [props.name for props in rows[:count]]
 
     def shrink(self, what: Union[None, int, Growth] = None, *, hosts: Optional[Iterable[str]] = None, **options: Any) -> List[str]:
         """Takes nodes out and returns their names, when they have gone: what grow() returned, so many, or those that are named.
@@ -310,7 +316,7 @@ def check_main() -> None:
                            'if __name__ == "__main__":')
 
 
-def _connect(make_client: Callable[[], Any], title: str, started: Optional[Started] = None) -> DVM:
+def _connect(make_client: Callable[[], Dvm.Client], title: str, started: Optional[Started] = None) -> DVM:
     check_main()
     thread = MainThread(f'dvm {title}')
     try:

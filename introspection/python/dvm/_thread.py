@@ -67,9 +67,9 @@ class MainThread:
         self.post(work)
         return future.result()
 
-    def call(self, start: Callable[..., object], finish: Callable[..., Any], *args: Any, **kwargs: Any) -> 'concurrent.futures.Future[Any]':
+    def call(self, start: Callable[..., object], finish: Callable[..., T], *args: Any, **kwargs: Any) -> 'concurrent.futures.Future[T]':
         """The future of a call of the library: start is its X_async, finish its X_finish. Cancelling ends the waiting."""
-        future: 'concurrent.futures.Future[Any]' = concurrent.futures.Future()
+        future: 'concurrent.futures.Future[T]' = concurrent.futures.Future()
         cancellable = Gio.Cancellable()
 
         def on_done(source: object, result: object, *_data: object) -> None:
@@ -95,7 +95,7 @@ class MainThread:
         if threading.current_thread() is self._thread:
             raise RuntimeError('a callback of dvm.watch() cannot wait for the DVM, whose thread it holds: start a thread or a task there')
 
-    def wait(self, start: Callable[..., object], finish: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    def wait(self, start: Callable[..., object], finish: Callable[..., T], *args: Any, **kwargs: Any) -> T:
         """The answer of a call."""
         self.check_waiting()
         return self.call(start, finish, *args, **kwargs).result()

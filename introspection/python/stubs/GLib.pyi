@@ -1,33 +1,10 @@
-from typing import Any, Callable, List, Optional, Tuple
+from typing import Any, Callable, List, Tuple
 
-PRIORITY_DEFAULT: int
+from dvm._GLib import *
+
 PRIORITY_DEFAULT_IDLE: int
 Variant: Any
 VariantType: Any
-SOURCE_REMOVE: bool
-
-class Error(RuntimeError):
-    message: str
-    domain: str
-    code: int
-    def matches(self, domain: int, code: Any) -> bool: ...
-
-class MainContext:
-    def push_thread_default(self) -> None: ...
-    def pop_thread_default(self) -> None: ...
-
-class MainLoop:
-    @classmethod
-    def new(cls, context: Optional[MainContext], is_running: bool) -> MainLoop: ...
-    def run(self) -> None: ...
-    def quit(self) -> None: ...
-
-class Source:
-    def set_callback(self, callback: Callable[..., bool]) -> None: ...
-    def attach(self, context: Optional[MainContext]) -> int: ...
-
-class Idle(Source):
-    def __init__(self, priority: int = ...) -> None: ...
 
 def idle_add(function: Callable[[], bool]) -> int: ...
 def timeout_add_seconds(interval: int, function: Callable[[], bool]) -> int: ...

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: LGPL-2.1-or-later
+# What the package uses of GLib, for its own check and for those of its users, who may have no types of PyGObject.
+from typing import Any, Callable, Optional
+
+PRIORITY_DEFAULT: int
+SOURCE_REMOVE: bool
+
+class Error(RuntimeError):
+    message: str
+    domain: str
+    code: int
+    def matches(self, domain: int, code: Any) -> bool: ...
+
+class MainContext:
+    def push_thread_default(self) -> None: ...
+    def pop_thread_default(self) -> None: ...
+
+class MainLoop:
+    @classmethod
+    def new(cls, context: Optional[MainContext], is_running: bool) -> MainLoop: ...
+    def run(self) -> None: ...
+    def quit(self) -> None: ...
+
+class Source:
+    def set_callback(self, callback: Callable[..., bool]) -> None: ...
+    def attach(self, context: Optional[MainContext]) -> int: ...
+
+class Idle(Source):
+    def __init__(self, priority: int = ...) -> None: ...
