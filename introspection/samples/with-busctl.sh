@@ -6,7 +6,8 @@
 #     with-busctl.sh PROGRAM [ARGUMENTS]
 #
 # With $DVM_SOCKET it goes to that private socket, else to the session bus, where it watches the job's signals too. The
-# exit status is the job's exit code, 128 + the signal that ended it, 125 if the DVM failed it or cannot be reached.
+# exit status is the job's exit code, 128 + the signal that ended it, 125 if the DVM failed it or cannot be reached, 141
+# if nobody reads what this says.
 set -eu
 
 [ $# -gt 0 ] || { echo 'with-busctl.sh: the program is missing' >&2; exit 2; }
@@ -19,6 +20,14 @@ fi
 # "--" because busctl would take a "-f" of the program for itself. A job may run for longer than any timeout.
 call () {
     busctl "$bus" --timeout=infinity call -- org.dvm.Manager "$@" || exit 125
+}
+
+# Nobody knows the number of a job whose reader has gone: it goes, too.
+trap : PIPE
+say () {
+    echo "$1" 2>/dev/null && return
+    call "$job" org.dvm.Job Cancel 'a{sv}' 0 >/dev/null 2>&1 || :
+    exit 141
 }
 
 property () {
@@ -44,13 +53,13 @@ fi
 answer=$(call /org/dvm/Manager org.dvm.Manager Submit 'asa{sv}' $# "$@" 2 np u 1 cwd s "$PWD")
 job=${answer#o \"}
 job=${job%\"}
-echo "submitted $job"
+say "submitted $job"
 
 # Answers when the job has ended and its output is delivered.
 call "$job" org.dvm.Job Wait 'a{sv}' 0 >/dev/null
 code=$(property "$job" ExitCode)
 signal=$(property "$job" ExitSignal)
-echo "ended as $(property "$job" StateName), exit code $code, signal $signal"
+say "ended as $(property "$job" StateName), exit code $code, signal $signal"
 
 if [ -n "$monitor" ]; then
     # The new values come before the answer to Wait, but the monitor may be slow to write them.
@@ -60,7 +69,7 @@ if [ -n "$monitor" ]; then
     do
         sleep 0.1
     done
-    echo "signals seen: $(awk -v job="$job" "$mine"' mine && /Member=/ { n++ } END { print n + 0 }' "$place/signals")"
+    say "signals seen: $(awk -v job="$job" "$mine"' mine && /Member=/ { n++ } END { print n + 0 }' "$place/signals")"
 fi
 
 [ "$signal" -eq 0 ] || exit $((128 + signal))

@@ -5,7 +5,8 @@
 #
 #     with-gdbus.sh [-n NP] WORD...
 #
-# With $DVM_SOCKET it goes to that private socket, else to the session bus. The exit status is 125 if that fails.
+# With $DVM_SOCKET it goes to that private socket, else to the session bus. The exit status is 125 if that fails,
+# and 141 if nobody reads what this says.
 set -eu
 
 np=1
@@ -41,7 +42,12 @@ call () {
 answer=$(call /org/dvm/Manager org.dvm.Manager.Submit "[$words]" "{'np': <uint32 $np>, 'cwd': <$(quote "$PWD")>}")
 job=${answer#*\'}
 job=${job%%\'*}
-echo "submitted $job"
+# Nobody knows the number of a job whose reader has gone: it goes, too.
+trap : PIPE
+if ! echo "submitted $job" 2>/dev/null; then
+    call "$job" org.dvm.Job.Cancel '{}' >/dev/null
+    exit 141
+fi
 call "$job" org.dvm.Job.Wait '{}'
 gdbus introspect "$where" --dest=org.dvm.Manager --object-path="$job" --only-properties |
     sed -n 's/^ *readonly [a-z]* \(.*\);$/\1/p'

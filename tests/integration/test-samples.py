@@ -12,6 +12,7 @@ import termios
 import unittest
 
 import dvmtest
+import leftovers
 from dvmtest import wait_until
 
 SAMPLES = os.environ['DVM_TEST_SAMPLES']
@@ -90,6 +91,26 @@ class FollowInVala(Follow):
 
 class Case(dvmtest.Case):
     """A DVM, and samples that are sent to its socket."""
+
+    def setUp(self):
+        super().setUp()
+        self.buses = []
+
+    def clear(self):
+        super().clear()
+        for bus in self.buses:
+            bus.terminate()
+            bus.wait()
+
+    def start_bus(self):
+        """The address of a session bus of our own."""
+        address = f'unix:path={self.place()}/bus'
+        bus = subprocess.Popen(['dbus-daemon', '--session', '--nofork', '--nopidfile', f'--address={address}', '--print-address=1'],
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        self.buses.append(bus)
+        bus.stdout.readline()
+        bus.stdout.close()
+        return address
 
     def environment(self, dvm):
         path = f'{os.path.dirname(os.environ["DVM_CLI"])}:{os.environ["PATH"]}'
@@ -251,26 +272,11 @@ class WithBus(Case):
 
     def dvm_on_bus(self):
         """(DVM, environment in which it is found on a session bus alone)"""
-        address = f'unix:path={self.place()}/bus'
-        bus = subprocess.Popen(['dbus-daemon', '--session', '--nofork', '--nopidfile', f'--address={address}', '--print-address=1'],
-                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        self.buses.append(bus)
-        bus.stdout.readline()
-        bus.stdout.close()
+        address = self.start_bus()
         dvm = self.dvm(slots=2, bus='session', env={'DBUS_SESSION_BUS_ADDRESS': address})
         environment = dict(self.environment(dvm), DBUS_SESSION_BUS_ADDRESS=address)
         del environment['DVM_SOCKET']
         return dvm, environment
-
-    def setUp(self):
-        super().setUp()
-        self.buses = []
-
-    def clear(self):
-        super().clear()
-        for bus in self.buses:
-            bus.terminate()
-            bus.wait()
 
     def check_busctl(self, dvm, env=None):
         done = self.run_sample(dvm, 'with-busctl.sh', 'sh', '-c', 'exit 3', env=env)
@@ -398,11 +404,11 @@ class ReserveAndRunInJavaScript(ReserveAndRun):
 class NoReader(Case):
     """A sample ends when nobody reads what it says, without a word, and gives back what it has taken."""
 
-    def run_unread(self, dvm, words, stdin=''):
+    def run_unread(self, dvm, words, stdin='', cwd=None, env=None):
         reading, writing = os.pipe()
         os.close(reading)
         try:
-            done = subprocess.run(words, env=self.environment(dvm), input=stdin, stdout=writing, stderr=subprocess.PIPE, text=True,
+            done = subprocess.run(words, env=env or self.environment(dvm), cwd=cwd, input=stdin, stdout=writing, stderr=subprocess.PIPE, text=True,
                                   timeout=dvmtest.LIMIT, check=False)
         finally:
             os.close(writing)
@@ -429,6 +435,37 @@ class NoReader(Case):
 
     def test_monitor(self):
         self.assertEqual(self.run_unread(self.dvm(slots=1), sample('monitor.js')), 0)
+
+    def test_shell(self):
+        """A job whose number nobody has read is cancelled, and no file is left."""
+        dvm = self.dvm(slots=1)
+        place = self.place()
+        for name in ('with-busctl.sh', 'with-gdbus.sh'):
+            environment = dict(self.environment(dvm), TMPDIR=place)
+            self.assertEqual(self.run_unread(dvm, sample(name, 'sleep', '1000'), env=environment), 141, name)
+            wait_until(lambda: dvm.get('JobsRunning') == 0, 'the job to end')
+            self.assertEqual(os.listdir(place), [], name)
+
+    def test_shell_on_a_bus(self):
+        """The monitor of the bus goes, too."""
+        address = self.start_bus()
+        dvm = self.dvm(slots=1, bus='session', env={'DBUS_SESSION_BUS_ADDRESS': address})
+        place = self.place()
+        environment = dict(self.environment(dvm), DBUS_SESSION_BUS_ADDRESS=address, TMPDIR=place)
+        del environment['DVM_SOCKET']
+        self.assertEqual(self.run_unread(dvm, sample('with-busctl.sh', 'sleep', '1000'), env=environment), 141)
+        mark = f'TMPDIR={place}'.encode()
+        wait_until(lambda: not [pid for pid in leftovers.find_processes([mark]) if leftovers.is_running(pid)], 'its processes to end')
+        self.assertEqual(os.listdir(place), [])
+
+    def test_sweep(self):
+        # Some shells end as the last program of a pipe did.
+        status = self.run_unread(self.dvm(slots=1), sample('sweep.sh', '0', '--', 'true'), cwd=self.place())
+        self.assertIn(status, (141, -signal.SIGPIPE))
+
+    def test_scheduler(self):
+        environment = dict(os.environ, DBUS_SESSION_BUS_ADDRESS=self.start_bus())
+        self.assertEqual(self.run_unread(None, sample('scheduler.py', '--nodes', 'n1:4'), env=environment), -signal.SIGPIPE)
 
 
 class Nowhere(unittest.TestCase):
