@@ -264,9 +264,9 @@ print_mends (GString *mends, GError **error)
 static guint
 get_check_order (const char *check)
 {
-  static const char *const order[] = { "dvmd",      "bus",      "ssh",    "dvm",   "node",   "nodes",
-                                       "leftovers", "programs", "pmix",   "hwloc", "cgroup", "runtime",
-                                       "shm",       "tmp",      "limits", "name",  "clock" };
+  static const char *const order[] = { "dvmd",    "bus",       "ssh",      "dvm",    "ports", "node",
+                                       "nodes",   "leftovers", "programs", "pmix",   "hwloc", "cgroup",
+                                       "runtime", "shm",       "tmp",      "limits", "name",  "clock" };
   guint i = 0;
 
   while (i < G_N_ELEMENTS (order) && strcmp (order[i], check) != 0)

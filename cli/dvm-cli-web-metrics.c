@@ -64,6 +64,7 @@ static const Metric statistics[] = {
   { "log-lines-lost", "dvm_log_lines_lost_total", COUNTER, "Lines of the log that could not be written." },
   { "archive-dropped", "dvm_archive_dropped_total", COUNTER, "Jobs and campaigns that ended and are in no archive, since it could not be written." },
   { "archive-waiting", "dvm_archive_waiting", GAUGE, "Jobs and campaigns that ended and wait for an archive that cannot be written." },
+  { "listen-port", "dvm_listen_port", GAUGE, "Port where the controller listens for agents of other machines." },
   { "collectives-open", "dvm_collectives_open", GAUGE, "Collective operations of PMIx in progress." },
   { "modex-waiting", "dvm_modex_waiting", GAUGE, "Questions for data of a process that wait for it." },
   { "calls-open", "dvm_calls_open", GAUGE, "Requests of PMIx clients in progress." },

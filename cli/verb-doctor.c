@@ -41,6 +41,7 @@ typedef struct
   DvmCliFindings *findings;
   DvmCliEmbedded *embedded; /* NULL when a DVM was there */
   DvmClient *client;        /* (nullable): there is no DVM, and none can be started */
+  guint64 port;             /* where the controller listens; 0: not for other machines */
 } Doctor;
 
 /* The job that looks at the nodes */
@@ -148,6 +149,7 @@ check_version (Doctor *self)
 {
   g_autoptr (GError) error = NULL;
   g_autoptr (GVariant) info = dvm_client_get_info (self->client, NULL, &error);
+  g_autoptr (GVariant) statistics = NULL;
   const char *version = "";
   g_autofree char *text = NULL;
   g_auto (GStrv) losses = info != NULL ? dvm_cli_list_losses (info) : NULL;
@@ -158,6 +160,9 @@ check_version (Doctor *self)
       return;
     }
   g_variant_lookup (info, "Version", "&s", &version);
+  statistics = g_variant_lookup_value (info, "Statistics", G_VARIANT_TYPE_VARDICT);
+  if (statistics != NULL)
+    g_variant_lookup (statistics, "listen-port", "t", &self->port);
   text = g_strdup_printf (self->embedded != NULL ? _ ("a private DVM of version %s was started")
                                                  : _ ("a DVM of version %s is running"),
                           version);
@@ -236,6 +241,44 @@ check_nodes (Doctor *self, GPtrArray *nodes)
         dvm_cli_findings_add (self->findings, dvm_node_get_name (node), "node", DVM_CLI_VERDICT_BAD, text, NULL);
     }
   return n_usable;
+}
+
+/* Addresses of an agent are parted by blanks, and each ends with its port; FALSE: other machines cannot reach it. */
+static gboolean
+find_port (const char *addresses, guint64 *port)
+{
+  g_auto (GStrv) all = g_strsplit (addresses, " ", -1);
+
+  for (gsize i = 0; all[i] != NULL; i++)
+    if (g_str_has_prefix (all[i], "tcp:")
+        && g_ascii_string_to_unsigned (strrchr (all[i], ':') + 1, 10, 1, G_MAXUINT16, port, NULL))
+      return TRUE;
+  return FALSE;
+}
+
+/* A firewall has to let these through. Of a private DVM the links have just been made. */
+static void
+tell_ports (Doctor *self, GPtrArray *nodes)
+{
+  guint64 first = G_MAXUINT64;
+  guint64 last = 0;
+  guint64 port;
+  g_autofree char *text = NULL;
+
+  for (guint i = 0; i < nodes->len; i++)
+    if (find_port (dvm_node_get_address (nodes->pdata[i]), &port))
+      {
+        first = MIN (first, port);
+        last = MAX (last, port);
+      }
+  if (self->port == 0)
+    text = g_strdup (_ ("none: all daemons are on this machine, and speak through sockets of its file system"));
+  else if (last == 0)
+    text = g_strdup_printf (_ ("the controller listens at port %u"), (guint)self->port);
+  else
+    text = g_strdup_printf (_ ("the controller listens at port %u, agents at ports from %u to %u"), (guint)self->port,
+                            (guint)first, (guint)last);
+  dvm_cli_findings_add (self->findings, NULL, "ports", DVM_CLI_VERDICT_OK, text, NULL);
 }
 
 /* (transfer full): all that the job writes; it closes its end when it has ended, however that is. */
@@ -370,6 +413,8 @@ tell_answers (Doctor *self, Asked *asked, gint64 before, gint64 after)
   const char *reason = dvm_job_get_reason (asked->job);
   g_autofree char *text = NULL;
 
+  if (self->embedded == NULL)
+    tell_ports (self, asked->nodes);
   if (n_nodes > 0 && n_answers >= n_nodes)
     return;
   if (reason[0] == '\0')

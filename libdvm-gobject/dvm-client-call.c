@@ -60,8 +60,6 @@ map_dbus_error (int code)
     case G_DBUS_ERROR_SERVICE_UNKNOWN:
     case G_DBUS_ERROR_NAME_HAS_NO_OWNER:
       return DVM_ERROR_NOT_FOUND;
-    case G_DBUS_ERROR_UNKNOWN_METHOD:
-    case G_DBUS_ERROR_UNKNOWN_INTERFACE:
     case G_DBUS_ERROR_NOT_SUPPORTED:
       return DVM_ERROR_NOT_SUPPORTED;
     case G_DBUS_ERROR_ACCESS_DENIED:
@@ -102,6 +100,11 @@ _dvm_client_clean_error (GError *error)
     return error;
   if (is_lost (error))
     clean = g_error_new (DVM_ERROR, DVM_ERROR_SHUTTING_DOWN, _ ("The connection to the DVM is lost: it has ended"));
+  else if (g_error_matches (error, G_DBUS_ERROR, G_DBUS_ERROR_UNKNOWN_METHOD)
+           || g_error_matches (error, G_DBUS_ERROR, G_DBUS_ERROR_UNKNOWN_INTERFACE))
+    clean = g_error_new (DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+                         _ ("The DVM does not know this request, it is of another version than this program: %s"),
+                         error->message);
   else if (error->domain == G_DBUS_ERROR)
     clean = g_error_new_literal (DVM_ERROR, map_dbus_error (error->code), error->message);
   else if (g_error_matches (error, G_IO_ERROR, G_IO_ERROR_TIMED_OUT))

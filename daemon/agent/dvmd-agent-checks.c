@@ -78,7 +78,7 @@ check_programs (Checks *self)
   gboolean complete = has_program (self, "dvm-guard", FALSE);
 
   complete = has_program (self, "dvm-pmix", FALSE) && complete;
-  complete = has_program (self, "tls", TRUE) && complete;
+  complete = has_program (self, "dvmd-tls.so", TRUE) && complete;
   if (complete)
     add (self, "programs", "ok", NULL, "dvm %s is complete", DVM_VERSION_STRING);
 }
@@ -106,6 +106,17 @@ check_pmix (Checks *self)
     }
   add (self, "pmix", "bad", "install the library that is missing (Debian: libpmix2)", "%s does not run: %s", path,
        err != NULL && err[0] != '\0' ? err : error->message);
+}
+
+/* hwloc takes the machine itself without a word. */
+static void
+check_description (Checks *self)
+{
+  const char *file = g_getenv ("HWLOC_XMLFILE");
+
+  if (file != NULL && access (file, R_OK) != 0)
+    add (self, "hwloc", "note", "the path of a file that lstopo has written, or no HWLOC_XMLFILE",
+         "HWLOC_XMLFILE names %s, which cannot be read: %s; the machine itself is described", file, g_strerror (errno));
 }
 
 static void
@@ -339,6 +350,7 @@ dvmd_agent_checks_run (const char *node, gboolean fix, DvmdConfig *config)
     }
   check_programs (&self);
   check_pmix (&self);
+  check_description (&self);
   check_topology (&self);
   check_cgroup (&self);
   check_runtime_dir (&self);

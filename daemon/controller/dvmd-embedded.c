@@ -113,7 +113,7 @@ gone (DvmdAgents *agents, guint rank)
 static void
 add_statistics (DvmdAgents *agents, GVariantBuilder *statistics)
 {
-  static const char *const none[] = { "broadcast-bytes", "links-opened", "links-lost", "joins-refused" };
+  static const char *const none[] = { "broadcast-bytes", "links-opened", "links-lost", "joins-refused", "listen-port" };
 
   dvmd_services_add_number (statistics, "broadcasts", ((Embedded *)agents)->broadcasts);
   for (gsize i = 0; i < G_N_ELEMENTS (none); i++)

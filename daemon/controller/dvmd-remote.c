@@ -10,6 +10,7 @@
 
 #include "dvmd-remote.h"
 
+#include "dvmd-address.h"
 #include "dvmd-bootstrap.h"
 #include "dvmd-controller-fences.h"
 #include "dvmd-secret.h"
@@ -178,6 +179,24 @@ dvmd_remote_open_tcp (DvmdRemote *self, GError **error)
 
 /* ---- the table ---- */
 
+/* 0: it listens at a socket of this machine alone. */
+static guint16
+get_port (DvmdListener *listener)
+{
+  const char *const *addresses = dvmd_listener_get_addresses (listener);
+
+  for (gsize i = 0; addresses[i] != NULL; i++)
+    {
+      g_autoptr (GSocketAddress) address = NULL;
+      g_autofree char *host = NULL;
+      guint16 port = 0;
+
+      if (g_str_has_prefix (addresses[i], "tcp:") && dvmd_address_parse (addresses[i], &address, &host, &port, NULL))
+        return port;
+    }
+  return 0;
+}
+
 static void
 add_statistics (DvmdAgents *agents, GVariantBuilder *statistics)
 {
@@ -192,6 +211,7 @@ add_statistics (DvmdAgents *agents, GVariantBuilder *statistics)
   dvmd_services_add_number (statistics, "links-lost", router.links_lost);
   dvmd_services_add_number (statistics, "joins-refused",
                             self->listener != NULL ? dvmd_listener_get_n_refused (self->listener) : 0);
+  dvmd_services_add_number (statistics, "listen-port", self->listener != NULL ? get_port (self->listener) : 0);
 }
 
 static gboolean

@@ -36,6 +36,10 @@ class Failed(Exception):
     pass
 
 
+class Skipped(Exception):
+    """Of a test that cannot run here; the text says why."""
+
+
 def check(condition, what):
     if not condition:
         raise Failed(what)
@@ -324,6 +328,8 @@ def run_tests(tests):
         try:
             test()
             print(f"ok {number} - {name}", flush=True)
+        except Skipped as reason:
+            print(f"ok {number} - {test.__name__} # SKIP {reason}", flush=True)
         except Exception as error:  # every failure is a line of TAP
             failed += 1
             print(f"not ok {number} - {name}")

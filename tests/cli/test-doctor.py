@@ -4,11 +4,15 @@
 
 import json
 import os
+import re
+import shlex
+import shutil
+import socket
 import stat
 import subprocess
 import sys
 
-from dvmtest import LIMIT, check, contains, dvm, equal, functions, place, run_tests
+from dvmtest import LIMIT, Skipped, check, contains, dvm, equal, functions, place, run_tests
 
 # Called like ssh, but everything is on this machine. The host's name says how it goes.
 FAKE_SSH = """#!/bin/sh
@@ -19,6 +23,7 @@ esac
 exec sh -c "$2"
 """
 
+AGENT = os.path.join(os.path.dirname(os.environ["DVM_DVMD"]), "dvm-agent")
 NODE_CHECKS = {"programs", "pmix", "hwloc", "cgroup", "runtime", "shm", "tmp", "limits", "name", "clock"}
 
 
@@ -76,6 +81,131 @@ def test_nodes_of_a_dvm():
         line = next(line for line in text.stdout.splitlines() if " hwloc " in line)
         equal(line.split()[0], "node1,node3", text.stdout)
         contains(text.stdout, "To mend:\n")
+
+
+def agent_that(here, *lines):
+    """The environment in which doctor has the agent of another installation look at nodes: lines of a shell, in which "$agent" "$@" does it."""
+    folder = here.path + "/other"
+    os.mkdir(folder)
+    for name, text in (("dvmd", f'exec "{os.environ["DVM_DVMD"]}" "$@"'), ("dvm-agent", "\n".join((f'agent="{AGENT}"', *lines)))):
+        with open(f"{folder}/{name}", "w") as file:
+            file.write(f"#!/bin/sh\n{text}\n")
+        os.chmod(f"{folder}/{name}", 0o755)
+    return {"DVM_DVMD": folder + "/dvmd"}
+
+
+def test_clocks():
+    """a clock that is ahead or behind is told, with how far and with what helps; that of another node is not"""
+    shift = 'BEGIN { FS = OFS = "\\t" } $2 == "clock" && $1 in off { $4 = sprintf("%.0f", $4 + off[$1] * 1000000) } { print }'
+    with dvm("--nodes=3", "--slots=1") as here:
+        env = agent_that(here, f"exec \"$agent\" \"$@\" | awk 'BEGIN {{ off[\"node1\"] = 7200; off[\"node3\"] = -90 }} {shift}'")
+        found = examine(here, 0, env=env)
+        clocks = [found[node, "clock"] for node in ("node1", "node2", "node3")]
+        equal([row["verdict"] for row in clocks], ["note", "ok", "note"], clocks)
+        for row, seconds, side in ((clocks[0], 7200, "ahead of"), (clocks[2], 90, "behind")):
+            told = float(row["found"].split()[0])
+            # The one who asks does not know when within the question the node looked.
+            check(seconds - 30 < told <= seconds + 0.1 and side in row["found"], row)
+            contains(row["mend"], "chrony")
+
+
+def test_node_without_libraries():
+    """a library of PMIx that is missing, and hardware that hwloc cannot describe are bad, in the words of who found it"""
+    with dvm("--nodes=2", "--slots=1") as here:
+        parts = here.path + "/parts"
+        os.mkdir(parts)
+        with open(os.path.join(os.path.dirname(AGENT), "dvm-pmix"), "rb") as file:
+            program = file.read()
+        check(b"\0libpmix.so.2\0" in program, "dvm-pmix needs libpmix.so.2")
+        with open(parts + "/dvm-pmix", "wb") as file:
+            file.write(program.replace(b"\0libpmix.so.2\0", b"\0libpmix.so.0\0"))
+        os.chmod(parts + "/dvm-pmix", 0o755)
+        env = agent_that(here, f"HWLOC_XMLFILE=/dev/null DVM_LIBEXEC_DIR='{parts}' exec \"$agent\" \"$@\"")
+        found = examine(here, 1, env=env)
+        for node in ("node1", "node2"):
+            pmix, hwloc = found[node, "pmix"], found[node, "hwloc"]
+            equal((pmix["verdict"], hwloc["verdict"]), ("bad", "bad"), found)
+            contains(pmix["found"], "dvm-pmix does not run")
+            contains(pmix["found"], "libpmix.so.0: cannot open shared object file")
+            contains(pmix["mend"], "libpmix2")
+            contains(hwloc["found"], "hwloc could not load the topology")
+            contains(hwloc["mend"], "lstopo")
+            equal(found[node, "programs"]["verdict"], "ok")
+
+
+def test_description_that_is_not_there():
+    """a description of the machine that cannot be read is a note: hwloc goes on without it and without a word"""
+    with dvm("--nodes=1", "--slots=1") as here:
+        result = here.cli("doctor", env=agent_that(here, 'HWLOC_XMLFILE=/nonexistent exec "$agent" "$@"'))
+        equal(result.returncode, 0, result.stdout)
+        contains(result.stdout, "HWLOC_XMLFILE names /nonexistent, which cannot be read: No such file or directory")
+
+
+def test_node_without_a_program():
+    """an installation outside of the build tree is complete, and without one of its programs it is not: told is which, and where it was looked for"""
+    with dvm("--nodes=1", "--slots=1") as here:
+        folder = here.path + "/installed"
+        os.mkdir(folder)
+        shutil.copy(AGENT, folder)
+        with open(AGENT, "rb") as file:
+            installed = re.findall(rb"/[\w./-]+/libexec/dvm", file.read())
+        if any(os.path.exists(os.path.join(path.decode(), "dvm-guard")) for path in installed):
+            raise Skipped(f"dvm is installed in {installed}, where an agent looks, too")
+        daemon = os.path.dirname(AGENT)
+        parts = ("dvm-guard", "dvm-pmix", "dvmd-tls.so")
+        for part in parts:
+            os.symlink(f"{daemon}/{part}", f"{folder}/{part}")
+        libraries = ":".join((os.environ.get("LD_LIBRARY_PATH", ""), daemon, daemon + "/plugin", os.path.dirname(daemon) + "/libdvm-gobject")).lstrip(":")
+        env = agent_that(here, f"LD_LIBRARY_PATH='{libraries}' exec '{folder}/dvm-agent' \"$@\"")
+        found = examine(here, 0, env=env)
+        equal(found["node1", "programs"]["verdict"], "ok", found)
+        for part in parts:
+            os.unlink(f"{folder}/{part}")
+            row = examine(here, 1, env=env)["node1", "programs"]
+            equal(row["verdict"], "bad", row)
+            contains(row["found"], f"{part} is neither in {folder} nor")
+            contains(row["mend"], "install all of dvm")
+            os.symlink(f"{daemon}/{part}", f"{folder}/{part}")
+
+
+def test_node_without_cgroups():
+    """where no cgroups can be made that is a note, which says how jobs are ended there, and how the DVM gets some"""
+    hide = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"', "sh"]
+    if subprocess.run([*hide, "true"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+        raise Skipped("no namespaces of users and mounts here")
+    with dvm("--nodes=1", "--slots=1") as here:
+        found = examine(here, 0, env=agent_that(here, " ".join(shlex.quote(word) for word in hide) + ' "$agent" "$@"'))
+        row = found["node1", "cgroup"]
+        equal(row["verdict"], "note", found)
+        contains(row["found"], "jobs are ended by their process groups")
+        contains(row["mend"], "Delegate=yes")
+
+
+def test_ports():
+    """the ports that a firewall has to let through are told, and are those at which daemons listen"""
+    with place() as here:
+        launcher = fake_ssh(here)
+        with dvm("--nodes=2", "--slots=1") as near:
+            contains(examine(near, 0)["", "ports"]["found"], "none: all daemons are on this machine")
+        with dvm("--host=one,two", "--set", launcher) as far:
+            text = examine(far, 0)["", "ports"]["found"]
+            ports = [int(word) for word in re.findall(r"\d+", text)]
+            equal(len(ports), 3, text)
+            for port in ports:
+                check(any(listens_at(address, port) for address in list_addresses()), f"{text}: nothing listens at {port}")
+
+
+def list_addresses():
+    return {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None)} | {"127.0.0.1"} | set(
+        subprocess.run(["hostname", "-I"], stdout=subprocess.PIPE, text=True, check=True).stdout.split())
+
+
+def listens_at(address, port):
+    try:
+        socket.create_connection((address, port), timeout=LIMIT).close()
+    except OSError:
+        return False
+    return True
 
 
 def test_hosts():
