@@ -637,6 +637,10 @@ class Installed(Case):
             self.assertIn('dvm-env.sh', last)
         done = self.run_script('import sys; sys.modules["gi"] = None; import dvm')
         self.assertRegex(done.stderr.splitlines()[-1], '^ImportError: dvm needs PyGObject.*python3-gi')
+        # A Python without modules of the system, which finds the folder of our overrides and takes it for gi.
+        done = subprocess.run([sys.executable, '-S', '-c', 'import gi.overrides; import dvm'], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                              timeout=LIMIT, check=False)
+        self.assertRegex(done.stderr.splitlines()[-1], '^ImportError: dvm needs PyGObject.*python3-gi')
 
 
 if __name__ == '__main__':

@@ -9,13 +9,14 @@ if TYPE_CHECKING:
     from . import _Dvm as Dvm, _Gio as Gio, _GLib as GLib
 else:
     try:
-        import gi
+        # Without PyGObject the folder of our overrides alone is a gi, and an empty one.
+        from gi import require_version
     except ImportError as error:
         raise ImportError('dvm needs PyGObject, the module gi, which this Python does not have: install python3-gi and use '
                           '/usr/bin/python3, or a venv that was made by it with --system-site-packages') from error
 
     try:
-        gi.require_version('Dvm', '1.0')
+        require_version('Dvm', '1.0')
         from gi.repository import Dvm, Gio, GLib
     except (ImportError, ValueError) as error:
         place = os.environ.get('GI_TYPELIB_PATH')
