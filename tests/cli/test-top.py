@@ -40,7 +40,8 @@ class Top(Terminal):
         end = time.monotonic() + LIMIT
         while not condition(self.screen.display):
             if time.monotonic() > end or (not self.read_some(0.2) and self.has_ended()):
-                check(condition(self.screen.display), f"{what} is never shown:\n" + "\n".join(self.screen.display))
+                check(condition(self.screen.display), f"{what} is never shown:\n" + "\n".join(self.screen.display)
+                      + f"\nthe last that was written: {self.output[-8000:]!r}")
         return self.screen.display
 
     def shows(self, text):
