@@ -21,12 +21,46 @@ KEYS = {"up": b"\033OA", "down": b"\033OB", "home": b"\033OH", "end": b"\033OF",
 BACK_IN_SHELL = b"back in the shell\r\n"
 
 
+class Emulator(pyte.Screen):
+    """with what pyte lacks of the terminal that terminfo calls xterm: rows that scroll without a cursor among them, and repeated letters"""
+
+    def __init__(self, columns, rows):
+        super().__init__(columns, rows)
+        self.last = " "
+
+    def draw(self, data):
+        super().draw(data)
+        self.last = data[-1]
+
+    def repeat(self, count=1):
+        self.draw(self.last * max(count, 1))
+
+    def scroll(self, count, edge, step):
+        x, y = self.cursor.x, self.cursor.y
+        top, bottom = self.margins or (0, self.lines - 1)
+        for _ in range(max(count, 1)):
+            self.cursor.y = top if edge == "top" else bottom
+            step()
+        self.cursor.x, self.cursor.y = x, y
+
+    def scroll_up(self, count=1):
+        self.scroll(count, "bottom", self.index)
+
+    def scroll_down(self, count=1):
+        self.scroll(count, "top", self.reverse_index)
+
+
+class Stream(pyte.ByteStream):
+    csi = {**pyte.ByteStream.csi, "S": "scroll_up", "T": "scroll_down", "b": "repeat"}
+    events = pyte.ByteStream.events | {"scroll_up", "scroll_down", "repeat"}
+
+
 class Top(Terminal):
     """top, and the screen that a person has before him"""
 
     def __init__(self, here, *args, env=None, program=CLI, size=(24, 80), verb=("top", "-d", "1")):
-        self.screen = pyte.Screen(size[1], size[0])
-        self.stream = pyte.ByteStream(self.screen)
+        self.screen = Emulator(size[1], size[0])
+        self.stream = Stream(self.screen)
         self.shown = 0
         super().__init__(here, *verb, *args, env={"TERM": "xterm-256color", **(env or {})}, program=program, size=size)
 
@@ -70,6 +104,16 @@ class Top(Terminal):
     def leave(self, key="q", status=0):
         self.press(key)
         equal(self.wait(), status, "its exit status")
+
+
+def test_emulator():
+    """the screen of these tests scrolls and repeats as terminals do"""
+    screen = Emulator(4, 5)
+    stream = Stream(screen)
+    stream.feed(b"a\r\nb\r\nc\r\nd\r\ne\033[2;4r\033[2;1H\033[2S")
+    equal([line.strip() for line in screen.display], ["a", "d", "", "", "e"], "two up")
+    stream.feed(b"\033[T\033[r\033[5;2Hx\033[2b")
+    equal([line.strip() for line in screen.display], ["a", "", "d", "", "exxx"], "one down, and a letter three times")
 
 
 def submit(here, *args):
