@@ -19,9 +19,26 @@ static const DvmCliOption options[] = {
   { "nspace", 0, NULL, DVM_CLI_ARG_STRING, N_ ("NSPACE"), NULL, N_ ("of which job (with --query)") },
   { "node", 0, NULL, DVM_CLI_ARG_STRING, N_ ("NODE"), NULL, N_ ("of which node (with --query)") },
   { "rank", 0, NULL, DVM_CLI_ARG_NUMBER, N_ ("RANK"), NULL, N_ ("of which rank (with --query)") },
+  { "alloc-id", 0, NULL, DVM_CLI_ARG_STRING, N_ ("ID"), NULL, N_ ("of which allocation (with --query)") },
+  { "of-req-id", 0, NULL, DVM_CLI_ARG_STRING, N_ ("ID"), NULL,
+    N_ ("of the allocation that this request made (with --query)") },
+  { "property", 0, NULL, DVM_CLI_ARG_STRING, N_ ("PROPERTY"), NULL,
+    N_ ("which property of the allocation (with --query)") },
+  { "group", 0, NULL, DVM_CLI_ARG_STRING, N_ ("GROUP"), NULL, N_ ("of which PMIx group (with --query)") },
+  { "pset", 0, NULL, DVM_CLI_ARG_STRING, N_ ("NAME"), NULL, N_ ("of which process set (with --query)") },
   { "state-machines", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL,
     N_ ("the state machines of this version instead, as text for Graphviz; no DVM is asked") },
   { NULL },
+};
+
+/* Options that narrow a query, apart from the rank */
+static const struct
+{
+  const char *option;
+  const char *qualifier;
+} texts[] = {
+  { "nspace", "nspace" },     { "node", "node" },   { "alloc-id", "alloc-id" }, { "of-req-id", "request-id" },
+  { "property", "property" }, { "group", "group" }, { "pset", "pset" },
 };
 
 /* The properties of the DVM, and where we found it. */
@@ -40,15 +57,12 @@ static GVariant *
 query (DvmCli *cli, DvmClient *client, GError **error)
 {
   g_auto (GStrv) keys = g_strsplit (dvm_cli_args_get (cli->args, "query"), ",", -1);
-  const char *nspace = dvm_cli_args_get (cli->args, "nspace");
-  const char *node = dvm_cli_args_get (cli->args, "node");
   GVariantDict qualifiers;
 
   g_variant_dict_init (&qualifiers, NULL);
-  if (nspace != NULL)
-    g_variant_dict_insert (&qualifiers, "nspace", "s", nspace);
-  if (node != NULL)
-    g_variant_dict_insert (&qualifiers, "node", "s", node);
+  for (gsize i = 0; i < G_N_ELEMENTS (texts); i++)
+    if (dvm_cli_args_has (cli->args, texts[i].option))
+      g_variant_dict_insert (&qualifiers, texts[i].qualifier, "s", dvm_cli_args_get (cli->args, texts[i].option));
   if (dvm_cli_args_has (cli->args, "rank"))
     g_variant_dict_insert (&qualifiers, "rank", "u", dvm_cli_args_get_uint (cli->args, "rank", 0));
   return dvm_client_query (client, (const char *const *)keys, g_variant_dict_end (&qualifiers), NULL, error);
@@ -57,14 +71,15 @@ query (DvmCli *cli, DvmClient *client, GError **error)
 static gboolean
 check_options (DvmCli *cli, GError **error)
 {
-  static const char *const qualifiers[] = { "nspace", "node", "rank" };
+  const char *narrows = dvm_cli_args_has (cli->args, "rank") ? "rank" : NULL;
 
-  for (gsize i = 0; i < G_N_ELEMENTS (qualifiers); i++)
-    if (dvm_cli_args_has (cli->args, qualifiers[i]) && !dvm_cli_args_has (cli->args, "query"))
-      {
-        g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("--%s goes with --query"), qualifiers[i]);
-        return FALSE;
-      }
+  for (gsize i = 0; narrows == NULL && i < G_N_ELEMENTS (texts); i++)
+    narrows = dvm_cli_args_has (cli->args, texts[i].option) ? texts[i].option : NULL;
+  if (narrows != NULL && !dvm_cli_args_has (cli->args, "query"))
+    {
+      g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("--%s goes with --query"), narrows);
+      return FALSE;
+    }
   if (dvm_cli_args_has (cli->args, "state-machines") && (dvm_cli_args_has (cli->args, "query") || cli->json))
     {
       g_set_error_literal (error, DVM_CLI_USAGE_ERROR, 0, _ ("--state-machines goes with neither --query nor --json"));

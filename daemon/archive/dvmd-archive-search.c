@@ -216,6 +216,7 @@ dvmd_archive_search (const char *path, GVariant *dict, GError **error)
   Filter filter = { 0 };
   GVariant *found = NULL;
   int fd = open (path, O_RDONLY | O_CLOEXEC);
+  struct stat info = { 0 };
   int layout;
 
   if (fd < 0)
@@ -234,6 +235,9 @@ dvmd_archive_search (const char *path, GVariant *dict, GError **error)
       found = collect (db, fd, path, &filter, error);
       g_clear_pointer (&filter.ids, g_variant_unref);
     }
+  else if (layout == 0 && fstat (fd, &info) == 0 && info.st_size == 0)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND,
+                 "The archive %s is empty: its DVM has not begun to write it, or had no room for that", path);
   else if (layout >= 0)
     g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "%s is no archive of this version of dvm (layout %d, not %d)",
                  path, layout, DVMD_ARCHIVE_LAYOUT);

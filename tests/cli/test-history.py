@@ -276,6 +276,10 @@ def test_damage():
         with open(path, "w") as file:
             file.write("this is no database, and long enough to be taken for one" * 100)
         contains(cli(here, "history", "--archive", path, status=1).stderr, "not a database")
+        empty = here.path + "/empty"
+        with open(empty, "w"):
+            pass
+        contains(cli(here, "history", "--archive", empty, status=1).stderr, f"The archive {empty} is empty: its DVM has not begun to write it")
         start(here, "--set", f"archive-file={path}")
         cli(here, "run", "-n", "1", "true")
         contains(cli(here, "logs").stdout, "Jobs that have ended are not kept")

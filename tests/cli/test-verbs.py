@@ -380,6 +380,28 @@ def test_nodes_status_info():
         equal((pipe.returncode, pipe.stderr), (0, ""), "a closed pipe")
 
 
+def test_query():
+    """info --query asks for keys, narrowed by its options"""
+    with dvm("--slots=2", "--elastic=true", "--launcher=local") as here:
+        job = here.cli("submit", "-n", "2", "--pset", "ice", "sleep", "600").stdout.strip()
+        equal(here.json("info", "--query", "psets,num-psets", "--nspace", job), {"psets": ["ice"], "num-psets": 1})
+        members = here.json("info", "--query", "pset-members", "--pset", "ice")["pset-members"]
+        equal(len(members), 2, members)
+        here.cli("grow", "--hosts", "n9:3", "--req-id", "mine", "--wait")
+        allocation = here.json("info", "--query", "allocations", "--of-req-id", "mine")["allocations"][0]["alloc-id"]
+        equal(here.json("info", "--query", "slots", "--alloc-id", allocation), {"slots": 3})
+        equal(here.json("info", "--query", "alloc-properties", "--of-req-id", "mine", "--property", "nodes"), {"alloc-properties": {"nodes": ["n9"]}})
+        for words, part in ((("alloc-status", "--alloc-id", "none"), "there is none of what its qualifiers name"),
+                            (("group-members", "--group", "none"), "there is none of what its qualifiers name"),
+                            (("psets", "--group", "x"), "psets takes no qualifier “group”"), (("pset-members",), "pset-members needs the qualifier “pset”")):
+            refused = here.cli("info", "--query", *words)
+            equal(refused.returncode, 1)
+            contains(refused.stderr, part)
+        for option in ("alloc-id", "of-req-id", "property", "group", "pset"):
+            refused = here.cli("info", f"--{option}", "x")
+            equal((refused.returncode, refused.stderr.split("\n")[0]), (2, f"dvm-cli: --{option} goes with --query"))
+
+
 def test_state_machines():
     """info --state-machines draws what the dvmd beside it has; no DVM is asked"""
     with place() as here:
