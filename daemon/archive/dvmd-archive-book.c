@@ -16,13 +16,13 @@
 
 /* Records that are taken from the queue for one transaction, at most */
 #define MANY 1000
-/* Those that are kept while the archive cannot be written, at most */
+/* Records that wait while the archive cannot be written, at most */
 #define MOST 10000
 /* Transactions between two looks at the limits */
 #define LOOK_AFTER 64
-/* Between two attempts to write what could not be written (µs) */
+/* The pause between two attempts to write what could not be written (µs) */
 #define RETRY G_USEC_PER_SEC
-/* While jobs run it is said so often that the DVM lives (µs). */
+/* While jobs run, the archive is told at this interval (µs) that the DVM lives. */
 #define TOUCH (60 * G_USEC_PER_SEC)
 
 typedef enum
@@ -108,7 +108,7 @@ keep_limits (DvmdArchiveBook *self)
   return good && sqlite3_exec (db, "PRAGMA incremental_vacuum", NULL, NULL, NULL) == SQLITE_OK;
 }
 
-/* Is told once, and once more when it works again. problem: (nullable): a sentence; NULL: it works */
+/* A problem is told once, and its end once more. problem: (nullable): a sentence; NULL: it works */
 static void
 note (DvmdArchiveBook *self, const char *problem)
 {
@@ -189,7 +189,7 @@ take_lost (DvmdArchiveBook *self)
   return FALSE;
 }
 
-/* At the start there may have been no room for it. */
+/* The file may not be open yet: at the start there may have been no room for it. */
 static gboolean
 ensure_open (DvmdArchiveBook *self)
 {

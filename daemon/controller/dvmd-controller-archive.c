@@ -15,7 +15,8 @@
 /* A job that has run for so long (µs) is put down, so that it is not forgotten when the DVM is killed; short ones would
  * cost twice as much. */
 #define LONG_ENOUGH (G_USEC_PER_SEC / 5)
-/* As many of them at once, so that others have their turn when thousands begin together; then a pause (µs) */
+/* At most so many jobs are put down at once, and then a pause (µs) follows: others have their turn when thousands begin
+ * together. */
 #define AT_ONCE 200
 #define BREATH  (G_USEC_PER_SEC / 50)
 

@@ -16,7 +16,7 @@
 
 /* Losses that come so close together (µs) are one repair. */
 #define LOST_DELAY (10 * G_TIME_SPAN_MILLISECOND)
-/* So much longer (µs) than its processes an agent may take that leaves by itself. */
+/* How much longer (µs) than the grace of its processes an agent may take that leaves by itself */
 #define LEAVE_LIMIT (5 * G_TIME_SPAN_SECOND)
 
 void
@@ -130,7 +130,7 @@ dvmd_remote_tell_lost (DvmdRemote *self)
   tell (self, lost);
 }
 
-/* Those that have not ended in their time have had it. */
+/* The ranks whose loss is due: agents that still leave are left out until their time is over. */
 static GHashTable *
 list_gone (DvmdRemote *self)
 {

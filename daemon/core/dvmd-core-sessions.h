@@ -59,8 +59,8 @@ gboolean dvmd_session_is_ending (DvmdSession *self);
 GArray *dvmd_session_list_jobs (DvmdSession *self);
 /* (element-type utf8) (transfer full): hosts that were released on their own, and can be taken back (REAQUIRE) */
 GPtrArray *dvmd_session_list_lent (DvmdSession *self);
-/* Those that it was given, without what allocations have added; 0: its hardware says it, or there is no such host among
- * them */
+/* The slots that such a host was given, without those that allocations have added; 0: its hardware says how many, or
+ * the host is not lent. slots_max (out): its limit, 0: none */
 guint dvmd_session_get_lent_slots (DvmdSession *self, const char *name, guint *slots_max);
 /* (element-type guint) (transfer none): the sessions whose nodes the job may use, the primary one first */
 GArray *dvmd_job_get_sessions (DvmdJob *self);

@@ -8,13 +8,13 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '..', 'integration'))
 
 from gi.repository import GLib
 
+import dbusdaemon
 import dvmtest
 from dvmtest import ABORTED_BY_SIG, KILLED_BY_CMD, LIMIT, MANAGER, NOTIFIED, PROPERTIES, RUNNING, TERMINATED, Signals, wait_until
 
@@ -22,32 +22,6 @@ NAME = 'org.dvm.Manager'
 OBJECT_MANAGER = ('/org/dvm', 'org.freedesktop.DBus.ObjectManager')
 # spec/000, a job that needs no new agents.
 ORDER = [1, 2, 3, 4, 8, 10, 11, 5, 6, 7, 12, 13, 20, 18, 14, 31, 34, 35]
-
-
-class Bus:
-    """A message bus of one's own; everybody may connect when open_to_all."""
-
-    def __init__(self, open_to_all=False):
-        self.place = tempfile.mkdtemp(prefix='dvmtest-', dir='/tmp')
-        self.path = os.path.join(self.place, 'bus')
-        policy = '<allow user="*"/>' if open_to_all else ''
-        with open(os.path.join(self.place, 'bus.conf'), 'w') as f:
-            f.write(f'''<busconfig><type>session</type><listen>unix:path={self.path}</listen><auth>EXTERNAL</auth>
-                <policy context="default">{policy}<allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/>
-                <allow own="*"/></policy></busconfig>''')
-        if open_to_all:
-            os.chmod(self.place, 0o755)
-        self.process = subprocess.Popen(['dbus-daemon', f'--config-file={self.place}/bus.conf', '--nofork', '--nopidfile'],
-                                        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.DEVNULL)
-        wait_until(lambda: os.path.exists(self.path), 'the bus')
-        self.address = f'unix:path={self.path}'
-        self.env = {'DBUS_SESSION_BUS_ADDRESS': self.address}
-
-    def stop(self):
-        self.process.terminate()
-        self.process.wait()
-        shutil.rmtree(self.place)
 
 
 class Case(dvmtest.Case):
@@ -61,13 +35,13 @@ class Case(dvmtest.Case):
             bus.stop()
 
     def bus(self, **options):
-        self.buses.append(Bus(**options))
+        self.buses.append(dbusdaemon.MessageBus(self.place(), **options))
         return self.buses[-1]
 
     def dvm_on_bus(self, **options):
         """(DVM, connection through its bus)"""
         bus = self.bus(**options)
-        dvm = self.dvm(slots=4, bus='session', env=bus.env)
+        dvm = self.dvm(slots=4, bus='session', env={'DBUS_SESSION_BUS_ADDRESS': bus.address})
         dvm.bus = bus
         return dvm, dvmtest.Connection(bus.address, NAME)
 
@@ -211,7 +185,7 @@ class Buses(Case):
         if not shutil.which('busctl'):
             self.skipTest('no busctl')
         dvm, bus = self.dvm_on_bus()
-        run = lambda *args: subprocess.run(['busctl', '--user', *args], env=dict(os.environ, **dvm.bus.env), check=True,
+        run = lambda *args: subprocess.run(['busctl', '--user', *args], env=dict(os.environ, DBUS_SESSION_BUS_ADDRESS=dvm.bus.address), check=True,
                                            capture_output=True, text=True, timeout=LIMIT).stdout
         out = run('call', '--', NAME, *MANAGER, 'Submit', 'asa{sv}', '2', 'uname', '-n', '1', 'np', 'u', '4')
         self.assertEqual(out, 'o "/org/dvm/jobs/1"\n')

@@ -32,7 +32,9 @@ SYSTEM_POLICY = '''<policy context="default">
 
 
 class MessageBus:
-    def __init__(self, place, kind='session', policy_file=None, services=None, env=None):
+    """open_to_all: other users may connect to a session bus, too."""
+
+    def __init__(self, place, kind='session', policy_file=None, services=None, env=None, open_to_all=False):
         self.kind = kind
         self.address = f'unix:path={place}/{kind}'
         self.config = os.path.join(place, f'{kind}.conf')
@@ -40,6 +42,9 @@ class MessageBus:
         self.env = dict(os.environ, **(env or {}))
         self.process = None
         policy = SESSION_POLICY if kind == 'session' else SYSTEM_POLICY
+        if open_to_all:
+            policy = '<policy context="default"> <allow user="*"/> </policy>\n  ' + policy
+            os.chmod(place, 0o755)
         if policy_file is not None:
             policy += f'\n  <include>{policy_file}</include>'
         with open(self.config, 'w') as f:

@@ -11,6 +11,7 @@ import sys
 import termios
 import unittest
 
+import dbusdaemon
 import dvmtest
 import leftovers
 from dvmtest import wait_until
@@ -99,18 +100,12 @@ class Case(dvmtest.Case):
     def clear(self):
         super().clear()
         for bus in self.buses:
-            bus.terminate()
-            bus.wait()
+            bus.stop()
 
     def start_bus(self):
         """The address of a session bus of our own."""
-        address = f'unix:path={self.place()}/bus'
-        bus = subprocess.Popen(['dbus-daemon', '--session', '--nofork', '--nopidfile', f'--address={address}', '--print-address=1'],
-                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-        self.buses.append(bus)
-        bus.stdout.readline()
-        bus.stdout.close()
-        return address
+        self.buses.append(dbusdaemon.MessageBus(self.place()))
+        return self.buses[-1].address
 
     def environment(self, dvm):
         path = f'{os.path.dirname(os.environ["DVM_CLI"])}:{os.environ["PATH"]}'

@@ -459,118 +459,6 @@ test_reload (Fixture *f, gconstpointer data)
   g_assert_cmpuint (n, ==, 2);
 }
 
-#define QUERY_REFUSED(parameters, error, what) refused (f, MANAGER_PATH, MANAGER, "Query", parameters, error, what)
-
-static void
-check_query (Fixture *f, const char *parameters, const char *wanted)
-{
-  g_autoptr (GVariant) reply = bus_client_check (f->client, MANAGER_PATH, MANAGER, "Query", parse (parameters));
-  g_autofree char *text = g_variant_print (reply, FALSE);
-
-  g_assert_cmpstr (text, ==, wanted);
-}
-
-static void
-test_query (Fixture *f, gconstpointer data)
-{
-  g_autofree char *path = bus_client_submit (f->client, "sleep", "{'np': <uint32 2>}");
-
-  wait_for_state (f, path, DVM_JOB_STATE_RUNNING);
-  check_query (f, "(['namespaces'], @a{sv} {})", "({'namespaces': <['dvm-fake@1']>},)");
-  check_query (f, "(['nodes'], @a{sv} {})", "({'nodes': <['here']>},)");
-  check_query (f, "(['PMIX_JOB_SIZE'], {'PMIX_NSPACE': <'dvm-fake@1'>})", "({'PMIX_JOB_SIZE': <uint32 2>},)");
-  check_query (f, "(['job-states'], @a{sv} {})", "({'job-states': <{'dvm-fake@1': (uint32 14, 'RUNNING')}>},)");
-  check_query (f, "(['slots'], @a{sv} {})", "({'slots': <uint32 4>},)");
-  check_query (f, "(['free-slots'], {'node': <'here'>})", "({'free-slots': <uint32 2>},)");
-  check_query (f, "(['peers'], {'nspace': <'dvm-fake@1'>, 'node': <'here'>})", "({'peers': <[uint32 0, 1]>},)");
-  check_query (
-      f, "(['local-proc-table'], {'nspace': <'dvm-fake@1'>, 'PMIX_HOSTNAME': <'here'>, 'rank': <uint32 1>})",
-      "({'local-proc-table': <[(uint32 1, uint32 0, 'here', uint32 1, uint32 1, 1001, uint32 4, 0, 0, '')]>},)");
-  {
-    g_autoptr (GVariant) depth = bus_client_get (f->client, MANAGER_PATH, MANAGER, "TreeDepth");
-
-    g_assert_cmpuint (g_variant_get_uint32 (depth), ==, 1);
-  }
-  check_query (f, "(['alloc-ids'], @a{sv} {})", "({'alloc-ids': <['']>},)");
-  check_query (f, "(['free-slots'], {'PMIX_ALLOC_ID': <'1'>})", "({'free-slots': <uint32 7>},)");
-  check_query (f, "(['PMIX_QUERY_PSET_NAMES'], {'nspace': <'dvm-fake@1'>})", "({'PMIX_QUERY_PSET_NAMES': <['ice']>},)");
-  QUERY_REFUSED ("(['psets'], {'alloc-id': <'1'>})", BAD_PARAM, "psets takes no qualifier");
-  QUERY_REFUSED ("(['alloc-status'], @a{sv} {})", BAD_PARAM, "needs the qualifier");
-  QUERY_REFUSED ("(['pset-members'], @a{sv} {})", BAD_PARAM, "needs the qualifier");
-  QUERY_REFUSED ("(['allocations'], {'request-id': <'no'>})", NOT_FOUND, "no");
-  QUERY_REFUSED ("(['node-usage', 'proc-usage'], {'node': <'here'>, 'nspace': <'dvm-fake@1'>})", BAD_PARAM,
-                 "node-usage takes no");
-  QUERY_REFUSED ("(['proc-usage', 'PMIX_QUERY_PROC_RESOURCE_USAGE'], {'nspace': <'dvm-fake@1'>})", BAD_PARAM,
-                 "one at a time");
-  QUERY_REFUSED ("(@as [], @a{sv} {})", BAD_PARAM, "query-keys");
-  QUERY_REFUSED ("(['colour'], @a{sv} {})", BAD_PARAM, "colour");
-  QUERY_REFUSED ("(['nodes', 'nodes'], @a{sv} {})", BAD_PARAM, "twice");
-  QUERY_REFUSED ("(['nodes'], {'colour': <1>})", BAD_PARAM, "nspace");
-  QUERY_REFUSED ("(['version'], {'node': <'here'>})", BAD_PARAM, "version takes no qualifier");
-  QUERY_REFUSED ("(['proc-table'], @a{sv} {})", BAD_PARAM, "needs the qualifier");
-  QUERY_REFUSED ("(['proc-table'], {'nspace': <'dvm-fake@1'>, 'rank': <uint32 2>})", NOT_FOUND, "rank 2");
-  QUERY_REFUSED ("(['proc-table'], {'nspace': <'no'>})", NOT_FOUND, "no");
-  QUERY_REFUSED ("(['slots'], {'node': <'nowhere'>})", NOT_FOUND, "nowhere");
-  QUERY_REFUSED ("(['nodes'], {'names': <['here']>})", BAD_PARAM, "nodes takes no qualifier");
-  QUERY_REFUSED ("(['topologies'], {'nodes': <uint32 2>})", BAD_PARAM, "need a topology");
-  QUERY_REFUSED ("(['topologies'], {'topology': <['package:x']>})", BAD_PARAM, "package:x");
-  check_query (f, "(['node-usage'], {'node': <'here'>})",
-               "({'node-usage': <{'load-1': <0.5>, 'mem-total': <uint64 1024>}>},)");
-  QUERY_REFUSED ("(['node-usage'], @a{sv} {})", BAD_PARAM, "needs the qualifier");
-  QUERY_REFUSED ("(['settings'], @a{sv} {})", "org.dvm.Error.NotSupported", "settings");
-}
-
-/* Each key has an answer, of the type that is documented. */
-static void
-test_query_keys (Fixture *f, gconstpointer data)
-{
-  g_autofree char *path = bus_client_submit (f->client, "sleep", "{'np': <uint32 2>}");
-  g_autofree char *xml_path = g_test_build_filename (G_TEST_DIST, "..", "..", "dbus", "org.dvm.Manager.xml", NULL);
-  g_autofree char *xml = NULL;
-  g_autoptr (DvmdConfig) settings = dvmd_config_new ();
-  g_autoptr (GVariant)
-      reply = bus_client_check (f->client, MANAGER_PATH, MANAGER, "Query", parse ("(['query-keys'], @a{sv} {})"));
-  g_autoptr (GVariant) dict = g_variant_get_child_value (reply, 0);
-  g_autofree const char **keys = NULL;
-
-  g_assert_true (g_file_get_contents (xml_path, &xml, NULL, NULL));
-  dvmd_bus_server_set_settings (f->bus.server, settings, NULL, NULL);
-  wait_for_state (f, path, DVM_JOB_STATE_RUNNING);
-  g_assert_true (g_variant_lookup (dict, "query-keys", "^a&s", &keys));
-  for (guint i = 0; keys[i] != NULL; i++)
-    {
-      gboolean of_job = g_str_has_suffix (keys[i], "proc-table") || g_str_equal (keys[i], "peers")
-                        || g_str_equal (keys[i], "policies") || g_str_equal (keys[i], "job-size")
-                        || g_str_equal (keys[i], "proc-usage");
-      gboolean of_node = g_str_equal (keys[i], "local-proc-table") || g_str_equal (keys[i], "node-usage");
-      const char *other = g_str_equal (keys[i], "group-members")  ? "'group': <'fjord'>"
-                          : g_str_equal (keys[i], "pset-members") ? "'pset': <'ice'>"
-                          : g_str_has_prefix (keys[i], "alloc-status") || g_str_has_prefix (keys[i], "alloc-properties")
-                              ? "'alloc-id': <'1'>"
-                              : "";
-      g_autofree char *parameters = g_strdup_printf ("([%s'%s'], @a{sv} {%s%s%s})", "", keys[i],
-                                                     of_job ? "'nspace': <'dvm-fake@1'>" : "",
-                                                     !of_node ? ""
-                                                     : of_job ? ", 'node': <'here'>"
-                                                              : "'node': <'here'>",
-                                                     other);
-      g_autoptr (GVariant) answer = bus_client_check (f->client, MANAGER_PATH, MANAGER, "Query", parse (parameters));
-      g_autoptr (GVariant) values = g_variant_get_child_value (answer, 0);
-      g_autoptr (GVariant) value = g_variant_lookup_value (values, keys[i], NULL);
-      g_autofree char *line = NULL;
-      char *found;
-
-      g_assert_nonnull (value);
-      line = g_strdup_printf ("\n      %s", keys[i]);
-      found = strstr (xml, line);
-      g_assert_nonnull (found);
-      found = strstr (found, ": ") + 2;
-      g_test_message ("%s: %s", keys[i], g_variant_get_type_string (value));
-      g_assert_cmpint (strncmp (found, g_variant_get_type_string (value), strlen (g_variant_get_type_string (value))),
-                       ==, 0);
-    }
-}
-
 static void
 test_list_plugins (Fixture *f, gconstpointer data)
 {
@@ -982,8 +870,6 @@ main (int argc, char **argv)
     { "/bus/sparse", test_sparse },
     { "/bus/list-nodes", test_list_nodes },
     { "/bus/list-plugins", test_list_plugins },
-    { "/bus/query", test_query },
-    { "/bus/query-keys", test_query_keys },
     { "/bus/reload", test_reload },
     { "/bus/list-procs", test_list_procs },
     { "/bus/collect-stacks", test_collect_stacks },
