@@ -88,6 +88,8 @@ class Stacks(dvmtest.Case):
         stacks = collect(job)
         self.assertIn('wait_for_nothing', stacks[0][1])
         self.assertIn('wait_for_nothing', stacks[1][1])
+        # It runs for a moment when eu-stack has let it go.
+        dvmtest.wait_until(lambda: leftovers.get_state(pids[0]) == 'S', 'rank 0 to sleep again')
         self.assertEqual([leftovers.get_state(pid) for pid in pids], ['S', 'T'])
         self.end(job)
 
