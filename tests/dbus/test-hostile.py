@@ -108,7 +108,7 @@ class OwnedDvm(dvmtest.Dvm):
 class Hostile(test_contract.Case):
     def start(self):
         bus = self.bus(open_to_all=True)
-        self.one = OwnedDvm(bus='session', env=bus.env, settings=['nodes=1', 'slots=4', 'elastic=true'])
+        self.one = OwnedDvm(bus='session', env={'DBUS_SESSION_BUS_ADDRESS': bus.address}, settings=['nodes=1', 'slots=4', 'elastic=true'])
         self.dvms.append(self.one)
         self.assertEqual(self.one.answer, 'READY\n')
         # As root, who may what the owner may.
