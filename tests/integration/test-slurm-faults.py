@@ -22,6 +22,8 @@ WARNING = '#!/bin/sh\necho "NAME: warning: the weather is bad"\necho "NAME: warn
 HANGING = '#!/bin/sh\n[ -e PLACE/asked ] || { : >PLACE/asked; exec sleep 1000000; }\nexec REAL "$@"\n'
 KILLED = '#!/bin/sh\n[ -e PLACE/asked ] || { : >PLACE/asked; kill -KILL $$; }\nexec REAL "$@"\n'
 KILLED_AFTER = '#!/bin/sh\nREAL "$@"\nkill -KILL $$\n'
+# Its messages come after its end, on a way of their own.
+LATE = '#!/bin/sh\nREAL "$@" 2>PLACE/words\nstatus=$?\n(sleep 0.3; cat PLACE/words >&2) &\nexit $status\n'
 HELD = '#!/bin/sh\n: >PLACE/asked\nuntil [ -e PLACE/go ]; do sleep 0.05; done\nexec REAL "$@"\n'
 SHARED = slurm.Shared(NAMES, resizes=True)
 # srun waits for twice as long.
@@ -95,6 +97,13 @@ class Commands(Case):
         self.call(dvm, 'Grow', count=1)
         self.check(dvm, *NAMES)
         self.assertNotIn('does not say', dvm.log())
+
+    def test_late_words(self):
+        """The number of the second job is read after its end, for the one is a message and the other is output."""
+        self.script(LATE, 'salloc')
+        dvm = self.start(2, 'allocator-timeout=10')
+        self.call(dvm, 'Grow', count=1)
+        self.check(dvm, *NAMES)
 
     @soak
     def test_hangs(self):

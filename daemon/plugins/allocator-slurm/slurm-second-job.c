@@ -43,6 +43,7 @@ struct _SlurmSecondJob
   char *job;
   char *id; /* (nullable) */
   guint process;
+  gboolean is_ready;
   gboolean ending;
 };
 
@@ -50,15 +51,17 @@ static void
 on_line (guint process, gboolean is_message, const char *line, gpointer user_data)
 {
   SlurmSecondJob *self = user_data;
-  const char *id = is_message ? strstr (line, GRANTED) : NULL;
+  const char *id = is_message && self->id == NULL ? strstr (line, GRANTED) : NULL;
+  gboolean is_ready = !is_message && !self->is_ready && g_str_equal (line, READY);
 
   if (id != NULL)
     {
       id += strlen (GRANTED);
-      g_free (self->id);
       self->id = g_strndup (id, strspn (id, "0123456789"));
     }
-  else if (!is_message && g_str_equal (line, READY) && self->id != NULL && !self->ending)
+  self->is_ready = self->is_ready || is_ready;
+  /* Messages and output come on two ways, either of them first. */
+  if ((id != NULL || is_ready) && self->id != NULL && self->is_ready && !self->ending)
     self->funcs->granted (self->id, self->user_data);
 }
 
