@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """dvm-cli doctor: what is found here and on nodes, with real daemons, and what it says helps."""
 
+import contextlib
 import json
 import os
 import re
@@ -196,8 +197,10 @@ def test_ports():
 
 
 def list_addresses():
-    return {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None)} | {"127.0.0.1"} | set(
-        subprocess.run(["hostname", "-I"], stdout=subprocess.PIPE, text=True, check=True).stdout.split())
+    found = {"127.0.0.1", *subprocess.run(["hostname", "-I"], stdout=subprocess.PIPE, text=True, check=True).stdout.split()}
+    with contextlib.suppress(socket.gaierror):  # a machine need not know its own name
+        found |= {info[4][0] for info in socket.getaddrinfo(socket.gethostname(), None)}
+    return found
 
 
 def listens_at(address, port):
