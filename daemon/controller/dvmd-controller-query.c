@@ -621,6 +621,18 @@ choose_node (Query *query, guint32 id)
   return DVMD_PMIX_SUCCESS;
 }
 
+/* The name of the machine where it is asked is that of the node there, unless a node has it. The controller is none. */
+static DvmdNode *
+find_node (Query *query, GVariant *dict)
+{
+  DvmdNode *node = dvmd_node_pool_find (get_pool (query), query->node_name);
+  gboolean here = FALSE;
+
+  if ((node == NULL || node->rank == 0) && g_variant_lookup (dict, "here", "b", &here) && here)
+    node = dvmd_node_pool_get (get_pool (query), query->agent);
+  return node;
+}
+
 static int
 read_qualifiers (Query *query, GVariant *dict)
 {
@@ -636,7 +648,7 @@ read_qualifiers (Query *query, GVariant *dict)
   g_variant_lookup (dict, "pset", "&s", &query->pset);
   if (query->nspace != NULL && (query->job = dvmd_core_find_job (query->core, query->nspace)) == NULL)
     return DVMD_PMIX_ERR_NOT_FOUND;
-  if (query->node_name != NULL && (query->node = dvmd_node_pool_find (get_pool (query), query->node_name)) == NULL)
+  if (query->node_name != NULL && (query->node = find_node (query, dict)) == NULL)
     return DVMD_PMIX_ERR_NOT_FOUND;
   return g_variant_lookup (dict, "node-id", "u", &id) ? choose_node (query, id) : DVMD_PMIX_SUCCESS;
 }

@@ -160,6 +160,20 @@ take_text (GVariantDict *dict, const char *name, const pmix_info_t *info, GError
   return text != NULL;
 }
 
+/* Programs of a node find the name of its machine, which the DVM need not know. */
+static gboolean
+take_node (GVariantDict *dict, const pmix_info_t *info, GError **error)
+{
+  const char *name = dvmd_pmix_read_text (info, error);
+
+  if (name == NULL)
+    return FALSE;
+  g_variant_dict_insert (dict, "node", "s", name);
+  if (strcmp (name, g_get_host_name ()) == 0)
+    g_variant_dict_insert (dict, "here", "b", TRUE);
+  return TRUE;
+}
+
 /* An empty name is that of no job, and does not mean all of them either. */
 static gboolean
 take_nspace (GVariantDict *dict, const char *nspace, const pmix_info_t *info, GError **error)
@@ -205,7 +219,7 @@ take_qualifier (GVariantDict *dict, const pmix_info_t *info, GError **error)
   if (PMIX_CHECK_KEY (info, PMIX_NSPACE))
     return (text = dvmd_pmix_read_text (info, error)) != NULL && take_nspace (dict, text, info, error);
   if (PMIX_CHECK_KEY (info, PMIX_HOSTNAME))
-    return take_text (dict, "node", info, error);
+    return take_node (dict, info, error);
   if (PMIX_CHECK_KEY (info, PMIX_ALLOC_ID))
     return take_text (dict, "alloc-id", info, error);
   if (PMIX_CHECK_KEY (info, PMIX_ALLOC_REQ_ID))

@@ -71,6 +71,7 @@ QUERIES = {
     'QUERY_PROC_TABLE of a node': ('pmix.qry.ptable nspace=. host=node1 rank=0', '0:node1:{client}:1:0:6'),
     'QUERY_LOCAL_PROC_TABLE': ('pmix.qry.lptable nspace=.', '{left}:{last}:{client}:1:0:6 {n}:{last}:{client}:1:0:6'),
     'QUERY_RESOLVE_PEERS': ('pmix.qry.peers nspace=. host={last}', '{left} {n}'),
+    'QUERY_RESOLVE_PEERS of this machine': ('pmix.qry.peers nspace=. host={host}', '{left} {n}'),
     'QUERY_RESOLVE_NODE': ('pmix.qry.node nspace=.', '{names}'),
     'NUM_SLOTS': ('pmix.num.slots', '{slots}'), 'NUM_SLOTS of a node': ('pmix.num.slots host={last}', '{of_node}'),
     'QUERY_AVAILABLE_SLOTS': ('pmix.qry.aslots', '{free}'), 'QUERY_AVAILABLE_SLOTS of a node': ('pmix.qry.aslots node={left}', '{free_of_last}'),
@@ -175,7 +176,7 @@ class Answers:
             'n': n, 'left': n - 1, 'size': n + 1, 'slots': n * SLOTS, 'of_node': SLOTS, 'free': n * SLOTS - n - 1, 'free_of_last': SLOTS - 2,
             'names': ','.join(names), 'last': self.last, 'table': ' '.join(rows), 'nodes': ' '.join(nodes), 'client': CLIENT, 'go': self.path('go'),
             'at_first': 2 if n == 1 else 1, 'peers_of_first': '0,1' if n == 1 else '0', 'uid': os.geteuid(), 'gid': os.getegid(), 'session': 0,
-            'machine': re.escape(os.uname().nodename), 'sessions': '/.*/sessions',
+            'host': os.uname().nodename, 'machine': re.escape(os.uname().nodename), 'sessions': '/.*/sessions',
         }
 
     def check_job(self, dvm):
