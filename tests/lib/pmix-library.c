@@ -31,5 +31,7 @@ main (void)
     puts ("groups");
   if (PMIX_LIBRARY_FORGETS_GROUPS)
     puts ("forgets-groups");
+  if (PMIX_LIBRARY_READS_FREED)
+    puts ("reads-freed");
   return 0;
 }

@@ -40,9 +40,11 @@
 #define PMIX_LIBRARY_FORGETS_GROUPS (PMIX_NUMERIC_VERSION >= 0x00040204)
 
 /* PMIx_tool_finalize() of 5.0 reads an event base that it has freed, which MALLOC_PERTURB_ would have overwritten. */
+#define PMIX_LIBRARY_READS_FREED (PMIX_NUMERIC_VERSION >= 0x00050000)
+
 static inline void
 pmix_begin_tool (void)
 {
-  if (PMIX_NUMERIC_VERSION >= 0x00050000)
+  if (PMIX_LIBRARY_READS_FREED)
     mallopt (M_PERTURB, 0);
 }
