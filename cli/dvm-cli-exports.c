@@ -244,8 +244,20 @@ apply_removals (DvmCliArgs *args, DvmCliEnvironment *environment)
 }
 
 gboolean
+dvm_cli_exports_want_ft (DvmCliArgs *job)
+{
+  static const char *const refusals[] = { "no", "false", "0", NULL };
+  const char *wanted = dvm_cli_args_get (job, "with-ft");
+
+  return wanted != NULL && !g_strv_contains (refusals, wanted);
+}
+
+gboolean
 dvm_cli_exports_apply (DvmCliArgs *job, DvmCliArgs *app, DvmCliEnvironment *environment, GError **error)
 {
+  /* A parameter that is given as such comes later, and wins. */
+  if (dvm_cli_exports_want_ft (job))
+    dvm_cli_environment_assign (environment, "OMPI_MCA_mpi_ft_enable=1");
   if (!apply_mca (job, app, environment, error) || !apply_x (job, app, environment, error))
     return FALSE;
   apply_removals (app, environment);

@@ -14,6 +14,9 @@ G_BEGIN_DECLS
 /* job: options of all programs; app: those of this one, which may be the same */
 gboolean dvm_cli_exports_apply (DvmCliArgs *job, DvmCliArgs *app, DvmCliEnvironment *environment, GError **error);
 
+/* --with-ft asks for the fault tolerance of Open MPI. */
+gboolean dvm_cli_exports_want_ft (DvmCliArgs *job);
+
 /*
  * (transfer full) (nullable): the words of each line of such a file, "-x NAME=VALUE" or "--mca NAME VALUE"; "NAME =
  * VALUE" is a parameter of MCA. Comments begin with "#".

@@ -11,6 +11,7 @@
 #include <glib/gi18n-lib.h>
 #include <string.h>
 
+#include "dvm-cli-caller.h"
 #include "dvm-cli-old.h"
 #include "dvm-cli-output.h"
 
@@ -191,6 +192,22 @@ dvm_cli_parameters_get_settings (DvmCli *cli, gboolean is_private)
   return g_strv_builder_end (settings);
 }
 
+/* mpirun and prun take the time limit of a job from there, too; no other launcher does, and dvm-cli does not either. */
+static gboolean
+apply_timeout (DvmCli *cli, GError **error)
+{
+  const DvmCliCaller *caller = dvm_cli_caller_find (g_get_prgname ());
+  const char *timeout = g_getenv ("MPIEXEC_TIMEOUT");
+
+  if (caller == NULL || caller->is_foreign || strcmp (caller->verb, "run") != 0 || timeout == NULL
+      || dvm_cli_args_has (cli->args, "timeout"))
+    return TRUE;
+  if (dvm_cli_args_add (cli->args, cli->verb->options, "timeout", timeout, error))
+    return TRUE;
+  g_prefix_error (error, "MPIEXEC_TIMEOUT=%s: ", timeout);
+  return FALSE;
+}
+
 gboolean
 dvm_cli_parameters_apply (DvmCli *cli, GError **error)
 {
@@ -206,7 +223,7 @@ dvm_cli_parameters_apply (DvmCli *cli, GError **error)
             tell_rest (cli, families[i], values[k]);
         }
     }
-  return TRUE;
+  return apply_timeout (cli, error);
 }
 
 void

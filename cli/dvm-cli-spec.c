@@ -131,6 +131,8 @@ const DvmCliOption dvm_cli_job_options[] = {
     N_ ("go on when a process fails") },
   { "max-restarts", 0, "-max-restarts", DVM_CLI_ARG_COUNT, N_ ("N"), NULL,
     N_ ("start each process that fails again, so often at most") },
+  { "with-ft", 0, "-with-ft", DVM_CLI_ARG_CHOICE, N_ ("WHAT"), "ulfm|mpi|yes|true|1|no|false|0",
+    N_ ("fault tolerance of Open MPI: go on when a process fails, and tell the others") },
   { NULL },
 };
 
@@ -665,7 +667,7 @@ apply_options (DvmJobSpec *spec, DvmCliArgs *args, GError **error)
     dvm_job_spec_set_spawn_timeout (spec, dvm_cli_args_get_seconds (args, "spawn-timeout", 0));
   if (dvm_cli_args_has (args, "max-restarts"))
     dvm_job_spec_set_max_restarts (spec, dvm_cli_args_get_uint (args, "max-restarts", 0));
-  if (dvm_cli_args_has (args, "recoverable"))
+  if (dvm_cli_args_has (args, "recoverable") || dvm_cli_exports_want_ft (args))
     dvm_job_spec_set_recoverable (spec, TRUE);
   if (dvm_cli_args_has (args, "child-separate"))
     dvm_job_spec_set_child_separate (spec, TRUE);

@@ -60,6 +60,11 @@ LINES = [
     ("mpirun --report-pid - -n 1 true", 0, r"\d+\n"),
     ("mpirun --report-uri - -n 1 true", 0, r"unix:path=/.*/dvm/default/bus\n"),
     ("mpirun --enable-recovery -n 1 true", 0, ""),
+    ("mpirun --with-ft ulfm -n 1 sh -c 'echo $OMPI_MCA_mpi_ft_enable'", 0, "1\n"),
+    ("mpirun --with-ft mpi --mca mpi_ft_enable 0 -n 1 sh -c 'echo $OMPI_MCA_mpi_ft_enable'", 0, "0\n"),
+    ("mpirun --with-ft no -n 1 sh -c 'echo ${OMPI_MCA_mpi_ft_enable-none}'", 0, "none\n"),
+    ("mpirun --with-ft ulfm -n 1 false : -n 1 sh -c 'sleep 1; echo x'", 1, "x\n"),
+    ("mpirun --with-ft pmix -n 1 true", 2, ""),
     ("mpirun --stdin none -n 1 cat", 0, ""),
     ("mpirun --stdin 0,1 -n 2 cat", 0, ""),
     ("mpirun --xterm 0 -n 1 true", 2, ""),
@@ -296,6 +301,28 @@ def test_wrong():
             result = subprocess.run([CLI, "run", *words], cwd=here.path, env=here.env, stdin=subprocess.DEVNULL,
                                     capture_output=True, text=True, timeout=LIMIT)
             check(result.returncode in (2, 125), f"{words}: {result}")
+            contains(result.stderr, mention)
+
+
+def test_timeout_of_environment():
+    """MPIEXEC_TIMEOUT is the limit of a job under the names of mpirun and prun, and --timeout goes before it"""
+    cases = [
+        ("mpirun", "1", ["sleep", "100"], 125, "time limit"),
+        ("prun", "1", ["sleep", "100"], 125, "time limit"),
+        ("mpiexec", "soon", ["true"], 2, "MPIEXEC_TIMEOUT=soon: option --timeout takes"),
+        ("mpirun", "", ["true"], 2, "MPIEXEC_TIMEOUT=: option --timeout takes"),
+        ("mpirun", "soon", ["--timeout", "60", "true"], 0, ""),
+        ("srun", "soon", ["true"], 0, ""),
+        (CLI, "soon", ["run", "-n", "1", "true"], 0, ""),
+    ]
+    with dvm("--slots=1") as here:
+        for name, limit, words, status, mention in cases:
+            program = os.path.join(here.path, name)
+            if not os.path.exists(program):
+                os.symlink(CLI, program)
+            result = subprocess.run([program, *words], env={**here.env, "MPIEXEC_TIMEOUT": limit}, stdin=subprocess.DEVNULL,
+                                    capture_output=True, text=True, timeout=LIMIT)
+            equal(result.returncode, status, f"{name} {words}: {result}")
             contains(result.stderr, mention)
 
 
