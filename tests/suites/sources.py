@@ -33,15 +33,17 @@ class Test:
         return self.name.split(" ")[0].split("/")[-1]
 
 
-def choose(tests, left_out, only):
+def choose(tests, left_out, only, without):
     """Those of the names, and the others by the reason why they are left out; a name of none is refused."""
-    wanted = only.split(",") if only else []
-    everything = tests + [test for others in left_out.values() for test in others]
-    unknown = set(wanted) - {test.short() for test in everything}
+    names = {test.short() for test in tests + [test for others in left_out.values() for test in others]}
+    wanted = set(only.split(",")) if only else names
+    unwanted = set(without.split(",")) if without else set()
+    unknown = (wanted | unwanted) - names
     if unknown:
         raise RuntimeError(f"no test has the name {', '.join(sorted(unknown))}")
-    chosen = [test for test in tests if not wanted or test.short() in wanted]
-    left = {why: [test for test in others if not wanted or test.short() in wanted] for why, others in left_out.items()}
+    chosen = [test for test in tests if test.short() in wanted - unwanted]
+    left = {why: [test for test in others if test.short() in wanted - unwanted] for why, others in left_out.items()}
+    left["not wanted"] = [test for test in tests if test.short() in unwanted & wanted]
     if not chosen:
         raise RuntimeError("none of these tests can run: " + "; ".join(f"{test.name}: {why}" for why, others in left.items() for test in others[:9]))
     return chosen, {why: others for why, others in left.items() if others}

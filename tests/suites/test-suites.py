@@ -113,13 +113,13 @@ def test_list():
 def test_names():
     tests, left_out = [make_test(None, name='spawn/a 1'), make_test(None, name='spawn/a 2'), make_test(None, name='init/b 1')], {'not built': [make_test(None, name='init/c 1')]}
     found = []
-    for only, n_chosen, n_left in ((None, 3, 1), ('a', 2, 0), ('b,c', 1, 1)):
-        chosen, left = sources.choose(tests, left_out, only)
+    for only, without, n_chosen, n_left in ((None, None, 3, 1), ('a', None, 2, 0), ('b,c', None, 1, 1), (None, 'a', 1, 2), ('b,c', 'c', 1, 0)):
+        chosen, left = sources.choose(tests, left_out, only, without)
         if (len(chosen), len(left)) != (n_chosen, n_left):
             found.append(f'{only}: {chosen}, {left}')
-    for only, mention in (('a,d', 'the name d'), ('c', 'init/c 1: not built')):
+    for only, without, mention in (('a,d', None, 'the name d'), (None, 'e', 'the name e'), ('c', None, 'init/c 1: not built'), ('a', 'a', 'spawn/a 1: not wanted')):
         try:
-            found.append(f'{only}: {sources.choose(tests, left_out, only)}')
+            found.append(f'{only}: {sources.choose(tests, left_out, only, without)}')
         except RuntimeError as error:
             if mention not in str(error):
                 found.append(f'{only}: {error}')
