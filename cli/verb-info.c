@@ -28,6 +28,8 @@ static const DvmCliOption options[] = {
   { "pset", 0, NULL, DVM_CLI_ARG_STRING, N_ ("NAME"), NULL, N_ ("of which process set (with --query)") },
   { "state-machines", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL,
     N_ ("the state machines of this version instead, as text for Graphviz; no DVM is asked") },
+  { "pmix", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL,
+    N_ ("the PMIx library of this version instead, and what of it is compiled in; no DVM is asked") },
   { NULL },
 };
 
@@ -85,6 +87,12 @@ check_options (DvmCli *cli, GError **error)
       g_set_error_literal (error, DVM_CLI_USAGE_ERROR, 0, _ ("--state-machines goes with neither --query nor --json"));
       return FALSE;
     }
+  if (dvm_cli_args_has (cli->args, "pmix")
+      && (dvm_cli_args_has (cli->args, "query") || dvm_cli_args_has (cli->args, "state-machines")))
+    {
+      g_set_error_literal (error, DVM_CLI_USAGE_ERROR, 0, _ ("--pmix goes with neither --query nor --state-machines"));
+      return FALSE;
+    }
   return TRUE;
 }
 
@@ -97,19 +105,38 @@ show_machines (GError **error)
   return text != NULL && dvm_cli_print (text, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
 }
 
+static gboolean
+print_info (DvmCli *cli, GVariant *info, GError **error)
+{
+  g_autofree char *text = cli->json ? dvm_cli_info_to_json (info) : dvm_cli_info_to_text (info);
+
+  return dvm_cli_print (text, error);
+}
+
+static int
+show_pmix (DvmCli *cli, GError **error)
+{
+  static const char *const asked[] = { "--pmix", NULL };
+  g_autofree char *text = dvm_cli_ask_dvmd (asked, error);
+  g_autoptr (GVariant) info = text != NULL ? g_variant_parse (G_VARIANT_TYPE_VARDICT, text, NULL, NULL, error) : NULL;
+
+  return info != NULL && print_info (cli, info, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
+}
+
 static int
 show_info (DvmCli *cli, GError **error)
 {
   g_autoptr (DvmClient) client = NULL;
   g_autoptr (GVariant) properties = NULL;
   g_autoptr (GVariant) all = NULL;
-  g_autofree char *text = NULL;
   gboolean has_keys;
 
   if (!check_options (cli, error))
     return DVM_CLI_EXIT_USAGE;
   if (dvm_cli_args_has (cli->args, "state-machines"))
     return show_machines (error);
+  if (dvm_cli_args_has (cli->args, "pmix"))
+    return show_pmix (cli, error);
   client = dvm_cli_connect (cli, error);
   if (client == NULL)
     return DVM_CLI_EXIT_FAILED;
@@ -118,8 +145,7 @@ show_info (DvmCli *cli, GError **error)
   if (properties == NULL)
     return DVM_CLI_EXIT_FAILED;
   all = has_keys ? g_variant_ref (properties) : complete_properties (client, properties);
-  text = cli->json ? dvm_cli_info_to_json (all) : dvm_cli_info_to_text (all);
-  return dvm_cli_print (text, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
+  return print_info (cli, all, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;
 }
 
 const DvmCliVerb dvm_cli_verb_info = {

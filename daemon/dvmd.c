@@ -28,6 +28,7 @@
 #include "dvmd-log.h"
 #include "dvmd-node-options.h"
 #include "dvmd-operator.h"
+#include "dvmd-pmix-abilities.h"
 #include "dvmd-programs.h"
 #include "dvmd-runtime-dir.h"
 
@@ -59,6 +60,7 @@ typedef struct
   gboolean dump_config;
   gboolean dump_words;
   gboolean state_machines;
+  gboolean pmix_library;
 
   GMainLoop *loop;
   DvmdLogFile *log; /* (nullable) */
@@ -691,6 +693,7 @@ parse_arguments (Daemon *self, int *argc, char ***argv, GError **error)
       NULL },
     { "state-machines", 0, 0, G_OPTION_ARG_NONE, &self->state_machines,
       "Print the state machines for Graphviz, and end", NULL },
+    { "pmix", 0, 0, G_OPTION_ARG_NONE, &self->pmix_library, "Print what is known of the PMIx library, and end", NULL },
     { "one-shot", 0, 0, G_OPTION_ARG_NONE, &self->one_shot, "End after the last job", NULL },
     { "activated", 0, 0, G_OPTION_ARG_NONE, &self->activated, "A message bus starts it; end when idle", NULL },
     { "fd", 0, 0, G_OPTION_ARG_INT, &self->peer_fd, "Serve the peer of this socket alone", "FD" },
@@ -748,6 +751,16 @@ print_machines (void)
   g_autofree char *of_agent = dvmd_agent_draw_machines ();
 
   return print_whole (of_controller) && print_whole (of_agent);
+}
+
+/* A text of a variant, which dvm-cli info shows. */
+static gboolean
+print_pmix_library (void)
+{
+  g_autoptr (GVariant) library = dvmd_pmix_describe_library ();
+  g_autofree char *text = g_variant_print (library, TRUE);
+
+  return print_whole (text);
 }
 
 /* The records for dvm-cli history, as the bytes of a variant; it gives the filter as a text. */
@@ -825,11 +838,12 @@ main (int argc, char **argv)
       finish_daemon (&self);
       return EXIT_SUCCESS;
     }
-  if (self.dump_config || self.dump_words || self.state_machines || self.search != NULL)
+  if (self.dump_config || self.dump_words || self.state_machines || self.pmix_library || self.search != NULL)
     {
       gboolean written = self.search != NULL ? search_archive (&self, &error)
                          : self.dump_config  ? print_config (&self)
                          : self.dump_words   ? print_words (&self, &error)
+                         : self.pmix_library ? print_pmix_library ()
                                              : print_machines ();
 
       if (error != NULL)

@@ -8,10 +8,24 @@
 
 #include "dvmd-pmix-open.h"
 
+static const DvmdPmixPart *
+open_part (GError **error)
+{
+  return dvmd_part_open ("pmix", "dvmd_pmix_part", sizeof (DvmdPmixPart), error);
+}
+
 DvmdPmix *
 dvmd_pmix_open (GError **error)
 {
-  const DvmdPmixPart *part = dvmd_part_open ("pmix", "dvmd_pmix_part", sizeof (DvmdPmixPart), error);
+  const DvmdPmixPart *part = open_part (error);
 
   return part != NULL ? part->server_new () : NULL;
+}
+
+const char *
+dvmd_pmix_get_library_version (GError **error)
+{
+  const DvmdPmixPart *part = open_part (error);
+
+  return part != NULL ? part->get_version () : NULL;
 }

@@ -8,6 +8,7 @@
 
 #include <gmodule.h>
 
+#include "dvmd-pmix-gates.h"
 #include "dvmd-pmix-open.h"
 #include "dvmd-pmix-server.h"
 
@@ -22,4 +23,5 @@ server_new (void)
 const DvmdPmixPart dvmd_pmix_part = {
   .info = { sizeof (DvmdPmixPart), DVM_VERSION_STRING },
   .server_new = server_new,
+  .get_version = PMIx_Get_version,
 };

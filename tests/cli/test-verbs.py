@@ -417,6 +417,27 @@ def test_state_machines():
         equal(here.cli("info", "--state-machines", env={"DVM_DVMD": "/no/dvmd"}).returncode, 1)
 
 
+def test_pmix():
+    """info --pmix says which library the dvmd beside it has, and what of it is compiled in; no DVM is asked"""
+    with place() as here:
+        told = json.loads(here.cli("info", "--pmix", "--json").stdout)
+        version = re.match(r"[0-9.]+[0-9]", subprocess.run(["pkg-config", "--modversion", "pmix"], capture_output=True, text=True, check=True).stdout)[0]
+        equal(told["built-with"], version)
+        contains(told["runs-with"], version)
+        with open(os.path.join(os.path.dirname(CLI), "..", "daemon", "pmix", "dvmd-pmix-config.h"), encoding="utf-8") as file:
+            defined = re.findall(r"^#define (HAVE_PMIX_\w+)", file.read(), re.MULTILINE)
+        for word, gate in (("groups", "HAVE_PMIX_INSIDE"), ("key-numbers", "HAVE_PMIX_KEYS"), ("qualified-values", "HAVE_PMIX_VALUES")):
+            equal(told["abilities"][word], gate in defined)
+        text = here.cli("info", "--pmix").stdout.splitlines()
+        for word, there in told["abilities"].items():
+            contains(text, f"abilities.{word}: {'yes' if there else 'no'}")
+        for other in (["--query", "version"], ["--state-machines"]):
+            refused = here.cli("info", "--pmix", *other)
+            equal(refused.returncode, 2)
+            contains(refused.stderr, "--pmix goes with neither --query nor --state-machines")
+        equal(here.cli("info", "--pmix", env={"DVM_DVMD": "/no/dvmd"}).returncode, 1)
+
+
 def test_full():
     """when the slots are taken a job waits, is refused, or oversubscribes"""
     with dvm("--slots=2") as here:

@@ -20,6 +20,8 @@ import house
 GATES = 'daemon/pmix/dvmd-pmix-gates.h'
 BUILD = 'daemon/pmix/meson.build'
 USER = 'daemon/pmix/dvmd-pmix-upcalls.c'
+WORDS = 'daemon/pmix/dvmd-pmix-abilities.c'
+MAN = 'cli/man/dvm-cli-info.1'
 ABILITY = r'(?:HAVE_PMIX|DVMD_PMIX_HAS)_\w+'
 WRONG = 'tests/style/examples/wrong-newer-pmix.c'
 MESON = '/usr/bin/meson' if os.path.exists('/usr/bin/meson') else 'meson'
@@ -86,6 +88,19 @@ def test_table():
         return [f'{GATES} and {BUILD} do not have their abilities where this test looks for them: {sorted(known)}']
     entry = next(entry for entry in read_commands(sys.argv[1]) if entry['file'].endswith(USER))
     return compare(rows, known, installed_version(), find_abilities(compiler_of(entry), entry['file'], entry['directory']))
+
+
+def missing_words(known, words, man):
+    """An ability has a row with a word for people, and the word a place in the man page."""
+    rows = dict(re.findall(r'^  ABILITY \("([\w-]+)", (\w+)\)', words, re.MULTILINE))
+    problems = [f'{WORDS}: there is no word for {name}' for name in sorted(known - set(rows.values()))]
+    problems += [f'{WORDS}: {name} is no ability' for name in sorted(set(rows.values()) - known)]
+    told = {word.replace('\\-', '-') for word in re.findall(r'^\\fB([\w\\-]+)\\fR$', man, re.MULTILINE)}
+    return problems + [f'{MAN}: --pmix has no word {word}' for word in sorted(set(rows) - told)]
+
+
+def test_words():
+    return missing_words(abilities(house.read(GATES), house.read(BUILD)), house.read(WORDS), house.read(MAN))
 
 
 def fetch_package():
@@ -204,12 +219,16 @@ def test_wrong():
     cases = [({'HAVE_PMIX_A', 'HAVE_PMIX_B'}, '4.2.2', {'HAVE_PMIX_A'}, 0), ({'HAVE_PMIX_A', 'HAVE_PMIX_B'}, '5.0.7', {'HAVE_PMIX_A'}, 1),
              ({'HAVE_PMIX_A', 'HAVE_PMIX_B'}, '4.2.2', set(), 1), ({'HAVE_PMIX_A'}, '4.2.2', {'HAVE_PMIX_A'}, 1),
              ({'HAVE_PMIX_A', 'HAVE_PMIX_B', 'HAVE_PMIX_C'}, '6.0.0', set(), 1)]
-    return [f'{case} has not {case[-1]} problems' for case in cases if len(compare(rows, *case[:-1])) != case[-1]]
+    words, man = '  ABILITY ("a-word", HAVE_PMIX_A),\n', '\\fBa\\-word\\fR\n'
+    named = [({'HAVE_PMIX_A'}, man, 0), ({'HAVE_PMIX_A', 'HAVE_PMIX_B'}, man, 1), (set(), man, 1), ({'HAVE_PMIX_A'}, '', 1)]
+    return ([f'{case} has not {case[-1]} problems' for case in cases if len(compare(rows, *case[:-1])) != case[-1]]
+            + [f'{known} with “{page}” has not {n} problems' for known, page, n in named if len(missing_words(known, words, page)) != n])
 
 
 if __name__ == '__main__':
     sys.exit(house.run([
         ('the table of abilities is true', test_table),
+        ('each ability has a word that dvm-cli info tells', test_words),
         ('wrong tables are found', test_wrong),
         (f'the sources compile with libpmix {NEWER}, and the table is true for it', test_newer),
     ]))
