@@ -1,8 +1,8 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Processes and tools that ask for nodes: from the agent that hosts them to the one function that changes the size of
- * the DVM, and back; the event at the end goes to that process alone.
+ * Processes and tools that ask for nodes, or control sessions: from the agent that hosts them to the one function that
+ * does it for all, and back; the event at the end goes to that process alone.
  */
 
 #include "config.h"
@@ -10,6 +10,7 @@
 #define G_LOG_DOMAIN "dvmd-controller"
 
 #include "dvmd-controller-elastic.h"
+#include "dvmd-controller-session.h"
 #include "dvmd-core-sessions.h"
 #include "dvmd-reading.h"
 #include "dvmd-services.h"
@@ -34,7 +35,9 @@ typedef struct
 {
   DvmdController *controller;
   DvmdCall *call;
-  char *directive;
+  char *directive; /* (nullable): what is done to a session instead */
+  guint32 session;
+  DvmdSessionRequest *control; /* (nullable): the request, read */
   GVariant *request;
   DvmdRequester *requester;
   DvmHosts *hosts; /* (nullable): what the request names, read in a thread */
@@ -63,6 +66,7 @@ ask_free (Ask *ask)
   g_free (ask->directive);
   g_variant_unref (ask->request);
   dvmd_requester_free (ask->requester);
+  g_clear_pointer (&ask->control, dvmd_session_request_free);
   g_clear_pointer (&ask->hosts, _dvm_hosts_free);
   g_free (ask);
 }
@@ -116,18 +120,21 @@ answer (Ask *ask, GVariant *result)
 static void
 refuse_ask (Ask *ask, GError *error)
 {
-  g_message ("%s asks for nodes: %s", ask->requester->name, error->message);
+  g_message ("%s %s: %s", ask->requester->name, ask->directive != NULL ? "asks for nodes" : "controls a session",
+             error->message);
   dvmd_controller_answer (ask->controller, ask->call->id, dvmd_pmix_status_from_error (error), NULL);
   remove_waiting (get_requests (ask->controller), ask->requester->name);
   g_error_free (error);
 }
 
 static void
-on_size_changed (GObject *source, GAsyncResult *result, gpointer user_data)
+on_done (GObject *source, GAsyncResult *result, gpointer user_data)
 {
   g_autoptr (Ask) ask = user_data;
   GError *error = NULL;
-  g_autoptr (GVariant) answered = dvmd_controller_change_size_finish (ask->controller, result, &error);
+  g_autoptr (GVariant) answered = ask->directive != NULL
+                                      ? dvmd_controller_change_size_finish (ask->controller, result, &error)
+                                      : dvmd_controller_control_session_finish (ask->controller, result, &error);
 
   if (answered != NULL)
     answer (ask, answered);
@@ -136,10 +143,14 @@ on_size_changed (GObject *source, GAsyncResult *result, gpointer user_data)
 }
 
 static void
-change_size (Ask *ask)
+carry_out (Ask *ask)
 {
-  dvmd_controller_change_size_async (ask->controller, ask->directive, ask->request, g_steal_pointer (&ask->hosts),
-                                     ask->requester, FALSE, NULL, on_size_changed, ask);
+  if (ask->directive != NULL)
+    dvmd_controller_change_size_async (ask->controller, ask->directive, ask->request, g_steal_pointer (&ask->hosts),
+                                       ask->requester, FALSE, NULL, on_done, ask);
+  else
+    dvmd_controller_control_session_async (ask->controller, ask->session, ask->request, g_steal_pointer (&ask->control),
+                                           ask->requester, FALSE, NULL, on_done, ask);
 }
 
 static gboolean
@@ -148,6 +159,11 @@ read_hosts (gpointer data, GError **error)
   Ask *ask = data;
   DvmHostsRead read = { 0 };
 
+  if (ask->directive == NULL)
+    {
+      ask->control = dvmd_session_request_new (ask->request, FALSE, error);
+      return ask->control != NULL && dvmd_session_request_read_hosts (ask->control, error);
+    }
   return dvmd_size_request_read_hosts (ask->request, &read, &ask->hosts, error);
 }
 
@@ -169,24 +185,47 @@ on_hosts_read (gpointer data, GError *error)
   else if (error != NULL)
     refuse_ask (ask, error);
   else
-    change_size (g_steal_pointer (&ask));
+    carry_out (g_steal_pointer (&ask));
+}
+
+static Ask *
+ask_new (Requests *requests, DvmdCall *call)
+{
+  Ask *ask = g_new0 (Ask, 1);
+
+  ask->controller = g_object_ref (requests->controller);
+  ask->call = dvmd_call_ref (call);
+  ask->requester = dvmd_call_new_requester (call);
+  add_waiting (requests, ask->requester->name, call);
+  return ask;
+}
+
+/* Takes it. */
+static void
+begin (Ask *ask)
+{
+  if (dvmd_reading_takes_long (ask->request))
+    dvmd_reading_begin (dvmd_controller_get_parts (ask->controller)->context, read_hosts, on_hosts_read, ask);
+  else
+    carry_out (ask);
 }
 
 static void
 handle_allocate (gpointer service, DvmdCall *call, GVariant *request)
 {
-  DvmdController *self = ((Requests *)service)->controller;
-  Ask *ask = g_new0 (Ask, 1);
+  Ask *ask = ask_new (service, call);
 
-  ask->controller = g_object_ref (self);
-  ask->call = dvmd_call_ref (call);
-  ask->requester = dvmd_call_new_requester (call);
-  add_waiting (service, ask->requester->name, call);
   g_variant_get (request, "(s@a{sv})", &ask->directive, &ask->request);
-  if (dvmd_reading_takes_long (ask->request))
-    dvmd_reading_begin (dvmd_controller_get_parts (self)->context, read_hosts, on_hosts_read, ask);
-  else
-    change_size (ask);
+  begin (ask);
+}
+
+static void
+handle_control_session (gpointer service, DvmdCall *call, GVariant *request)
+{
+  Ask *ask = ask_new (service, call);
+
+  g_variant_get (request, "(u@a{sv})", &ask->session, &ask->request);
+  begin (ask);
 }
 
 static void
@@ -258,7 +297,11 @@ requests_free (gpointer service)
   g_free (self);
 }
 
-static const DvmdCallHandler calls[] = { { DVMD_CALL_ALLOCATE, handle_allocate }, { 0 } };
+static const DvmdCallHandler calls[] = {
+  { DVMD_CALL_ALLOCATE, handle_allocate },
+  { DVMD_CALL_CONTROL_SESSION, handle_control_session },
+  { 0 },
+};
 
 const DvmdService dvmd_size_calls_service = {
   .name = "size-calls",

@@ -39,6 +39,7 @@ static const struct
   ABILITY ("numa-rank", DVMD_PMIX_HAS_NUMA_RANK),
   ABILITY ("qualified-values", HAVE_PMIX_VALUES),
   ABILITY ("required-key", DVMD_PMIX_HAS_REQUIRED_KEY),
+  ABILITY ("session-control", HAVE_PMIX_SESSION_CONTROL),
 };
 
 static GVariant *

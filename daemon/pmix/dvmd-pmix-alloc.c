@@ -229,8 +229,8 @@ dvmd_pmix_list_alloc_keys (GPtrArray *keys)
   g_ptr_array_add (keys, (char *)PMIX_ADD_HOST);
 }
 
-static gboolean
-take_item (GVariantDict *request, GPtrArray *hosts, const pmix_info_t *info, GError **error)
+gboolean
+dvmd_pmix_take_resource (GVariantDict *request, GPtrArray *hosts, const pmix_info_t *info, GError **error)
 {
   for (gsize i = 0; i < G_N_ELEMENTS (items); i++)
     if (g_str_equal (info->key, items[i].key))
@@ -267,7 +267,7 @@ dvmd_pmix_read_allocation (pmix_alloc_directive_t directive, const pmix_info_t *
       return NULL;
     }
   for (gsize i = 0; i < n; i++)
-    if (!take_item (&request, hosts, &info[i], error))
+    if (!dvmd_pmix_take_resource (&request, hosts, &info[i], error))
       return NULL;
   if (hosts->len > 0)
     {
@@ -294,18 +294,19 @@ release_info (void *data)
 }
 
 /* (ssu): the ids of the allocation and of the request, and the session */
-static void
-answer_allocation (const DvmdPmixCall *call, int status, GVariant *answer)
+void
+dvmd_pmix_answer_allocation (const DvmdPmixCall *call, int status, GVariant *answer)
 {
   DvmdPmixInfo *info = g_new0 (DvmdPmixInfo, 1);
+  const char *alloc_id = "";
+  const char *req_id = "";
+  guint32 session = 0;
 
   if (answer != NULL)
+    g_variant_get (answer, "(&s&su)", &alloc_id, &req_id, &session);
+  /* An answer for several sessions has no id. */
+  if (alloc_id[0] != '\0')
     {
-      const char *alloc_id;
-      const char *req_id;
-      guint32 session;
-
-      g_variant_get (answer, "(&s&su)", &alloc_id, &req_id, &session);
       dvmd_pmix_info_add_string (info, PMIX_ALLOC_ID, alloc_id);
       dvmd_pmix_info_add_string (info, PMIX_ALLOC_REQ_ID, req_id[0] != '\0' ? req_id : NULL);
       dvmd_pmix_info_add_uint32 (info, PMIX_SESSION_ID, session);
@@ -317,7 +318,9 @@ void
 dvmd_pmix_server_allocate (DvmdPmixServer *self, const pmix_proc_t *proc, pmix_alloc_directive_t directive,
                            const pmix_info_t *info, gsize n_info, pmix_info_cbfunc_t callback, void *callback_data)
 {
-  const DvmdPmixCall call = { .answer = answer_allocation, .callback.info = callback, .callback_data = callback_data };
+  const DvmdPmixCall call = { .answer = dvmd_pmix_answer_allocation,
+                              .callback.info = callback,
+                              .callback_data = callback_data };
   g_autoptr (GVariant) request = NULL;
   g_autoptr (GError) error = NULL;
   const char *word;

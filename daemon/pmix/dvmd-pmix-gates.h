@@ -21,6 +21,7 @@
  *   HAVE_PMIX_VALUES                           no     yes    and values with one
  *   HAVE_PMIX_PULLS                            yes    no     a pull does not say of whom its output is
  *   HAVE_PMIX_QUERY_CADDY                      no     yes    questions of clients are read by a function of the library
+ *   HAVE_PMIX_SESSION_CONTROL                  no     no     6.0: sessions are controlled; 5.0 has the field alone
  */
 
 #include <pmix.h>
@@ -70,6 +71,37 @@
 #endif
 #ifndef PMIX_ALLOC_REQ_CANCEL
 #define PMIX_ALLOC_REQ_CANCEL 5
+#endif
+#ifndef PMIX_SESSION_CTRL_ID
+#define PMIX_SESSION_CTRL_ID         "pmix.ssnctrl.id" /* char *: a name for the request */
+#define PMIX_SESSION_APP             "pmix.ssn.app"    /* pmix_data_array_t */
+#define PMIX_SESSION_PROVISION_NODES "pmix.ssn.pvnnds" /* char * */
+#define PMIX_SESSION_PROVISION_IMAGE "pmix.ssn.pvnimg" /* char * */
+#define PMIX_SESSION_PAUSE           "pmix.ssn.pause"  /* bool, as the next four */
+#define PMIX_SESSION_RESUME          "pmix.ssn.resume"
+#define PMIX_SESSION_TERMINATE       "pmix.ssn.terminate"
+#define PMIX_SESSION_PREEMPT         "pmix.ssn.preempt"
+#define PMIX_SESSION_RESTORE         "pmix.ssn.restore"
+#define PMIX_SESSION_SIGNAL          "pmix.ssn.sig"      /* int */
+#define PMIX_SESSION_COMPLETE        "pmix.ssn.complete" /* bool */
+#endif
+#ifndef PMIX_SESSION_INSTANTIATE
+#define PMIX_SESSION_INSTANTIATE "pmix.ssn.inst" /* bool */
+#endif
+#ifndef PMIX_SESSION_RESOURCES
+#define PMIX_SESSION_RESOURCES "pmix.ssn.res" /* pmix_data_array_t of pmix_info_t */
+#endif
+#ifndef PMIX_SESSION_JOB
+#define PMIX_SESSION_JOB "pmix.ssn.job" /* pmix_data_array_t of pmix_info_t */
+#endif
+#ifndef PMIX_SESSION_SEP
+#define PMIX_SESSION_SEP "pmix.ssn.sep" /* bool */
+#endif
+#ifndef PMIX_SESSION_EXTEND
+#define PMIX_SESSION_EXTEND "pmix.ssn.xtend" /* bool */
+#endif
+#ifndef PMIX_SESSION_PROVISION
+#define PMIX_SESSION_PROVISION "pmix.ssn.pvn" /* pmix_data_array_t */
 #endif
 #ifndef PMIX_NUM_SLOTS
 #define PMIX_NUM_SLOTS "pmix.num.slots"

@@ -17,6 +17,7 @@
 #include "dvmd-pmix-monitor.h"
 #include "dvmd-pmix-output.h"
 #include "dvmd-pmix-query.h"
+#include "dvmd-pmix-session.h"
 #include "dvmd-pmix-spawn-keys.h"
 #include "dvmd-pmix-upcalls-data.h"
 
@@ -99,6 +100,9 @@ static const Function functions[] = {
   { "PMIx_Log", dvmd_pmix_list_log_keys },
   { "PMIx_IOF_pull", dvmd_pmix_list_pull_keys },
   { "PMIx_Allocation_request", dvmd_pmix_list_alloc_keys },
+#ifdef HAVE_PMIX_SESSION_CONTROL
+  { "PMIx_Session_control", dvmd_pmix_list_session_keys },
+#endif
   { "PMIx_Query_info", dvmd_pmix_list_query_keys },
   { "PMIx_Spawn", dvmd_pmix_list_spawn_keys },
 };

@@ -44,6 +44,7 @@ struct _DvmdPmixUpcall
   const pmix_byte_object_t *bytes; /* (nullable) */
   pmix_status_t status;            /* of an event, as its range */
   pmix_data_range_t range;
+  guint32 session;   /* that is to be controlled */
   pmix_info_t *copy; /* (nullable): of the data, which are the library's no more; run frees it */
   DvmdPmixCall call; /* which is answered by its callback "done" unless it says otherwise */
 };

@@ -22,6 +22,7 @@
 #include "dvmd-pmix-modex.h"
 #include "dvmd-pmix-output.h"
 #include "dvmd-pmix-query.h"
+#include "dvmd-pmix-session.h"
 #include "dvmd-pmix-spawn.h"
 #include "dvmd-pmix-tools.h"
 #include "dvmd-pmix-upcall.h"
@@ -567,6 +568,9 @@ static pmix_server_module_t module = {
   .register_events = register_events,
   .deregister_events = deregister_events,
   .notify_event = dvmd_pmix_upcall_told_event,
+#ifdef HAVE_PMIX_SESSION_CONTROL
+  .session_control = dvmd_pmix_upcall_session_control,
+#endif
 };
 
 pmix_server_module_t *

@@ -14,6 +14,8 @@ G_BEGIN_DECLS
  * answer.
  *
  * ALLOCATE     (directive, request): (id of the allocation, of the request or "", session)
+ * CONTROL_SESSION (session, 0 with "instantiate": any, or G_MAXUINT32: all, directives of Manager.ControlSession): as
+ *              ALLOCATE; of all sessions: ("", "", 0)
  * SPAWN        (apps, options, timeout s, streams that are wanted): (namespace). Among the options is
  *              DVMD_SPAWN_INFO and the next ones, which no other way of submitting has
  * JOB_CONTROL  ([(nspace, rank)], operation, signal): (). Operations: "kill", "terminate", "signal", "pause",
@@ -34,6 +36,7 @@ G_BEGIN_DECLS
 #define DVMD_CALLS(CALL)                                                                                               \
   CALL (ALLOCATE, "change the nodes of the DVM", "(sa{sv})", "(ssu)")                                                  \
   CALL (SPAWN, "start a job", "(aa{sv}a{sv}uu)", "(s)")                                                                \
+  CALL (CONTROL_SESSION, "control a session", "(ua{sv})", "(ssu)")                                                     \
   CALL (JOB_CONTROL, "control jobs", "(a(su)si)", "()")                                                                \
   CALL (DEFINE_PSET, "define a process set", "(a(su)s)", "()")                                                         \
   CALL (DATA, "publish or look up", "(uuua{sv})", "(a(susay))")                                                        \

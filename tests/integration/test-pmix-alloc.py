@@ -3,6 +3,7 @@
 
 import os
 import re
+import signal
 import subprocess
 
 import dvmtest
@@ -11,6 +12,12 @@ from dvmtest import NOTIFIED, wait_until
 ALLOC = os.environ.get('DVM_TEST_PMIX_ALLOC', '')
 QUERY = os.environ.get('DVM_TEST_PMIX_DATA', '')
 READY, MOD, OFFLINE, JOB_END = -195, -196, -232, -145
+
+
+def state_of(pid):
+    """As the kernel sees it: T is stopped."""
+    with open(f'/proc/{pid}/stat', encoding='utf-8') as file:
+        return file.read().rpartition(')')[2].split()[0]
 
 
 class Elastic(dvmtest.Case):
@@ -39,6 +46,53 @@ class Elastic(dvmtest.Case):
 
     def tool(self, dvm, node, *words):
         return self.start_tool(dvm, ALLOC, *words, node=node)
+
+
+class Sessions(Elastic):
+    """By PMIx_Session_control(), which libpmix has from 6.0 on."""
+
+    def control(self, dvm, *words, np=1, hosts=('node1',)):
+        done = dvm.run([ALLOC, *words], np=np, hosts=list(hosts))
+        self.assertEqual(done.state, NOTIFIED, (done, dvm.log()))
+        if done.lines and done.lines[0].endswith('session missing'):
+            self.skipTest('the library of this build has no session control that it passes on')
+        return done.lines
+
+    def test_controlled(self):
+        """A rank takes nodes aside, and its job there is stopped, goes on, is signalled, and ends with the session."""
+        dvm = self.elastic()
+        self.control(dvm, 'session', '0', 'pause')
+        go = os.path.join(dvm.place, 'go')
+        job, out, _ = dvm.start([ALLOC, 'jobs', 'session', '7', 'instantiate+hosts=node2+req=mine', 'spawn', 'session=7', '--', 'sleep', '1000', ';',
+                                 'session', '7', 'pause', 'file', go, 'session', '7', 'resume', 'session', '4294967295', 'preempt', 'session', '7', 'restore',
+                                 'session', '7', f'signal={int(signal.SIGUSR1)}', 'ended', '@@', 'spawn', 'session=7', '--', 'sleep', '1000', ';',
+                                 'session', '7', 'terminate', 'ended', '@@'], np=1, hosts=['node1'])
+        number = int(job.nspace.split('@')[1]) + 1
+        wait_until(lambda: out.data.count(b' session ') == 2, 'it to be paused')
+        pid, = dvm.job(number).pids()
+        wait_until(lambda: state_of(pid) == 'T', 'the process to be stopped')
+        with open(go, 'w', encoding='utf-8'):
+            pass
+        result = job.wait()
+        lines = [re.sub(r'dvm-\w+@\d+', 'N', line) for line in out.finish().decode().splitlines()]
+        self.assertEqual(result['state'], NOTIFIED, (result, lines, dvm.log()))
+        said = [line for line in lines if ' session ' in line]
+        self.assertRegex(said[0], r'^0 session 0 pmix\.alloc\.id=\S+ pmix\.alloc\.reqid=mine pmix\.session\.id=7$')
+        self.assertEqual([re.sub(r' pmix\.alloc.*', '', line) for line in said], ['0 session 0'] * 7, lines)
+        # All sessions together have no id.
+        self.assertEqual(said[3], '0 session 0')
+        self.assertEqual([line.split(' exit')[0] for line in lines if 'ended' in line], [f'0 ended N status={128 + signal.SIGUSR1}', '0 ended N status=-183'])
+
+    def test_refused(self):
+        """Sessions of others, those that are not there, and what cannot be done; a tool may do it to all."""
+        dvm = self.elastic()
+        self.control(dvm, 'session', '0', 'pause')
+        number = dvm.call('ControlSession', '(ua{sv})', 0, dvmtest.to_options({'instantiate': True, 'hosts': ['node2']}))[0]['session'].rpartition('/')[2]
+        lines = self.control(dvm, 'session', number, 'pause', 'session', '0', 'pause', 'session', '99', 'pause', 'session', number, 'pause+resume',
+                             'session', number, 'signal=4711', 'session', number, 'image=new', 'session', number, 'complete', 'session', number, 'req=x')
+        self.assertEqual(lines, [f'0 session {status}' for status in (-23, -47, -46, -27, -27, -47, -47, -27)])
+        lines = self.lines_of(self.tool(dvm, 'node2', 'session', number, 'pause', 'session', number, 'terminate'))
+        self.assertEqual([re.sub(r' pmix.*', '', line) for line in lines if ' session ' in line], ['0 session 0'] * 2)
 
 
 class Processes:

@@ -54,6 +54,7 @@
 #include "pmix-debug.h"
 #include "pmix-library.h"
 #include "pmix-pull.h"
+#include "pmix-session.h"
 #include "pmix-spawn.h"
 #include "pmix-words.h"
 
@@ -295,6 +296,8 @@ do_command (char **argv)
     n = pmix_pull_command (&self, argv);
   if (n < 0)
     n = pmix_debug_command (&self, argv);
+  if (n < 0)
+    n = pmix_session_command (&self, argv);
   if (n > 0)
     return n;
   if (strcmp (argv[0], "register") == 0)

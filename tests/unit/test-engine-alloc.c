@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "dvmd-controller-jobs.h"
+#include "dvmd-controller-session.h"
 #include "engine-fixture.h"
 #include "wait-until.h"
 
@@ -96,6 +97,94 @@ test_file (Fixture *self, gconstpointer data)
   g_assert_cmpint (ask (self, 1, get_nspace (self), 1, request), ==, dvmd_pmix_status_from_error (not_found));
   g_assert_true (g_file_set_contents (path, "n9\n", -1, NULL));
   g_assert_cmpint (ask (self, 1, get_nspace (self), 1, request), ==, dvmd_pmix_status_from_error (not_elastic));
+  g_assert_cmpuint (engine_count (self->engine.controller, "requesters-waiting"), ==, 0);
+  g_assert_cmpuint (engine_count (self->engine.controller, "calls-open"), ==, 0);
+  g_unlink (path);
+}
+
+/* ---- sessions ---- */
+
+static int
+control_session (Fixture *self, guint node, guint32 number, const char *directives, GVariant **answer)
+{
+  guint64 token = pmix_fake_call (self->engine.fakes[node], DVMD_CALL_CONTROL_SESSION, get_nspace (self), node,
+                                  g_variant_new ("(u@a{sv})", number, g_variant_new_parsed (directives)));
+  int status;
+
+  wait_until (pmix_fake_get_allocation (self->engine.fakes[node], token, &status, answer));
+  g_assert_true ((*answer != NULL) == (status == DVMD_PMIX_SUCCESS));
+  return status;
+}
+
+static void
+assert_not_controlled (Fixture *self, guint32 number, const char *directives, DvmError code)
+{
+  g_autoptr (GError) error = g_error_new_literal (DVM_ERROR, code, "");
+  GVariant *answer;
+
+  g_assert_cmpint (control_session (self, 0, number, directives, &answer), ==, dvmd_pmix_status_from_error (error));
+}
+
+static gboolean
+is_paused (DvmdCore *core, guint number)
+{
+  DvmSession *record = dvmd_session_get_record (dvmd_core_get_session (core, number));
+
+  return dvm_session_get_state (record) == DVM_SESSION_STATE_PAUSED;
+}
+
+/* The session of nobody's, with node "one": paused. */
+static guint
+make_foreign (Fixture *self)
+{
+  DvmdCore *core = dvmd_controller_get_core (self->engine.controller);
+  const guint id = 9;
+
+  dvmd_controller_control_session_async (self->engine.controller, id,
+                                         g_variant_new_parsed ("{'instantiate': <true>, 'hosts': <['one']>}"), NULL,
+                                         NULL, FALSE, NULL, NULL, NULL);
+  wait_until (dvmd_core_get_session (core, id) != NULL);
+  dvmd_controller_control_session_async (self->engine.controller, id, g_variant_new_parsed ("{'pause': <true>}"), NULL,
+                                         NULL, FALSE, NULL, NULL, NULL);
+  wait_until (is_paused (core, id));
+  return id;
+}
+
+/* A process makes a session, controls it and ends it, and nobody else's; each request is answered. */
+static void
+test_session (Fixture *self, gconstpointer data)
+{
+  g_autofree char *path = g_build_filename (self->engine.dir, "hostfile", NULL);
+  g_autofree char *by_file = g_strdup_printf ("{'instantiate': <true>, 'hostfile': <'%s'>}", path);
+  DvmdCore *core = dvmd_controller_get_core (self->engine.controller);
+  guint foreign = make_foreign (self);
+  const char *alloc_id;
+  const char *req_id;
+  GVariant *answer;
+  guint32 number;
+  guint32 none;
+
+  g_assert_true (g_file_set_contents (path, "two\n", -1, NULL));
+  g_assert_cmpint (control_session (self, 1, 0, by_file, &answer), ==, DVMD_PMIX_SUCCESS);
+  g_variant_get (answer, "(&s&su)", &alloc_id, &req_id, &number);
+  g_assert_cmpuint (number, !=, 0);
+  g_assert_cmpstr (alloc_id, ==, dvmd_session_get_alloc_id (dvmd_core_get_session (core, number)));
+  g_assert_cmpint (control_session (self, 1, number, "{'pause': <true>}", &answer), ==, DVMD_PMIX_SUCCESS);
+  g_assert_true (is_paused (core, number));
+  g_assert_cmpint (control_session (self, 0, G_MAXUINT32, "{'resume': <true>}", &answer), ==, DVMD_PMIX_SUCCESS);
+  g_variant_get (answer, "(&s&su)", &alloc_id, &req_id, &none);
+  g_assert_cmpstr (alloc_id, ==, "");
+  g_assert_cmpuint (none, ==, 0);
+  g_assert_true (is_paused (core, foreign));
+  assert_not_controlled (self, foreign, "{'resume': <true>}", DVM_ERROR_NO_PERMISSIONS);
+  g_assert_false (is_paused (core, number));
+  assert_not_controlled (self, 0, "{'pause': <true>}", DVM_ERROR_NOT_SUPPORTED);
+  assert_not_controlled (self, 77, "{'pause': <true>}", DVM_ERROR_NOT_FOUND);
+  assert_not_controlled (self, number, "{'pause': <true>, 'resume': <true>}", DVM_ERROR_BAD_PARAM);
+  assert_not_controlled (self, number, "@a{sv} {}", DVM_ERROR_BAD_PARAM);
+  assert_not_controlled (self, number, "{'extend': <uint32 0>, 'count': <uint32 3>}", DVM_ERROR_NOT_SUPPORTED);
+  g_assert_cmpint (control_session (self, 0, number, "{'terminate': <true>}", &answer), ==, DVMD_PMIX_SUCCESS);
+  wait_until (dvmd_core_get_session (core, number) == NULL);
   g_assert_cmpuint (engine_count (self->engine.controller, "requesters-waiting"), ==, 0);
   g_assert_cmpuint (engine_count (self->engine.controller, "calls-open"), ==, 0);
   g_unlink (path);
@@ -244,6 +333,7 @@ main (int argc, char **argv)
   } tests[] = {
     { "/engine-alloc/request", test_request },
     { "/engine-alloc/file", test_file },
+    { "/engine-alloc/session", test_session },
     { "/engine-alloc/events", test_events },
     { "/engine-alloc/event-for-nobody", test_event_for_nobody },
     { "/engine-alloc/warning", test_warning },

@@ -513,6 +513,7 @@ test_for_others (Fixture *self, gconstpointer data)
       g_autoptr (GVariant) shutdown = parse ("(@a(su) [], 'terminate', 0)");
       g_autoptr (GVariant) abort = parse ("(%s, uint32 0, uint32 0, 1, '', [(%s, %u)])", names[i], nspace (self, 0),
                                           DVMD_PMIX_RANK_WILDCARD);
+      g_autoptr (GVariant) session = parse ("(uint32 0, {'instantiate': <true>, 'hosts': <['two']>})");
       g_autoptr (GVariant) allocate = parse ("('new', {'hosts': <['n9']>})");
       g_autoptr (GVariant) unpublish = parse ("(%u, uint32 0, uint32 0, @a{sv} {})", (guint32)DVMD_PMIX_DATA_UNPUBLISH);
       g_autoptr (GVariant) gone = parse ("(%s,)", names[i]);
@@ -522,6 +523,7 @@ test_for_others (Fixture *self, gconstpointer data)
       engine_call (self->engine.controller, DVMD_CALL_JOB_CONTROL, agent, names[i], 0, shutdown);
       engine_tell (self->engine.controller, DVMD_MSG_ABORT_PROCS, agent, abort);
       engine_call (self->engine.controller, DVMD_CALL_ALLOCATE, agent, names[i], 0, allocate);
+      engine_call (self->engine.controller, DVMD_CALL_CONTROL_SESSION, agent, names[i], 0, session);
       engine_call (self->engine.controller, DVMD_CALL_DATA, agent, names[i], 0, unpublish);
       engine_tell (self->engine.controller, DVMD_MSG_TOOL_GONE, agent, gone);
       g_assert_cmpuint (engine_count (self->engine.controller, "spawns-open"), ==, 0);

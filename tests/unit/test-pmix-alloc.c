@@ -11,6 +11,8 @@
 
 #include "dvm.h"
 #include "dvmd-pmix-alloc.h"
+#include "dvmd-pmix-info.h"
+#include "dvmd-pmix-session.h"
 #include "pmix-fixture.h"
 
 /* Requests for nodes of real clients and tools, and the events that answer them. */
@@ -288,6 +290,104 @@ test_words (gconstpointer data)
   g_assert_cmpstr (word, ==, "reaquire");
 }
 
+/* ---- sessions ---- */
+
+static void
+assert_session (DvmdPmixInfo *info, const char *expected)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) request = dvmd_pmix_read_session_control (info->items, info->length, &error);
+  g_autoptr (GVariant) wanted = g_variant_ref_sink (g_variant_new_parsed (expected));
+
+  g_assert_no_error (error);
+  g_assert_cmpuint (g_variant_n_children (request), ==, g_variant_n_children (wanted));
+  for (gsize i = 0; i < g_variant_n_children (wanted); i++)
+    {
+      g_autoptr (GVariant) value = NULL;
+      g_autoptr (GVariant) found = NULL;
+      const char *key;
+
+      g_variant_get_child (wanted, i, "{&sv}", &key, &value);
+      found = g_variant_lookup_value (request, key, NULL);
+      g_assert_cmpvariant (found, value);
+    }
+  dvmd_pmix_info_clear (info);
+}
+
+static void
+assert_no_session (DvmdPmixInfo *info, DvmError code)
+{
+  g_autoptr (GError) error = NULL;
+
+  g_assert_null (dvmd_pmix_read_session_control (info->items, info->length, &error));
+  g_assert_error (error, DVM_ERROR, (int)code);
+  dvmd_pmix_info_clear (info);
+}
+
+/* Each directive is one of the bus, what is off says nothing, and nodes may stand in an array. */
+static void
+test_session (gconstpointer data)
+{
+  g_auto (DvmdPmixInfo) info = DVMD_PMIX_INFO_INIT;
+  g_auto (DvmdPmixInfo) nodes = DVMD_PMIX_INFO_INIT;
+
+  dvmd_pmix_info_add_flag (&info, PMIX_SESSION_PAUSE, TRUE);
+  dvmd_pmix_info_add_flag (&info, PMIX_SESSION_RESUME, FALSE);
+  dvmd_pmix_info_add_string (&info, PMIX_SESSION_CTRL_ID, "mine");
+  assert_session (&info, "{'pause': <true>}");
+  dvmd_pmix_info_add_uint32 (&info, PMIX_SESSION_SIGNAL, 10);
+  dvmd_pmix_info_add_string (&info, PMIX_NSPACE, "dvm-1@2");
+  assert_session (&info, "{'signal': <10>, 'nspace': <'dvm-1@2'>}");
+  dvmd_pmix_info_add_flag (&info, PMIX_SESSION_INSTANTIATE, TRUE);
+  dvmd_pmix_info_add_flag (&info, PMIX_SESSION_SEP, FALSE);
+  dvmd_pmix_info_add_string (&nodes, PMIX_ALLOC_NODE_LIST, "n1,n2");
+  dvmd_pmix_info_add_uint32 (&nodes, PMIX_ALLOC_TIME, 60);
+  dvmd_pmix_info_add_array (&info, PMIX_SESSION_RESOURCES, &nodes);
+  dvmd_pmix_info_add_string (&info, PMIX_ADD_HOST, "n3");
+  assert_session (&info, "{'instantiate': <true>, 'separate': <false>, 'hosts': <['n1', 'n2', 'n3']>, "
+                         "'time': <uint32 60>}");
+  dvmd_pmix_info_add_flag (&info, PMIX_SESSION_EXTEND, TRUE);
+  assert_session (&info, "{'extend': <uint32 0>}");
+  assert_session (&info, "@a{sv} {}");
+}
+
+static void
+test_session_refused (gconstpointer data)
+{
+  static const char *const never[] = { PMIX_SESSION_APP,
+                                       PMIX_SESSION_JOB,
+                                       PMIX_SESSION_PROVISION,
+                                       PMIX_SESSION_PROVISION_NODES,
+                                       PMIX_SESSION_PROVISION_IMAGE,
+                                       PMIX_SESSION_COMPLETE,
+                                       "pmix.ssn.later" };
+  static const char *const twice[] = { PMIX_SESSION_TERMINATE, PMIX_SESSION_SEP, PMIX_SESSION_EXTEND };
+  g_auto (DvmdPmixInfo) info = DVMD_PMIX_INFO_INIT;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (never); i++)
+    {
+      dvmd_pmix_info_add_flag (&info, never[i], TRUE);
+      assert_no_session (&info, DVM_ERROR_NOT_SUPPORTED);
+    }
+  for (gsize i = 0; i < G_N_ELEMENTS (twice); i++)
+    {
+      dvmd_pmix_info_add_flag (&info, twice[i], TRUE);
+      dvmd_pmix_info_add_flag (&info, twice[i], TRUE);
+      assert_no_session (&info, DVM_ERROR_BAD_PARAM);
+      dvmd_pmix_info_add_string (&info, twice[i], "yes");
+      assert_no_session (&info, DVM_ERROR_BAD_PARAM);
+    }
+  dvmd_pmix_info_add_string (&info, PMIX_SESSION_SIGNAL, "KILL");
+  assert_no_session (&info, DVM_ERROR_BAD_PARAM);
+  dvmd_pmix_info_add_string (&info, PMIX_NSPACE, "");
+  assert_no_session (&info, DVM_ERROR_BAD_PARAM);
+  dvmd_pmix_info_add_string (&info, PMIX_SESSION_RESOURCES, "n1");
+  assert_no_session (&info, DVM_ERROR_BAD_PARAM);
+  dvmd_pmix_info_add_flag (&info, PMIX_SESSION_PAUSE, TRUE);
+  dvmd_pmix_info_add_string (&info, PMIX_ALLOC_QUEUE, "fast");
+  assert_no_session (&info, DVM_ERROR_NOT_SUPPORTED);
+}
+
 /* ---- tools ---- */
 
 static char *
@@ -493,6 +593,8 @@ main (int argc, char **argv)
   g_test_add_data_func ("/pmix-alloc/extend", fixture, test_extend);
   g_test_add_data_func ("/pmix-alloc/refused", fixture, test_refused);
   g_test_add_data_func ("/pmix-alloc/words", fixture, test_words);
+  g_test_add_data_func ("/pmix-alloc/session", fixture, test_session);
+  g_test_add_data_func ("/pmix-alloc/session-refused", fixture, test_session_refused);
   g_test_add_data_func ("/pmix-alloc/tool", fixture, test_tool);
   g_test_add_data_func ("/pmix-alloc/tool-killed", fixture, test_tool_killed);
   g_test_add_data_func ("/pmix-alloc/named-tool", fixture, test_named_tool);

@@ -133,7 +133,7 @@ FUNCTIONS = {
     'iof_pull': 'integration/test-pmix-iof.py test_both', 'tool_connected': 'integration/test-pmix-spawn.py test_tool',
     'log': 'integration/test-pmix-data.py test_output', 'allocate': 'integration/test-pmix-alloc.py test_grow_and_release',
     'job_control': 'integration/test-pmix-spawn.py test_operations',
-    'monitor': 'integration/test-pmix-events.py test_again',
+    'monitor': 'integration/test-pmix-events.py test_again', 'session_control': 'integration/test-pmix-alloc.py test_controlled',
 }
 
 
