@@ -76,6 +76,15 @@ append_escaped (GString *line, const char *text)
 }
 
 char *
+dvmd_log_escape (const char *text)
+{
+  GString *line = g_string_new (NULL);
+
+  append_escaped (line, text);
+  return g_string_free (line, FALSE);
+}
+
+char *
 dvmd_log_format_line (const char *program, GLogLevelFlags level, const GLogField *fields, gsize n_fields)
 {
   GString *line = g_string_new (NULL);
@@ -189,9 +198,14 @@ dvmd_log_set_file (DvmdLog *self, DvmdLogFile *file)
   self->file = file;
 }
 
-/* (transfer full): "job default@1 rank 3 on node1" */
-static char *
-describe_subject (const DvmdLogSubject *subject)
+gboolean
+dvmd_log_is_in_journal (const char *domain, GLogLevelFlags level)
+{
+  return g_log_writer_is_journald (STDERR_FILENO) && !g_log_writer_default_would_drop (level, domain);
+}
+
+char *
+dvmd_log_describe (const DvmdLogSubject *subject)
 {
   GString *text = g_string_new (NULL);
 
@@ -244,7 +258,7 @@ log_va (const char *domain, GLogLevelFlags level, const DvmdLogSubject *subject,
   /* Most debug messages are for nobody: do not even format them. */
   if (g_log_writer_default_would_drop (level, domain))
     return;
-  about = describe_subject (subject);
+  about = dvmd_log_describe (subject);
   text = g_strdup_vprintf (format, args);
   message = g_strdup_printf ("%s: %s", about, text);
   add_field (fields, &n_fields, "PRIORITY", priority (level));

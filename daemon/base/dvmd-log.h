@@ -39,6 +39,13 @@ void dvmd_log_job (const char *domain, GLogLevelFlags level, const char *job, co
 void dvmd_log_rank (const char *domain, GLogLevelFlags level, const char *job, guint32 rank, const char *format, ...)
     G_GNUC_PRINTF (5, 6);
 
+/* (transfer full): "job default@1 rank 3 on node1" */
+char *dvmd_log_describe (const DvmdLogSubject *subject);
+/* Whether a message of this level is in the journal, and not on standard error. */
+gboolean dvmd_log_is_in_journal (const char *domain, GLogLevelFlags level);
+
+/* (transfer full): control characters and bytes that are no UTF-8 are escaped; of a long text its beginning */
+char *dvmd_log_escape (const char *text);
 /* The line that stderr gets, without its newline: control characters and bytes that are no UTF-8 are escaped. */
 char *dvmd_log_format_line (const char *program, GLogLevelFlags level, const GLogField *fields, gsize n_fields);
 

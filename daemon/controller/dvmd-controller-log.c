@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Texts that processes want logged go to the output of their job or to the log of the DVM.
+ * Texts that processes want logged go to the output of their job, or to syslog and the log of the DVM.
  */
 
 #include "config.h"
@@ -13,7 +13,7 @@
 #include <syslog.h>
 
 #include "dvmd-controller-streams.h"
-#include "dvmd-log.h"
+#include "dvmd-syslog.h"
 
 /* A process cannot make warnings of ours. */
 static GLogLevelFlags
@@ -33,28 +33,90 @@ find_streams (DvmdController *controller, const DvmdCall *call)
   return job != NULL ? dvmd_controller_get_streams (controller, dvmd_job_get_id (job)) : NULL;
 }
 
-static int
-write_text (DvmdController *controller, const DvmdCall *call, guint32 channel, guint32 priority, const char *text)
+/* The journal has it with its fields. Else the syslog gets it, which of the two there is. */
+static gboolean
+needs_syslog (guint32 priority)
 {
-  DvmdJobStreams *streams;
+  return !dvmd_log_is_in_journal (G_LOG_DOMAIN, find_level (priority));
+}
 
+static gboolean
+write_system (DvmdController *controller, const DvmdCall *call, guint32 priority, const char *text, GError **error)
+{
+  const DvmdLogSubject subject = {
+    .job = call->nspace,
+    .rank = &call->rank,
+    .node = dvmd_node_pool_get_name (dvmd_core_get_nodes (dvmd_controller_get_core (controller)), call->agent),
+  };
+
+  if (needs_syslog (priority) && !dvmd_syslog_write (priority, &subject, text, error))
+    return FALSE;
+  dvmd_log_about (G_LOG_DOMAIN, find_level (priority), &subject, "says: %s", text);
+  return TRUE;
+}
+
+/* Whether there is somebody who would get the text. */
+static gboolean
+check_channel (DvmdController *controller, const DvmdCall *call, guint32 channel, guint32 priority, GError **error)
+{
   if (channel == DVMD_LOG_SYSTEM)
-    {
-      const DvmdLogSubject subject = {
-        .job = call->nspace,
-        .rank = &call->rank,
-        .node = dvmd_node_pool_get_name (dvmd_core_get_nodes (dvmd_controller_get_core (controller)), call->agent),
-      };
+    return !needs_syslog (priority) || dvmd_syslog_is_there (error);
+  if (channel < DVMD_LOG_SYSTEM && find_streams (controller, call) != NULL)
+    return TRUE;
+  g_set_error_literal (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "it has no output that goes through the DVM");
+  return FALSE;
+}
 
-      dvmd_log_about (G_LOG_DOMAIN, find_level (priority), &subject, "says: %s", text);
-      return DVMD_PMIX_SUCCESS;
+static gboolean
+write_text (DvmdController *controller, const DvmdCall *call, guint32 channel, guint32 priority, const char *text,
+            GError **error)
+{
+  if (!check_channel (controller, call, channel, priority, error))
+    return FALSE;
+  if (channel == DVMD_LOG_SYSTEM)
+    return write_system (controller, call, priority, text, error);
+  dvmd_job_streams_insert (find_streams (controller, call), call->rank,
+                           channel == DVMD_LOG_STDOUT ? DVMD_STREAM_STDOUT : DVMD_STREAM_STDERR, text);
+  return TRUE;
+}
+
+/* Nothing is written where a channel is missing. */
+static gboolean
+write_all (DvmdController *controller, const DvmdCall *call, GVariant *texts, GError **error)
+{
+  GVariantIter iter;
+  const char *text;
+  guint32 priority;
+  guint32 channel;
+
+  g_variant_iter_init (&iter, texts);
+  while (g_variant_iter_next (&iter, "(uu&s)", &channel, &priority, &text))
+    if (!check_channel (controller, call, channel, priority, error))
+      return FALSE;
+  g_variant_iter_init (&iter, texts);
+  while (g_variant_iter_next (&iter, "(uu&s)", &channel, &priority, &text))
+    if (!write_text (controller, call, channel, priority, text, error))
+      return FALSE;
+  return TRUE;
+}
+
+/* The first one that somebody gets. error: of the last one */
+static gboolean
+write_first (DvmdController *controller, const DvmdCall *call, GVariant *texts, GError **error)
+{
+  GVariantIter iter;
+  const char *text;
+  guint32 priority;
+  guint32 channel;
+
+  g_variant_iter_init (&iter, texts);
+  while (g_variant_iter_next (&iter, "(uu&s)", &channel, &priority, &text))
+    {
+      g_clear_error (error);
+      if (write_text (controller, call, channel, priority, text, error))
+        return TRUE;
     }
-  streams = channel < DVMD_LOG_SYSTEM ? find_streams (controller, call) : NULL;
-  if (streams == NULL)
-    return DVMD_PMIX_ERR_NOT_SUPPORTED;
-  dvmd_job_streams_insert (streams, call->rank, channel == DVMD_LOG_STDOUT ? DVMD_STREAM_STDOUT : DVMD_STREAM_STDERR,
-                           text);
-  return DVMD_PMIX_SUCCESS;
+  return FALSE;
 }
 
 static void
@@ -62,16 +124,21 @@ handle_log (gpointer service, DvmdCall *call, GVariant *request)
 {
   DvmdController *controller = service;
   g_autoptr (GVariant) texts = g_variant_get_child_value (request, 0);
-  int status = DVMD_PMIX_SUCCESS;
-  GVariantIter iter;
-  const char *text;
-  guint32 priority;
-  guint32 channel;
+  g_autoptr (GError) error = NULL;
+  gboolean once;
+  gboolean written;
 
-  g_variant_iter_init (&iter, texts);
-  while (status == DVMD_PMIX_SUCCESS && g_variant_iter_next (&iter, "(uu&s)", &channel, &priority, &text))
-    status = write_text (controller, call, channel, priority, text);
-  dvmd_controller_answer (controller, call->id, status, status == DVMD_PMIX_SUCCESS ? g_variant_new ("()") : NULL);
+  g_variant_get_child (request, 1, "b", &once);
+  if (g_variant_n_children (texts) == 0)
+    {
+      dvmd_controller_answer (controller, call->id, DVMD_PMIX_ERR_BAD_PARAM, NULL);
+      return;
+    }
+  written = once ? write_first (controller, call, texts, &error) : write_all (controller, call, texts, &error);
+  if (!written)
+    g_message ("%s.%u wants to log something: %s", call->nspace, call->rank, error->message);
+  dvmd_controller_answer (controller, call->id, written ? DVMD_PMIX_SUCCESS : dvmd_pmix_status_from_error (error),
+                          written ? g_variant_new ("()") : NULL);
 }
 
 static gpointer

@@ -22,6 +22,7 @@ call_free (gpointer data)
   DvmdPmixCall *self = data;
 
   g_free (self->nspace);
+  g_clear_pointer (&self->own_log, g_variant_unref);
   g_free (self);
 }
 
@@ -37,6 +38,7 @@ dvmd_pmix_server_add_call (DvmdPmixServer *self, const DvmdPmixCall *call)
   DvmdPmixCall *copy = g_memdup2 (call, sizeof *call);
 
   copy->nspace = g_strdup (call->nspace);
+  copy->own_log = call->own_log != NULL ? g_variant_ref (call->own_log) : NULL;
   copy->token = ++self->last_token;
   g_hash_table_insert (self->calls, &copy->token, copy);
   return copy->token;

@@ -30,6 +30,7 @@ struct _DvmdPmixCall
   char *nspace;         /* (nullable): of the client; the call fails when that job's clients have gone */
   gint64 end;           /* monotonic, µs: from then on the library has answered by itself; 0: it does not */
   gboolean gets_output; /* of a spawn: the library hands over what the job says */
+  GVariant *own_log;    /* (nullable): of a log: texts for the syslog of this node */
 };
 
 GHashTable *dvmd_pmix_calls_new (void);

@@ -1,7 +1,8 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * PMIx_Log: what clients want written to their job's output or to the log of the DVM is captured and checked.
+ * PMIx_Log: what clients want written to their job's output or to syslog is captured and checked. The controller writes
+ * it, but for what is to be in the syslog of this node.
  */
 
 #include "config.h"
@@ -11,12 +12,12 @@
 #include "dvmd-pmix-log.h"
 
 #include "dvm.h"
-#include "dvmd-log.h"
 #include "dvmd-pmix-calls.h"
 #include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-read.h"
 #include "dvmd-pmix-supported.h"
 #include "dvmd-pmix-upcall.h"
+#include "dvmd-syslog.h"
 
 #include <syslog.h>
 
@@ -32,17 +33,31 @@ typedef struct
   guint32 priority;
 } Directives;
 
-static const struct
+typedef struct
 {
   const char *key;
-  DvmdLogChannel channel;
+  DvmdLogChannel channel; /* DVMD_N_LOG_CHANNELS: the syslog of this node alone */
   const char *tag;
-} channels[] = {
-  { PMIX_LOG_STDOUT, DVMD_LOG_STDOUT, "stdout" },
-  { PMIX_LOG_STDERR, DVMD_LOG_STDERR, "stderr" },
-  { PMIX_LOG_SYSLOG, DVMD_LOG_SYSTEM, "syslog" },
-  { PMIX_LOG_GLOBAL_SYSLOG, DVMD_LOG_SYSTEM, "syslog" },
+  gboolean of_node; /* that will do, too, where the other one is not */
+} Channel;
+
+static const Channel channels[] = {
+  { PMIX_LOG_STDOUT, DVMD_LOG_STDOUT, "stdout", FALSE },
+  { PMIX_LOG_STDERR, DVMD_LOG_STDERR, "stderr", FALSE },
+  { PMIX_LOG_SYSLOG, DVMD_LOG_SYSTEM, "syslog", TRUE },
+  { PMIX_LOG_GLOBAL_SYSLOG, DVMD_LOG_SYSTEM, "syslog", FALSE },
+  { PMIX_LOG_LOCAL_SYSLOG, DVMD_N_LOG_CHANNELS, "syslog", TRUE },
 };
+
+/* A request, by the one who is to write it. */
+typedef struct
+{
+  GVariantBuilder texts; /* for the controller: channel, priority, text */
+  GVariantBuilder own;   /* for the syslog of this node: priority, text */
+  gsize n_texts;
+  gsize n_own;
+  gboolean one; /* the first one that somebody gets is all there is */
+} Sorted;
 
 void
 dvmd_pmix_list_log_keys (GPtrArray *keys)
@@ -57,10 +72,10 @@ dvmd_pmix_list_log_keys (GPtrArray *keys)
 static gboolean
 refuse_key (const pmix_info_t *info, GError **error)
 {
-  g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
-               "%s cannot be done here: texts go to stdout and stderr of the job, and to the log of the DVM (syslog, "
-               "global syslog)",
-               info->key);
+  g_set_error (
+      error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED,
+      "%s cannot be done here: texts go to stdout and stderr of the job, and to syslog (also local and global)",
+      info->key);
   return FALSE;
 }
 
@@ -84,6 +99,18 @@ take_time (gint64 *time, const pmix_info_t *info, GError **error)
 }
 
 static gboolean
+take_priority (guint32 *priority, const pmix_info_t *info, GError **error)
+{
+  if (!dvmd_pmix_read_number (info, priority, error))
+    return FALSE;
+  if (*priority <= LOG_DEBUG)
+    return TRUE;
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s %u is no priority of syslog: they are 0 to 7", info->key,
+               *priority);
+  return FALSE;
+}
+
+static gboolean
 take_directive (Directives *self, const pmix_info_t *info, GError **error)
 {
   if (PMIX_CHECK_KEY (info, PMIX_LOG_ONCE))
@@ -95,7 +122,7 @@ take_directive (Directives *self, const pmix_info_t *info, GError **error)
   if (PMIX_CHECK_KEY (info, PMIX_LOG_TIMESTAMP))
     return take_time (&self->time, info, error);
   if (PMIX_CHECK_KEY (info, PMIX_LOG_SYSLOG_PRI))
-    return dvmd_pmix_read_number (info, &self->priority, error);
+    return take_priority (&self->priority, info, error);
   if ((PMIX_CHECK_KEY (info, PMIX_LOG_XML_OUTPUT) && PMIX_INFO_TRUE (info)) || (info->flags & PMIX_INFO_REQD) != 0)
     return refuse_key (info, error);
   return TRUE;
@@ -110,58 +137,112 @@ mark_text (const Directives *directives, const char *tag, const char *text)
   return directives->tagged ? g_strdup_printf ("%s[%s] %s", stamp, tag, text) : g_strconcat (stamp, text, NULL);
 }
 
-/* FALSE: there is no such channel here; so it is with the error set, if the text cannot be read. */
-static gboolean
-take_text (GVariantBuilder *texts, const Directives *directives, const pmix_info_t *info, GError **error)
+static const Channel *
+find_channel (const pmix_info_t *info)
 {
   for (gsize i = 0; i < G_N_ELEMENTS (channels); i++)
     if (PMIX_CHECK_KEY (info, channels[i].key))
-      {
-        const char *text = dvmd_pmix_read_text (info, error);
-        g_autofree char *marked = text != NULL ? mark_text (directives, channels[i].tag, text) : NULL;
+      return &channels[i];
+  return NULL;
+}
 
-        if (marked != NULL)
-          g_variant_builder_add (texts, "(uus)", (guint32)channels[i].channel, directives->priority, marked);
-        return marked != NULL;
-      }
+static gboolean
+take_text (Sorted *self, const Directives *directives, const pmix_info_t *info, const Channel *channel, GError **error)
+{
+  const char *text = dvmd_pmix_read_text (info, error);
+  g_autofree char *marked = text != NULL ? mark_text (directives, channel->tag, text) : NULL;
+
+  if (marked == NULL)
+    return FALSE;
+  if (channel->channel < DVMD_N_LOG_CHANNELS)
+    {
+      g_variant_builder_add (&self->texts, "(uus)", (guint32)channel->channel, directives->priority, marked);
+      self->n_texts++;
+    }
+  if (channel->of_node && (self->one || channel->channel == DVMD_N_LOG_CHANNELS))
+    {
+      g_variant_builder_add (&self->own, "(us)", directives->priority, marked);
+      self->n_own++;
+    }
+  return TRUE;
+}
+
+/* With PMIX_LOG_ONCE channels that are not here are passed over; one that is on this node ends the list. */
+static gboolean
+take_texts (Sorted *self, const Directives *directives, const DvmdPmixUpcall *upcall, GError **error)
+{
+  for (gsize i = 0; i < upcall->n_data; i++)
+    {
+      const Channel *channel = find_channel (&upcall->data[i]);
+
+      if (channel == NULL && directives->once)
+        continue;
+      if (channel == NULL)
+        return refuse_key (&upcall->data[i], error);
+      if (!take_text (self, directives, &upcall->data[i], channel, error))
+        return FALSE;
+      if (directives->once && channel->channel == DVMD_N_LOG_CHANNELS && dvmd_syslog_is_there (NULL))
+        break;
+    }
+  if (self->n_texts + self->n_own > 0)
+    return TRUE;
+  if (upcall->n_data > 0)
+    return refuse_key (&upcall->data[0], error);
+  g_set_error_literal (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "There is nothing to log");
   return FALSE;
 }
 
-/*
- * (nullable): floating, with the error set. Nothing is written unless all of it can be; with PMIX_LOG_ONCE the first
- * text that can be is all there is.
- */
-static GVariant *
-read_log (const DvmdPmixUpcall *upcall, GError **error)
+/* Nothing is written unless all of it can be. FALSE with the error set */
+static gboolean
+read_log (const DvmdPmixUpcall *upcall, Sorted *sorted, GError **error)
 {
-  g_auto (GVariantBuilder) texts = G_VARIANT_BUILDER_INIT (G_VARIANT_TYPE ("a(uus)"));
   Directives directives = { .time = g_get_real_time () / G_USEC_PER_SEC, .priority = LOG_ERR };
-  gboolean any = FALSE;
 
   for (gsize i = 0; i < upcall->n_directives; i++)
     if (!take_directive (&directives, &upcall->directives[i], error))
-      return NULL;
-  for (gsize i = 0; i < upcall->n_data && !(any && directives.once); i++)
-    {
-      GError *wrong = NULL;
+      return FALSE;
+  sorted->one = directives.once || upcall->n_data == 1;
+  if (!take_texts (sorted, &directives, upcall, error))
+    return FALSE;
+  return sorted->one || sorted->n_own == 0 || dvmd_syslog_is_there (error);
+}
 
-      if (take_text (&texts, &directives, &upcall->data[i], &wrong))
-        any = TRUE;
-      else if (wrong != NULL)
-        {
-          g_propagate_error (error, wrong);
-          return NULL;
-        }
-      else if (!directives.once && !refuse_key (&upcall->data[i], error))
-        return NULL;
-    }
-  if (any)
-    return g_variant_new ("(a(uus))", &texts);
-  if (upcall->n_data > 0)
-    refuse_key (&upcall->data[0], error);
-  else
-    g_set_error_literal (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "There is nothing to log");
-  return NULL;
+/* All of them, or the first one that can be written. Returns a status. */
+static int
+write_own (GVariant *own)
+{
+  g_autoptr (GVariant) texts = g_variant_get_child_value (own, 2);
+  g_autoptr (GError) error = NULL;
+  DvmdLogSubject subject = { 0 };
+  const char *text;
+  guint32 priority;
+  GVariantIter iter;
+  guint32 rank;
+  gboolean one;
+
+  g_variant_get (own, "(&su@a(us)b)", &subject.job, &rank, NULL, &one);
+  subject.rank = &rank;
+  g_variant_iter_init (&iter, texts);
+  while (error == NULL && g_variant_iter_next (&iter, "(u&s)", &priority, &text))
+    if (dvmd_syslog_write (priority, &subject, text, &error) && one)
+      break;
+  if (error == NULL)
+    return PMIX_SUCCESS;
+  g_message ("%s.%u wants to log something: %s", subject.job, rank, error->message);
+  return dvmd_pmix_status_from_error (error);
+}
+
+/* The texts for this node come after the rest, or in place of it. */
+static void
+answer_log (const DvmdPmixCall *call, int status, GVariant *answer)
+{
+  gboolean one = FALSE;
+
+  if (call->own_log != NULL)
+    g_variant_get_child (call->own_log, 3, "b", &one);
+  if (call->own_log != NULL && (one ? status == PMIX_ERR_NOT_SUPPORTED : status == PMIX_SUCCESS))
+    status = write_own (call->own_log);
+  call->callback.done (status, call->callback_data);
 }
 
 /* The library itself logs what it has to say to people. */
@@ -182,17 +263,33 @@ static void
 run_log (DvmdPmixServer *server, const DvmdPmixUpcall *self)
 {
   g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) texts = NULL;
+  g_autoptr (GVariant) own = NULL;
+  DvmdPmixCall call = self->call;
+  Sorted sorted = { 0 };
+  gboolean read;
 
   if (g_str_equal (self->proc.nspace, dvmd_pmix_upcall_get_nspace ()))
-    tell_own (self);
-  else
     {
-      GVariant *request = read_log (self, &error);
-
-      dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, self->proc.nspace, self->proc.rank,
-                     "log of %" G_GSIZE_FORMAT " texts", self->n_data);
-      dvmd_pmix_server_call (server, &self->call, DVMD_CALL_LOG, &self->proc, request, error);
+      tell_own (self);
+      return;
     }
+  if (dvmd_pmix_server_refuse_stranger (server, &self->proc, &call))
+    return;
+  g_variant_builder_init (&sorted.texts, G_VARIANT_TYPE ("a(uus)"));
+  g_variant_builder_init (&sorted.own, G_VARIANT_TYPE ("a(us)"));
+  read = read_log (self, &sorted, &error);
+  texts = g_variant_ref_sink (g_variant_new ("(@a(uus)b)", g_variant_builder_end (&sorted.texts), sorted.one));
+  own = g_variant_ref_sink (g_variant_new ("(su@a(us)b)", self->proc.nspace, self->proc.rank,
+                                           g_variant_builder_end (&sorted.own), sorted.one));
+  call.answer = answer_log;
+  call.own_log = sorted.n_own > 0 ? own : NULL;
+  dvmd_log_rank (G_LOG_DOMAIN, G_LOG_LEVEL_DEBUG, self->proc.nspace, self->proc.rank,
+                 "log of %" G_GSIZE_FORMAT " texts", self->n_data);
+  if (read && sorted.n_texts == 0)
+    call.callback.done (write_own (own), call.callback_data);
+  else
+    dvmd_pmix_server_call (server, &call, DVMD_CALL_LOG, &self->proc, read ? texts : NULL, error);
 }
 
 /* On PMIx's thread. */

@@ -40,7 +40,7 @@ G_BEGIN_DECLS
   CALL (JOB_CONTROL, "control jobs", "(a(su)si)", "()")                                                                \
   CALL (DEFINE_PSET, "define a process set", "(a(su)s)", "()")                                                         \
   CALL (DATA, "publish or look up", "(uuua{sv})", "(a(susay))")                                                        \
-  CALL (LOG, "log something", "(a(uus))", "()")                                                                        \
+  CALL (LOG, "log something", "(a(uus)b)", "()")                                                                       \
   CALL (QUERY, "know something", "(a(sa{sv}))", "(a(iv))")                                                             \
   CALL (INPUT, "write to a job", "(a(su)ayb)", "()")                                                                   \
   CALL (EVENT, "tell of an event", "(iua(su)a{sv})", "()")                                                             \
@@ -110,7 +110,7 @@ typedef enum
 {
   DVMD_LOG_STDOUT, /* of its own job */
   DVMD_LOG_STDERR,
-  DVMD_LOG_SYSTEM, /* the log of the DVM */
+  DVMD_LOG_SYSTEM, /* syslog of the controller's machine, and the log of the DVM */
   DVMD_N_LOG_CHANNELS
 } DvmdLogChannel;
 

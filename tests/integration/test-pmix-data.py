@@ -147,7 +147,7 @@ class Data(Case):
 
 
 class Log(Case):
-    """PMIx_Log, of ranks and of a tool."""
+    """PMIx_Log of ranks to the output of their job."""
 
     def log(self, dvm, *words, host='node2', **options):
         done = dvm.run([CLIENT, *words], hosts=[host], **options)
@@ -176,20 +176,131 @@ class Log(Case):
         self.assertEqual(self.log(dvm, 'log', 'email', 'one', 'once'), ('log NOT-SUPPORTED\n', ''))
         self.assertEqual(self.log(dvm, 'log', 'stderr', 'one', 'xml'), ('log NOT-SUPPORTED\n', ''))
 
+
+# A /dev of its own for dvmd and all that it starts, with a syslog or without one.
+WITH_SYSLOG = """set -e
+mkdir -p {place}/dev
+mount --rbind /dev {place}/dev
+mount -t tmpfs tmpfs /dev
+for file in {place}/dev/*; do ln -s $file /dev/${{file##*/}}; done
+rm -f /dev/log
+{link}
+exec {dvmd} "$@"
+"""
+
+
+class Syslog(Case):
+    """PMIx_Log to syslog(3)."""
+
+    def setUp(self):
+        super().setUp()
+        alone = ['unshare', '-m'] if os.geteuid() == 0 else ['unshare', '-r', '-m']
+        if subprocess.run([*alone, 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt'], capture_output=True, check=False).returncode != 0:
+            self.skipTest('a syslog of its own needs a mount namespace')
+        self.alone = ' '.join(alone)
+        self.syslog = None
+        self.addCleanup(setattr, dvmtest, 'DVMD', dvmtest.DVMD)
+
+    def start(self, with_syslog=True, kind=socket.SOCK_DGRAM, **options):
+        folder = self.place()
+        link = ''
+        if with_syslog:
+            self.syslog = socket.socket(socket.AF_UNIX, kind)
+            self.addCleanup(self.syslog.close)
+            self.syslog.bind(os.path.join(folder, 'log'))
+            if kind == socket.SOCK_STREAM:
+                self.syslog.listen()
+            self.syslog.settimeout(dvmtest.LIMIT)
+            link = f'ln -s {folder}/log /dev/log'
+        with open(os.path.join(folder, 'script'), 'w', encoding='utf-8') as file:
+            file.write(WITH_SYSLOG.format(place=folder, link=link, dvmd=dvmtest.DVMD))
+        wrapper = os.path.join(folder, 'dvmd')
+        with open(wrapper, 'w', encoding='utf-8') as file:
+            file.write(f'#!/bin/sh\nexec {self.alone} sh {folder}/script "$@"\n')
+        os.chmod(wrapper, 0o755)
+        program, dvmtest.DVMD = dvmtest.DVMD, wrapper
+        try:
+            return self.dvm(settings=['nodes=2', 'slots=4', 'kill-grace=0.5', 'elastic=true'], **options)
+        finally:
+            dvmtest.DVMD = program
+
+    def said(self, dvm, *words):
+        return self.say(dvm, *words, host='node2')
+
+    def received(self, priority, program, subject, text):
+        message = self.syslog.recv(65536).decode()
+        self.assertRegex(message, rf'\A<{8 + priority}>[A-Z][a-z][a-z] [ \d]\d \d\d:\d\d:\d\d {program}\[\d+\]: job \S+ rank 0{subject}: says: {text}\Z')
+
     def test_system(self):
-        """syslog is the log of the DVM: as messages, whatever the priority, or below."""
-        dvm = self.nodes()
-        self.assertEqual(self.log(dvm, 'log', 'syslog', 'for the operator', 'pri=0', 'log', 'gsys', 'a detail', 'pri=6')[0], 'log SUCCESS\n' * 2)
+        """One message each, of the facility user, with the priority that was asked for; the log of the DVM has what is no detail."""
+        dvm = self.start()
+        self.assertEqual(self.said(dvm, 'log', 'syslog', 'for the operator', 'pri=0', 'log', 'gsys', 'a detail', 'pri=6', 'log', 'syslog', 'two\nlines'),
+                         ['log SUCCESS'] * 3)
+        self.received(0, 'dvmd', ' on node2', 'for the operator')
+        self.received(6, 'dvmd', ' on node2', 'a detail')
+        self.received(3, 'dvmd', ' on node2', r'two\\nlines')
         dvmtest.wait_until(lambda: re.search(r'job \S+ rank 0 on node2: says: for the operator', dvm.log()), 'the text in the log')
         self.assertNotIn('a detail', dvm.log())
 
+    def test_local(self):
+        """That of the node is written on the node, also beside other channels; once: the first one that there is."""
+        dvm = self.start()
+        self.assertEqual(self.said(dvm, 'log', 'lsys', 'near', 'pri=4'), ['log SUCCESS'])
+        self.received(4, 'dvm-pmix', '', 'near')
+        self.assertEqual(self.said(dvm, 'log', 'lsys', 'both', 'then=stdout'), ['both', 'log SUCCESS'])
+        self.received(3, 'dvm-pmix', '', 'both')
+        self.assertEqual(self.said(dvm, 'log', 'email', 'first', 'then=lsys', 'then=syslog', 'then=stdout', 'once'), ['log SUCCESS'])
+        self.received(3, 'dvm-pmix', '', 'first')
+        self.assertEqual(self.said(dvm, 'log', 'stdout', 'one', 'then=lsys', 'once', 'log', 'gsys', 'last'), ['one', 'log SUCCESS', 'log SUCCESS'])
+        self.received(3, 'dvmd', ' on node2', 'last')
+
+    def test_stream(self):
+        """Some syslogs listen for connections."""
+        dvm = self.start(kind=socket.SOCK_STREAM)
+        self.assertEqual(self.said(dvm, 'log', 'syslog', 'by a stream'), ['log SUCCESS'])
+        data = b''
+        # Before it was looked whether somebody is there.
+        while not data:
+            connection, _ = self.syslog.accept()
+            with connection:
+                data = connection.recv(65536)
+        self.assertRegex(data, rb'says: by a stream\0\Z')
+
     def test_tool(self):
-        """A tool has an output of its own."""
-        dvm = self.dvm(settings=['nodes=1', 'slots=4', 'elastic=true'])
-        tool = subprocess.run([CLIENT, '--tool', dvm.tool_file(), 'log', 'stderr', 'one', 'log', 'syslog', 'of a tool'],
+        """A tool has an output of its own, and no other one."""
+        dvm = self.start()
+        tool = subprocess.run([CLIENT, '--tool', dvm.tool_file(), 'log', 'stderr', 'one', 'log', 'syslog', 'of a tool', 'log', 'stderr', 'two', 'then=syslog',
+                               'log', 'stdout', 'three', 'then=syslog', 'once'],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=dvmtest.LIMIT, check=False)
-        self.assertEqual((tool.returncode, tool.stdout, tool.stderr), (0, 'log NOT-SUPPORTED\nlog SUCCESS\n', ''))
+        self.assertEqual((tool.returncode, tool.stdout.split(), tool.stderr), (0, 'log NOT-SUPPORTED log SUCCESS log NOT-SUPPORTED log SUCCESS'.split(), ''))
+        self.received(3, 'dvmd', ' on node1', 'of a tool')
+        self.received(3, 'dvmd', ' on node1', 'three')
         dvmtest.wait_until(lambda: 'says: of a tool' in dvm.log(), 'the text in the log')
+
+    def test_full(self):
+        """A syslog that reads nothing keeps nobody waiting, and the caller is told."""
+        dvm = self.start()
+        more = [word for number in range(600) for word in ('log', 'syslog', f'number {number}')]
+        lines = self.said(dvm, *more)
+        self.assertEqual(set(lines), {'log SUCCESS', 'log RESOURCE-BUSY'})
+        for number in range(lines.index('log RESOURCE-BUSY')):
+            self.received(3, 'dvmd', ' on node2', f'number {number}')
+        self.assertIn('wants to log something: the syslog on ', dvm.log())
+
+    def test_none(self):
+        """Without a syslog nothing is said to be written; once: another channel will do."""
+        dvm = self.start(with_syslog=False)
+        self.assertEqual(self.said(dvm, 'log', 'syslog', 'one', 'log', 'gsys', 'two', 'log', 'lsys', 'three', 'log', 'stdout', 'four', 'then=syslog',
+                                   'log', 'stdout', 'five', 'then=lsys', 'log', 'syslog', 'six', 'then=lsys', 'then=stdout', 'once'),
+                         ['log NOT-SUPPORTED'] * 5 + ['six', 'log SUCCESS'])
+        self.assertNotIn('says: ', dvm.log())
+        self.assertIn('.0 wants to log something: there is no syslog on ', dvm.log())
+
+    def test_wrong(self):
+        """A priority is one of eight."""
+        dvm = self.start()
+        self.assertEqual(self.said(dvm, 'log', 'syslog', 'one', 'pri=8', 'log', 'syslog', 'two', 'pri=7'), ['log BAD-PARAM', 'log SUCCESS'])
+        self.received(7, 'dvmd', ' on node2', 'two')
 
 
 class Credentials(Case):
