@@ -346,6 +346,13 @@ class Peers(Case):
         self.assertIn('rank 0 get . job pmix.rm.name', lines[5])
         self.assertEqual(lines[6:], ['get SUCCESS 0', f'get SUCCESS {socket.gethostname()}', 'get SUCCESS 1,2', 'get NOT-FOUND', 'get NOT-FOUND'])
 
+    def test_no_such_node(self):
+        """The library (4.2) waits two seconds where all processes of the job are on its node, and asks nobody."""
+        dvm = self.nodes()
+        self.assertEqual(self.say(dvm, 'rank', '0', 'peers', 'nowhere', '.', 'peers', 'node2', '.', host='node1:1,node2:1', np=2),
+                         ['peers NOT-FOUND', 'peers SUCCESS 1'])
+        self.assertIn(self.say(dvm, 'peers', 'nowhere', '.'), (['peers TIMEOUT'], ['peers NOT-FOUND']))
+
     def test_queries(self):
         """Jobs, processes, nodes and slots; by whatever node; and what cannot be answered."""
         dvm = self.nodes()

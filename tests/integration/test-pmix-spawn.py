@@ -62,6 +62,15 @@ class Inherited:
                          [f'[{number + 2},{rank}]<stdout>: grandchild' for rank in (0, 1)], done)
         self.assertEqual(sorted(done.err.decode().splitlines()), [f'[{number + 2},{rank}]<stderr>: to stderr' for rank in (0, 1)], done)
 
+    def test_forwarded(self):
+        """Whatever a process says of the streams of what it spawns, they come once, where its own go."""
+        dvm = self.start()
+        for words in (['out=1', 'info=pmix.fwd.stderr:true'], ['info=pmix.fwd.stdout:false', 'info=pmix.fwd.stderr:false']):
+            done = dvm.run([ALLOC, 'jobs', 'spawn', *words, '--', 'sh', '-c', 'echo out; echo err >&2', ';', 'ended', '@@'], output='tag')
+            child = int(done.job.nspace.split('@')[1]) + 1
+            self.assertEqual([line for line in done.lines if line.endswith('out')], [f'[{child},0]<stdout>: out'], done)
+            self.assertEqual(done.err.decode(), f'[{child},0]<stderr>: err\n')
+
     def test_placement(self):
         """With INHERIT children that say nothing are placed as their parent is; without it, and where they say it, not."""
         dvm = self.start()

@@ -90,7 +90,7 @@ ELSEWHERE = {
     'DEBUG_STOP_ON_EXEC': 'integration/test-debuggers.py test_stop', 'DEBUG_STOP_IN_INIT': 'integration/test-debuggers.py test_stop',
     'DEBUG_STOP_IN_APP': 'integration/test-debuggers.py test_stop', 'STDIN_TGT': 'integration/test-pmix-spawn.py test_input',
     'COSPAWN_APP': 'integration/test-debuggers.py test_apart',
-    'FWD_STDOUT': 'integration/test-pmix-spawn.py test_tool', 'FWD_STDERR': 'unit/test-pmix-spawn.c test_sessions',
+    'FWD_STDOUT': 'integration/test-pmix-spawn.py test_tool', 'FWD_STDERR': 'integration/test-pmix-spawn.py test_forwarded',
     'NOTIFY_COMPLETION': 'integration/test-pmix-events.py test_not_wanted', 'NOTIFY_JOB_EVENTS': 'integration/test-pmix-events.py test_not_wanted',
     'PRELOAD_BIN': 'conformance/pmix/test-attributes.py check_program',
 }
