@@ -33,6 +33,7 @@ struct _DvmCliReport
   guint n_calls;
   gboolean early; /* the job was not mapped yet */
   gboolean lost;  /* it could not be written */
+  gboolean shown; /* all of it was */
 };
 
 static void
@@ -68,6 +69,12 @@ gboolean
 dvm_cli_report_is_lost (DvmCliReport *self)
 {
   return self->lost;
+}
+
+gboolean
+dvm_cli_report_is_shown (DvmCliReport *self)
+{
+  return self->shown;
 }
 
 /* ---- tables ---- */
@@ -341,6 +348,7 @@ print_report (DvmCliReport *self)
   g_autoptr (GError) error = NULL;
 
   self->lost = self->display->parseable ? !print_xml (self, &error) : !print_tables (self, &error);
+  self->shown = !self->lost;
   if (self->lost)
     dvm_cli_complain ("%s", error->message);
 }

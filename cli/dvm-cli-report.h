@@ -32,5 +32,7 @@ gboolean dvm_cli_report_is_done (DvmCliReport *self);
 gboolean dvm_cli_report_is_early (DvmCliReport *self);
 /* Whether some of it could not be written, which has been told. */
 gboolean dvm_cli_report_is_lost (DvmCliReport *self);
+/* FALSE of one that is done: it was early, or it has been told why not. */
+gboolean dvm_cli_report_is_shown (DvmCliReport *self);
 
 G_END_DECLS

@@ -12,10 +12,12 @@
 
 #include "dvm-cli-array.h"
 #include "dvm-cli-connect.h"
+#include "dvm-cli-display.h"
 #include "dvm-cli-exit.h"
 #include "dvm-cli-map.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-records.h"
+#include "dvm-cli-report.h"
 #include "dvm-cli-screen.h"
 #include "dvm-cli-signals.h"
 #include "dvm-cli-suggest.h"
@@ -26,6 +28,8 @@ static const DvmCliOption options[] = {
     N_ ("procs, map, stacks: these ranks alone, such as 0-3,7") },
   { "timeout", 0, NULL, DVM_CLI_ARG_COUNT, N_ ("SECONDS"), NULL,
     N_ ("stacks: how long reading them may take (default: 30)") },
+  { "display", 0, NULL, DVM_CLI_ARG_STRING, N_ ("LIST"), NULL,
+    N_ ("map: what to show, in the words that 'dvm-cli run' has") },
   { "json-lines", 0, NULL, DVM_CLI_ARG_NONE, NULL, NULL, N_ ("as --json, but one object a line") },
   { NULL },
 };
@@ -208,11 +212,33 @@ procs (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
   return list != NULL && dvm_cli_print_table (cli, table, error);
 }
 
+/* The tables of 'dvm-cli run --display'. */
+static gboolean
+show_tables (DvmCli *cli, DvmClient *client, DvmJob *job, const DvmCliDisplay *display, GError **error)
+{
+  DvmCliReport *report = dvm_cli_report_new (cli, client, job, display);
+  gboolean shown;
+
+  while (!dvm_cli_report_is_done (report))
+    g_main_context_iteration (NULL, TRUE);
+  shown = dvm_cli_report_is_shown (report);
+  if (dvm_cli_report_is_early (report))
+    g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_READY, _ ("job %s has no nodes yet"), dvm_job_get_nspace (job));
+  dvm_cli_report_free (report);
+  return shown;
+}
+
 static gboolean
 map (DvmCli *cli, DvmClient *client, DvmJob *job, GError **error)
 {
-  g_autoptr (GVariant) rows = dvm_client_map_job (client, job, dvm_cli_args_get (cli->args, "ranks"), NULL, error);
+  g_auto (DvmCliDisplay) display = { 0 };
+  g_autoptr (GVariant) rows = NULL;
 
+  if (!dvm_cli_display_parse (cli, &display, error))
+    return FALSE;
+  if (display.what != 0)
+    return show_tables (cli, client, job, &display, error);
+  rows = dvm_client_map_job (client, job, dvm_cli_args_get (cli->args, "ranks"), NULL, error);
   return rows != NULL && dvm_cli_show_map (cli, client, rows, NULL, error);
 }
 
@@ -492,7 +518,7 @@ get_view_options (const char *name)
   View view = looks_like_job (name) ? show_job : find_view (name, NULL);
 
   if (view == map)
-    return "ranks json-lines picture svg";
+    return "ranks json-lines picture svg display";
   if (view == procs)
     return "ranks json-lines";
   if (view == stacks)
@@ -509,6 +535,22 @@ check_priority (DvmCli *cli, GError **error)
     return read_priority (cli, &number, error);
   g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("the number is missing: dvm-cli job priority JOB... N"));
   return FALSE;
+}
+
+/* It has tables of its own, of all ranks. */
+static gboolean
+check_display (DvmCli *cli, GError **error)
+{
+  static const char *const others[] = { "ranks", "picture", "svg", "json-lines" };
+  g_auto (DvmCliDisplay) display = { 0 };
+
+  for (gsize i = 0; dvm_cli_display_is_given (cli) && i < G_N_ELEMENTS (others); i++)
+    if (dvm_cli_args_has (cli->args, others[i]))
+      {
+        g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("--%s and --display exclude each other"), others[i]);
+        return FALSE;
+      }
+  return dvm_cli_display_parse (cli, &display, error);
 }
 
 static int
@@ -530,7 +572,7 @@ job_verb (DvmCli *cli, GError **error)
   else
     view = find_view (words[0], error);
   if (view == NULL || !dvm_cli_verb_check_options (cli->verb, cli->args, words[0], error)
-      || !dvm_cli_check_picture (cli, error))
+      || !dvm_cli_check_picture (cli, error) || !check_display (cli, error))
     return DVM_CLI_EXIT_USAGE;
   if (reference == NULL)
     {

@@ -106,7 +106,7 @@ def test_actions():
             (["node", "drain"], {"--reason"}),
             (["node", "restart"], {"--force"}),
             (["job", "procs"], {"--ranks", "-r", "--json-lines"}),
-            (["job", "map"], {"--ranks", "-r", "--json-lines", "--picture", "--svg"}),
+            (["job", "map"], {"--ranks", "-r", "--json-lines", "--picture", "--svg", "--display"}),
             (["job", "trace"], {"--json-lines"}),
         ):
             equal(ask(here, *words, "-"), ("words", own | common), f"{words}")

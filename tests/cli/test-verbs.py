@@ -213,6 +213,28 @@ def test_display_map():
                 equal(result.stdout.count("LOCAL"), args[1].count("map"), f"{args}: {result.stdout}")
 
 
+def test_display_of_a_job():
+    """job map --display has the tables of run, of a job that has its nodes"""
+    with dvm("--slots=1") as here:
+        unbound = ["--personality", "plain", "--bind-to", "none"]
+        job = submit(here, *unbound, "-n", "1", "sleep", "600")
+        wait_until(lambda: here.json("job", "show", job)["num-launched"] == 1, "it runs")
+        result = here.cli("job", "map", "--display", "map,allocation", job)
+        check(re.fullmatch(r"NODE +SLOTS +MAX\n\S+ +\d+ +\d+\nRANK +APP [^\n]*\n +0 [^\n]*\n", result.stdout), result.stdout)
+        contains(here.cli("job", "map", "--display", "bindings:parseable", job).stdout, "<bindings>")
+        waiting = submit(here, *unbound, "-n", "1", "true")
+        result = here.cli("job", "map", "--display", "map", waiting)
+        equal((result.returncode, result.stdout), (1, ""))
+        contains(result.stderr, "has no nodes yet")
+        for words in (["--display", "mop"], ["--display", "map", "--ranks", "0"], ["--display", "map", "--picture"], ["--display", "map", "--json"],
+                      ["--display", "map", "--json-lines"], ["--display", ":parseable"]):
+            result = here.cli("job", "map", *words, job)
+            equal((result.returncode, result.stdout), (2, ""), f"{words}: {result.stderr}")
+        equal(here.cli("job", "procs", "--display", "map", job).returncode, 2)
+        result = here.cli("job", "map", "--display", "topo=nowhere", job)
+        equal((result.returncode, result.stdout), (1, ""))
+
+
 def test_display_bindings():
     """run --display bindings, --report-bindings and --bind-to core:report show the cpus of each rank"""
     with dvm("--slots=4") as here:
