@@ -446,6 +446,15 @@ parse_bus (Daemon *self, GBusType *type, gboolean *none, GError **error)
   return FALSE;
 }
 
+/* (nullable): where others than the peer of a private DVM find it */
+static const char *
+get_socket_path (const Daemon *self)
+{
+  if (self->peer_fd >= 0)
+    return self->name != NULL ? dvmd_runtime_dir_get_socket_path (self->dir) : NULL;
+  return self->socket_path != NULL ? self->socket_path : dvmd_runtime_dir_get_socket_path (self->dir);
+}
+
 static gboolean
 serve (Daemon *self, GError **error)
 {
@@ -459,14 +468,11 @@ serve (Daemon *self, GError **error)
       self->bus_settled = TRUE;
       self->has_peer = TRUE;
       /* It has been given a name so that others find it, which its peer tells them. */
-      if (self->name != NULL
-          && !dvmd_bus_server_listen (self->bus, dvmd_runtime_dir_get_socket_path (self->dir), error))
+      if (get_socket_path (self) != NULL && !dvmd_bus_server_listen (self->bus, get_socket_path (self), error))
         return FALSE;
       return dvmd_bus_server_add_fd (self->bus, self->peer_fd, error);
     }
-  if (!dvmd_bus_server_listen (
-          self->bus, self->socket_path != NULL ? self->socket_path : dvmd_runtime_dir_get_socket_path (self->dir),
-          error))
+  if (!dvmd_bus_server_listen (self->bus, get_socket_path (self), error))
     return FALSE;
   if (none)
     self->bus_settled = TRUE;
@@ -595,6 +601,7 @@ start_daemon (Daemon *self, GError **error)
     return FALSE;
   settings.plugins = g_steal_pointer (&plugins);
   settings.runtime_dir = dvmd_runtime_dir_get_path (self->dir);
+  settings.socket = get_socket_path (self);
   settings.one_shot = self->one_shot;
   settings.history_limit = dvmd_config_get_uint (self->config, "history-limit");
   settings.history_bytes = dvmd_config_get_uint (self->config, "history-bytes");

@@ -54,6 +54,7 @@ struct _DvmJobSpec
   GVariant *env_edits;  /* (nullable): likewise */
   gboolean index_argv;  /* likewise */
   char *stop_ranks;     /* (nullable): likewise */
+  char *display;        /* (nullable): likewise */
   DvmArrayPlace *place; /* (nullable): likewise; of one job of an array */
 };
 

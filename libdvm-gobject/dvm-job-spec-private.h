@@ -152,6 +152,9 @@ gboolean _dvm_job_spec_get_index_argv (DvmJobSpec *self);
 /* "0,3-4", (nullable): likewise, the ranks that wait for a debugger; NULL: all, if the job is to wait for one */
 void _dvm_job_spec_set_stop_ranks (DvmJobSpec *self, const char *ranks);
 const char *_dvm_job_spec_get_stop_ranks (DvmJobSpec *self);
+/* "map,bindings:physical", (nullable): likewise, the tables of --display that come before the job's output */
+void _dvm_job_spec_set_display (DvmJobSpec *self, const char *words);
+const char *_dvm_job_spec_get_display (DvmJobSpec *self);
 /* (transfer none) (nullable): the nodes that the job adds to the DVM, all of them named; NULL: none */
 DvmHosts *_dvm_job_spec_get_additions (DvmJobSpec *self);
 /* The list alone, without the file. hosts (nullable): (transfer full) */

@@ -333,6 +333,7 @@ dvm_job_spec_finalize (GObject *object)
   g_clear_pointer (&DVM_JOB_SPEC (object)->pmix_info, g_variant_unref);
   g_clear_pointer (&DVM_JOB_SPEC (object)->env_edits, g_variant_unref);
   g_free (DVM_JOB_SPEC (object)->stop_ranks);
+  g_free (DVM_JOB_SPEC (object)->display);
   g_free (DVM_JOB_SPEC (object)->place);
   _dvm_record_finalize (object);
 }
@@ -400,6 +401,19 @@ const char *
 _dvm_job_spec_get_stop_ranks (DvmJobSpec *self)
 {
   return self->stop_ranks;
+}
+
+void
+_dvm_job_spec_set_display (DvmJobSpec *self, const char *words)
+{
+  g_free (self->display);
+  self->display = g_strdup (words);
+}
+
+const char *
+_dvm_job_spec_get_display (DvmJobSpec *self)
+{
+  return self->display;
 }
 
 /**

@@ -22,8 +22,9 @@ find_file (const char *name, int mode, GError **error)
   g_autofree char *directory = self != NULL ? g_path_get_dirname (self) : g_strdup (DVM_BIN_DIR);
   g_autofree char *beside = g_build_filename (directory, name, NULL);
   g_autofree char *installed = g_build_filename (directory, "..", "libexec", "dvm", name, NULL);
+  g_autofree char *built = g_build_filename (directory, "..", "cli", name, NULL);
   g_autofree char *set = given != NULL && given[0] != '\0' ? g_build_filename (given, name, NULL) : NULL;
-  const char *const candidates[] = { set, beside, installed, DVM_LIBEXEC_DIR, DVM_BIN_DIR };
+  const char *const candidates[] = { set, beside, installed, built, DVM_LIBEXEC_DIR, DVM_BIN_DIR };
 
   for (gsize i = 0; i < G_N_ELEMENTS (candidates); i++)
     {
@@ -31,7 +32,7 @@ find_file (const char *name, int mode, GError **error)
 
       if (candidates[i] == NULL)
         continue;
-      path = i < 3 ? g_canonicalize_filename (candidates[i], "/") : g_build_filename (candidates[i], name, NULL);
+      path = i < 4 ? g_canonicalize_filename (candidates[i], "/") : g_build_filename (candidates[i], name, NULL);
       if (access (path, mode) == 0)
         return g_steal_pointer (&path);
     }

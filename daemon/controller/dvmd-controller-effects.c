@@ -47,6 +47,7 @@ static const DvmdEffects controller_effects = {
   .placement.claimed = claim_hardware,
   .placement.given_back = give_hardware_back,
   .stage_files = dvmd_controller_stage_files,
+  .show_job = dvmd_controller_show_job,
   .send_launch = dvmd_controller_send_launch,
   .move_ranks = dvmd_controller_move_ranks,
   .kill = dvmd_controller_kill,

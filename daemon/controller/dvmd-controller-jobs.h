@@ -39,5 +39,6 @@ void dvmd_controller_time_over (gpointer user_data, DvmdJob *job);
 
 /* dvmd-controller-stage.c */
 void dvmd_controller_stage_files (gpointer user_data, DvmdJob *job);
+void dvmd_controller_show_job (gpointer user_data, DvmdJob *job);
 
 G_END_DECLS

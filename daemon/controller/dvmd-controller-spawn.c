@@ -18,6 +18,7 @@
 #include "dvmd-controller-input.h"
 #include "dvmd-controller-jobs.h"
 #include "dvmd-controller-pulls.h"
+#include "dvmd-controller-show.h"
 #include "dvmd-controller-streams.h"
 #include "dvmd-reading.h"
 
@@ -230,6 +231,8 @@ submit (Request *request, GError **error)
   g_autoptr (DvmdRequester) requester = dvmd_call_new_requester (request->call);
   const int fds[3] = { -1, -1, -1 };
 
+  if (_dvm_job_spec_get_display (request->spec) != NULL && !dvmd_controller_can_show (self, error))
+    return NULL;
   dvmd_controller_inherit (self, request->spec, request->call, !request->bare);
   return dvmd_controller_submit (self, request->spec, requester, fds, error);
 }
@@ -463,6 +466,7 @@ read_spec (gpointer data, GError **error)
   g_autoptr (GVariant) info = NULL;
   g_autoptr (GVariant) edits = NULL;
   g_autoptr (GVariant) stop_ranks = NULL;
+  g_autoptr (GVariant) display = NULL;
   gboolean index_argv;
 
   g_variant_dict_init (&options, request->options);
@@ -470,6 +474,7 @@ read_spec (gpointer data, GError **error)
   edits = take_option (&options, DVMD_SPAWN_EDITS, DVMD_SPAWN_EDITS_TYPE);
   g_variant_dict_remove (&options, DVMD_SPAWN_WITH);
   stop_ranks = take_option (&options, DVMD_SPAWN_STOP_RANKS, "s");
+  display = take_option (&options, DVMD_SPAWN_DISPLAY, "s");
   index_argv = take_flag (&options, DVMD_SPAWN_INDEX_ARGV, FALSE);
   request->bare = !take_flag (&options, DVMD_SPAWN_FORWARD_ENV, TRUE);
   request->not_told = !take_flag (&options, DVMD_SPAWN_NOTIFY, TRUE);
@@ -483,6 +488,8 @@ read_spec (gpointer data, GError **error)
   _dvm_job_spec_set_index_argv (request->spec, index_argv);
   if (stop_ranks != NULL && g_variant_get_size (stop_ranks) > 1)
     _dvm_job_spec_set_stop_ranks (request->spec, g_variant_get_string (stop_ranks, NULL));
+  if (display != NULL)
+    _dvm_job_spec_set_display (request->spec, g_variant_get_string (display, NULL));
   if (!_dvm_job_spec_load_hosts (request->spec, "", error))
     return FALSE;
   for (guint i = 0; request->with != NULL && i < request->with->len; i++)

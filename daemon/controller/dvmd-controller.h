@@ -107,6 +107,7 @@ typedef struct
 typedef struct
 {
   const char *runtime_dir; /* private directory of this DVM */
+  const char *socket;      /* (nullable): where dvm-cli finds it, for tables that it prints; NULL: it cannot */
   gboolean one_shot;
   guint history_limit;
   guint64 history_bytes;

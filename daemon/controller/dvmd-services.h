@@ -76,6 +76,7 @@ typedef struct
   SERVICE (streams)                                                                                                    \
   SERVICE (signals)                                                                                                    \
   SERVICE (launch)                                                                                                     \
+  SERVICE (show)                                                                                                       \
   SERVICE (stage)                                                                                                      \
   SERVICE (topology)                                                                                                   \
   SERVICE (node_cpus)                                                                                                  \

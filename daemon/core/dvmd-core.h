@@ -125,6 +125,8 @@ void dvmd_core_agents_wired (DvmdCore *self, DvmdCampaign *campaign);
  * an agent says that has gone is not the job's failure (L14).
  */
 void dvmd_core_files_staged (DvmdCore *self, DvmdJob *job, guint agent, const char *reason);
+/* The map of the job has been shown, or (reason) cannot be: then it is not launched. */
+void dvmd_core_job_shown (DvmdCore *self, DvmdJob *job, const char *reason);
 /* pid > 0: started; else it could not be started: exit_code 126 or 127 and why */
 void dvmd_core_proc_launched (DvmdCore *self, DvmdJob *job, guint rank, int pid, int exit_code, const char *reason);
 /* The same of a process that has failed, of which DVM_PROC_STATE_RESTART was told. */

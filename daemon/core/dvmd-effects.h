@@ -99,6 +99,11 @@ typedef struct
    * dvmd_core_job_gone() when they have removed what they had got. Called for jobs with such files only.
    */
   void (*stage_files) (gpointer user_data, DvmdJob *job);
+  /*
+   * (nullable): Show the map of the job to those who read its output, as its specification says; answered by
+   * dvmd_core_job_shown(). Again after another map: the one before is shown no more. Called for such jobs only.
+   */
+  void (*show_job) (gpointer user_data, DvmdJob *job);
   /* The launch message; the agents answer by dvmd_core_local_launch_complete(). */
   void (*send_launch) (gpointer user_data, DvmdJob *job);
   /*

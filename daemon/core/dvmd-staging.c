@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Files of a job that are on their way to its nodes are reported, and waited for (L14).
+ * Files of a job that are on their way to its nodes are reported, and waited for (L14); before that its map is shown.
  */
 
 #include "config.h"
@@ -10,6 +10,7 @@
 
 #include "dvmd-staging.h"
 
+#include "dvm-job-spec-private.h"
 #include "dvm-preload-private.h"
 #include "dvmd-core-news.h"
 #include "dvmd-core-nodes.h"
@@ -29,6 +30,7 @@ typedef enum
 typedef struct
 {
   StagingState state;
+  gboolean showing; /* its map: the files come after that */
 } Staging;
 
 static Staging *
@@ -37,8 +39,8 @@ staging_of (DvmdJob *job)
   return dvmd_job_get_part (job, DVMD_JOB_PART_STAGING, sizeof (Staging), NULL);
 }
 
-void
-dvmd_staging_begin (DvmdJob *job)
+static void
+bring_files (DvmdJob *job)
 {
   Staging *self = staging_of (job);
   DvmdCore *core = dvmd_job_get_core (job);
@@ -57,6 +59,36 @@ dvmd_staging_begin (DvmdJob *job)
   /* From now on there is something of the job there. */
   dvmd_job_answers_ask (job, DVMD_ANSWER_GONE);
   dvmd_core_get_effects (core)->stage_files (dvmd_core_get_user_data (core), job);
+}
+
+void
+dvmd_staging_begin (DvmdJob *job)
+{
+  Staging *self = staging_of (job);
+  DvmdCore *core = dvmd_job_get_core (job);
+  const DvmdEffects *effects = dvmd_core_get_effects (core);
+
+  self->state = STAGING_NONE;
+  self->showing = effects->show_job != NULL && _dvm_job_spec_get_display (dvmd_job_get_spec (job)) != NULL
+                  && dvmd_core_find_missing (job) == G_MAXUINT;
+  if (self->showing)
+    effects->show_job (dvmd_core_get_user_data (core), job);
+  else
+    bring_files (job);
+}
+
+void
+dvmd_core_job_shown (DvmdCore *core, DvmdJob *job, const char *reason)
+{
+  Staging *self = staging_of (job);
+
+  if (!self->showing || dvmd_job_get_state (job) != DVM_JOB_STATE_SYSTEM_PREP)
+    return;
+  self->showing = FALSE;
+  if (reason != NULL)
+    dvmd_core_post_failure (job, DVM_JOB_STATE_FAILED_TO_LAUNCH, reason);
+  else
+    bring_files (job);
 }
 
 gboolean

@@ -26,9 +26,11 @@ typedef enum
 static const char *const marks[] = { PMIX_COSPAWN_APP, PMIX_DEBUGGER_DAEMONS, NULL };
 /* Among the attributes of the spawn: what is of the daemons alone, and what is not of them, or of no other job. */
 static const char *const of_daemons[] = { PMIX_DEBUG_DAEMONS_PER_PROC, PMIX_DEBUG_DAEMONS_PER_NODE, NULL };
-static const char *const of_main[] = { PMIX_DEBUG_STOP_ON_EXEC, PMIX_DEBUG_STOP_IN_INIT, PMIX_DEBUG_STOP_IN_APP,
-                                       PMIX_BREAKPOINT,         PMIX_RUNTIME_OPTIONS,    PMIX_STDIN_TGT,
-                                       PMIX_ADD_HOST,           PMIX_ADD_HOSTFILE,       NULL };
+static const char *const of_main[] = { PMIX_DEBUG_STOP_ON_EXEC, PMIX_DEBUG_STOP_IN_INIT,   PMIX_DEBUG_STOP_IN_APP,
+                                       PMIX_BREAKPOINT,         PMIX_RUNTIME_OPTIONS,      PMIX_STDIN_TGT,
+                                       PMIX_ADD_HOST,           PMIX_ADD_HOSTFILE,         PMIX_DISPLAY_ALLOCATION,
+                                       PMIX_DISPLAY_MAP,        PMIX_DISPLAY_MAP_DETAILED, PMIX_REPORT_BINDINGS,
+                                       PMIX_DISPLAY_TOPOLOGY,   PMIX_DISPLAY_PROCESSORS,   NULL };
 static const char *const of_placed[] = { PMIX_MAPBY,
                                          PMIX_PPR,
                                          PMIX_RANKBY,

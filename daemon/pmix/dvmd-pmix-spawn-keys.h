@@ -45,10 +45,13 @@ typedef enum
   DVMD_PMIX_TAKE_FIRST,
   DVMD_PMIX_TAKE_FORWARD_OUT, /* the caller gets that stream, or does not */
   DVMD_PMIX_TAKE_FORWARD_ERR,
-  DVMD_PMIX_TAKE_NOTHING, /* it happens without the key, too, or is no concern of the host */
-  DVMD_PMIX_TAKE_IF_ON,   /* refused if it is false: it is so in any case */
-  DVMD_PMIX_TAKE_IF_OFF,  /* refused, unless it is false or 0 */
-  DVMD_PMIX_TAKE_NEVER,   /* refused */
+  DVMD_PMIX_TAKE_SHOW,     /* a table more is shown before the output of the job, if it is true */
+  DVMD_PMIX_TAKE_SHOW_OF,  /* the same, of the nodes that the text names */
+  DVMD_PMIX_TAKE_SHOW_HOW, /* a qualifier of all such tables, if it is true */
+  DVMD_PMIX_TAKE_NOTHING,  /* it happens without the key, too, or is no concern of the host */
+  DVMD_PMIX_TAKE_IF_ON,    /* refused if it is false: it is so in any case */
+  DVMD_PMIX_TAKE_IF_OFF,   /* refused, unless it is false or 0 */
+  DVMD_PMIX_TAKE_NEVER,    /* refused */
 } DvmdPmixTake;
 
 typedef struct

@@ -15,6 +15,7 @@
 #include "dvmd-map.h"
 #include "dvmd-pmix-inner.h"
 #include "dvmd-pmix-read.h"
+#include "dvmd-pmix-shown.h"
 #include "dvmd-pmix-spawn-keys.h"
 
 #include <string.h>
@@ -44,6 +45,7 @@ typedef struct
   GString *debugged;  /* "JOB" or "JOB:RANK", empty: the job has nothing to debug */
   gboolean daemons;   /* the job is one of debuggers */
   guint n_daemons;    /* applications that say it of themselves */
+  DvmdPmixShown shown;
 } Reader;
 
 /* Applications of one job may differ in what is theirs, not in what is the job's. */
@@ -735,6 +737,10 @@ take_value (Reader *self, GVariantDict *dict, const pmix_info_t *info, const Dvm
       return take_edit (self, info, DVMD_EDIT_APPEND, error);
     case DVMD_PMIX_TAKE_FIRST:
       return take_edit (self, info, DVMD_EDIT_FIRST, error);
+    case DVMD_PMIX_TAKE_SHOW:
+    case DVMD_PMIX_TAKE_SHOW_OF:
+    case DVMD_PMIX_TAKE_SHOW_HOW:
+      return dvmd_pmix_shown_take (&self->shown, info, key, error);
     case DVMD_PMIX_TAKE_NOTHING:
       return TRUE;
     }
@@ -870,6 +876,7 @@ static void
 add_texts (Reader *self)
 {
   gboolean has_files = strstr (self->output->str, "file=") != NULL || strstr (self->output->str, "dir=") != NULL;
+  g_autofree char *display = dvmd_pmix_shown_end (&self->shown);
 
   if (has_files && !self->file_only)
     g_string_append (self->output, ",:copy");
@@ -877,12 +884,15 @@ add_texts (Reader *self)
     g_variant_dict_insert (self->options, "output", "s", self->output->str);
   if (self->runtime->len > 0)
     g_variant_dict_insert (self->options, "runtime-options", "s", self->runtime->str);
+  if (display != NULL)
+    g_variant_dict_insert (self->options, DVMD_SPAWN_DISPLAY, "s", display);
 }
 
 static void
 reader_clear (Reader *self)
 {
   g_free (self->map_by);
+  dvmd_pmix_shown_clear (&self->shown);
   g_string_free (self->output, TRUE);
   g_string_free (self->runtime, TRUE);
   g_variant_builder_unref (self->info);

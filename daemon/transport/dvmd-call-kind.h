@@ -73,6 +73,9 @@ G_BEGIN_DECLS
 /* b: argv[0] of each process has its rank behind it, with a hyphen. */
 #define DVMD_SPAWN_INDEX_ARGV "index-argv"
 
+/* s: words of --display; what they show comes before the output of the job. */
+#define DVMD_SPAWN_DISPLAY "display"
+
 /* b: whether a child has the environment that was given to its parent, as it has without that. */
 #define DVMD_SPAWN_FORWARD_ENV "forward-env"
 

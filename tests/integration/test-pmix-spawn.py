@@ -15,6 +15,7 @@ CLI = os.path.join(os.environ['DVM_TEST_BUILD'], 'cli', 'dvm-cli')
 ALLOC = os.environ.get('DVM_TEST_PMIX_ALLOC', '')
 NOT_FOUND, NOT_EXECUTABLE, MAP_FAILED = -190, -177, -179
 BAD_PARAM, NO_PERMISSIONS, NO_SUCH, NOT_SUPPORTED, NOT_LAUNCHED = -27, -23, -46, -47, -181
+TIMEOUT, SYSTEM_PREP = -24, 7
 IOF_COMPLETE, EXISTS, BUSY, SYS_EVENT = -173, -11, -28, -189
 
 
@@ -344,6 +345,14 @@ class Tools:
         self.assertEqual(other.wait()['state'], KILLED_BY_CMD)
         self.assertEqual(dvm.job(int(nspace.split('@')[1])).get('Submitter'), f'pmix:{name}.0')
 
+    def test_shown_to_a_tool(self):
+        """The tables come to the tool before the output of the job."""
+        dvm = self.dvm(slots=2, settings=['elastic=true', 'pmix=eager'], arguments=['--nodes=2'])
+        _, lines = self.tool(dvm, 'node2', 'jobs', 'spawn', 'np=2', 'map=node', 'info=pmix.dispmap:true', 'info=pmix.dispalloc:true', '--', 'echo', 'said',
+                             ';', 'ended', '@@')
+        shown = [line.split()[0] for line in lines if not line.startswith('0 spawn') and 'ended' not in line and 'started' not in line]
+        self.assertEqual(shown, ['NODE', 'node1', 'node2', 'RANK', '0', '1', 'said', 'said'], lines)
+
     def test_tool_that_goes_too_early(self):
         """What its job has written before all of it was started is kept for who attaches."""
         dvm = self.dvm(slots=2, settings=['elastic=true', 'pmix=eager'], arguments=['--nodes=2'])
@@ -513,6 +522,36 @@ class Family(Spawn):
                       ['jobs', 'spawn', '--', 'sleep', '1000', ';', 'abort', '@@', 'ended', '@@'], ['jobs', 'spawn', 'sep=1', *failing]):
             done = self.cli(dvm, 'run', '-n', '1', ALLOC, *words)
             self.assertEqual(done.returncode, 0, done)
+
+    def test_shown_by_nobody(self):
+        """In the private DVM of a run the map of what is spawned cannot be shown, which is said."""
+        line = ['--host', 'localhost:8', '-n', '1', ALLOC, 'jobs', 'spawn', 'info=pmix.dispmap:true', '--', 'true', ';', 'ended', '@@']
+        done = self.cli(None, 'run', *line)
+        self.assertIn(f'0 spawn {NOT_SUPPORTED} nspace=', done.stdout, done)
+        self.assertIn('which is private', done.stderr)
+
+    def test_shown_badly(self):
+        """Where dvm-cli prints too much, fails or does not end, nothing is launched, and nothing of it is left."""
+        folder = self.place()
+        programs = os.path.join(os.environ['DVM_TEST_BUILD'], 'daemon')
+        for name in os.listdir(programs):
+            if name.startswith('dvm') and '.p' not in name:
+                os.symlink(os.path.join(programs, name), os.path.join(folder, name))
+        with open(os.path.join(folder, 'dvm-cli'), 'w', encoding='utf-8') as file:
+            file.write('#!/bin/sh\nexec sh "${0%/*}/script"\n')
+        os.chmod(os.path.join(folder, 'dvm-cli'), 0o755)
+        dvm = self.dvm(slots=4, settings=['kill-grace=0.5'], arguments=['--nodes=1'], env={'DVM_LIBEXEC_DIR': folder})
+        for script, words, status, reason in (
+                ('head -c 1100000 /dev/zero', [], NOT_LAUNCHED, 'it takes more than 1 MiB'), ('exit 3', [], NOT_LAUNCHED, 'has failed and says nothing'),
+                ('echo wrong >&2; exit 1', [], NOT_LAUNCHED, 'cannot be shown: wrong'), ('exec sleep 1000', ['timeout=1'], TIMEOUT, 'time')):
+            with open(os.path.join(folder, 'script'), 'w', encoding='utf-8') as file:
+                file.write(script)
+            done = dvm.run([ALLOC, 'spawn', 'info=pmix.dispmap:true', *words, '--', 'echo', 'said', ';'], np=1)
+            self.assertEqual(done.lines, [f'0 spawn {status} nspace='], done)
+            self.assertIn(reason, done.err.decode())
+        # The DVM ends while it is printed.
+        dvm.start([ALLOC, 'spawn', 'info=pmix.dispmap:true', '--', 'echo', 'said', ';'], np=1)
+        wait_until(lambda: any(row['State'] == SYSTEM_PREP for row in dvm.list_jobs()), 'the tables to be printed')
 
     def test_interrupted(self):
         """Who interrupts run ends the family."""

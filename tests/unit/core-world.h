@@ -83,6 +83,12 @@ world_stage_files (gpointer data, DvmdJob *job)
 }
 
 static inline void
+world_show_job (gpointer data, DvmdJob *job)
+{
+  g_string_append_printf (((World *)data)->log, "show %u\n", dvmd_job_get_id (job));
+}
+
+static inline void
 world_send_launch (gpointer data, DvmdJob *job)
 {
   g_string_append_printf (((World *)data)->log, "launch %u\n", dvmd_job_get_id (job));
@@ -224,6 +230,7 @@ static const DvmdEffects world_effects = {
   .dvm_ready = world_ready,
   .placement.map = world_map,
   .stage_files = world_stage_files,
+  .show_job = world_show_job,
   .send_launch = world_send_launch,
   .move_ranks = world_move_ranks,
   .kill = world_kill,

@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include "core-world.h"
+#include "dvm-job-spec-private.h"
 #include "dvmd-job-steps.h"
 
 static DvmdJob *
@@ -109,6 +110,65 @@ test_staging_cancelled (void)
   g_assert_cmpuint (slots_in_use (&world), ==, 0);
 }
 
+/* The map of a job that is to be shown comes before its files, each time; what comes late or twice says nothing. */
+static void
+test_shown (void)
+{
+  const char *files[] = { "/tmp/data.txt", NULL };
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmJobSpec) spec = make_spec (3);
+  DvmdJob *job;
+
+  world_init (&world, 2, 2, FALSE);
+  bring_up (&world);
+  dvm_app_spec_set_preload_files (dvm_job_spec_get_app (spec, 0), files);
+  _dvm_job_spec_set_display (spec, "map");
+  job = submit_spec (&world, spec);
+  assert_state (job, DVM_JOB_STATE_SYSTEM_PREP);
+  g_assert_true (g_str_has_suffix (world.log->str, "show 1\n"));
+  staged (&world, job, 1, "nothing was asked for");
+  assert_state (job, DVM_JOB_STATE_SYSTEM_PREP);
+  dvmd_core_job_shown (world.core, job, NULL);
+  dvmd_core_job_shown (world.core, job, "once more");
+  run (&world);
+  g_assert_true (g_str_has_suffix (world.log->str, "show 1\nstage 1\n"));
+  dvmd_job_step_system_prep (job, NULL);
+  g_assert_true (g_str_has_suffix (world.log->str, "stage 1\nshow 1\n"));
+  dvmd_core_job_shown (world.core, job, NULL);
+  staged (&world, job, 1, NULL);
+  staged (&world, job, 2, NULL);
+  assert_state (job, DVM_JOB_STATE_SEND_LAUNCH_MSG);
+  dvmd_core_job_shown (world.core, job, "too late");
+  run_to_end (&world, job);
+  assert_state (job, DVM_JOB_STATE_NOTIFIED);
+}
+
+/* Without what its owner wants to see the job is not launched, nor when it was ended meanwhile. */
+static void
+test_not_shown (gconstpointer data)
+{
+  gboolean is_ended = GPOINTER_TO_INT (data);
+  g_auto (World) world = { 0 };
+  g_autoptr (DvmJobSpec) spec = make_spec (3);
+  DvmdJob *job;
+
+  world_init (&world, 2, 2, FALSE);
+  bring_up (&world);
+  _dvm_job_spec_set_display (spec, "map");
+  job = submit_spec (&world, spec);
+  if (is_ended)
+    g_assert_true (dvmd_core_fail_job (world.core, job, DVM_JOB_STATE_KILLED_BY_CMD, "enough"));
+  run (&world);
+  dvmd_core_job_shown (world.core, job, is_ended ? NULL : "no such table");
+  run (&world);
+  assert_state (job, is_ended ? DVM_JOB_STATE_KILLED_BY_CMD : DVM_JOB_STATE_FAILED_TO_LAUNCH);
+  g_assert_cmpstr (dvm_job_get_reason (dvmd_job_get_record (job)), ==, is_ended ? "enough" : "no such table");
+  all_gone (&world, job);
+  g_assert_true (dvmd_job_get_ended (job));
+  g_assert_cmpuint (slots_in_use (&world), ==, 0);
+  g_assert_null (strstr (world.log->str, "launch"));
+}
+
 /* A job that comes to SYSTEM_PREP again has its files brought again, and waits for all of them again. */
 static void
 test_staging_again (void)
@@ -167,5 +227,8 @@ main (int argc, char **argv)
   g_test_add_func ("/core-staging/cancelled", test_staging_cancelled);
   g_test_add_func ("/core-staging/L14-again", test_staging_again);
   g_test_add_func ("/core-staging/L14-on-leaving", test_staging_on_leaving);
+  g_test_add_func ("/core-staging/shown", test_shown);
+  g_test_add_data_func ("/core-staging/not-shown", GINT_TO_POINTER (FALSE), test_not_shown);
+  g_test_add_data_func ("/core-staging/not-shown-and-ended", GINT_TO_POINTER (TRUE), test_not_shown);
   return g_test_run ();
 }

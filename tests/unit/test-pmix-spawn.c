@@ -670,11 +670,58 @@ test_exec_agent (Request *self, gconstpointer data)
   assert_refused (self, DVM_ERROR_BAD_PARAM);
 }
 
+static void
+assert_display (Request *self, const char *display)
+{
+  DvmdPmixAttributes attributes;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) job = read_request (self, &attributes, &error);
+  g_autoptr (GVariant) options = NULL;
+  const char *words = NULL;
+
+  g_assert_no_error (error);
+  options = g_variant_get_child_value (job, 1);
+  g_variant_lookup (options, DVMD_SPAWN_DISPLAY, "&s", &words);
+  g_assert_cmpstr (words, ==, display);
+  dvmd_pmix_info_clear (&self->job);
+}
+
+/* The tables that are to be shown, in the words of --display. */
+static void
+test_shown (Request *self, gconstpointer data)
+{
+  static const char *const wrong[] = { "a:b", "a=b", "a,,b", ",", "\xff" };
+
+  dvmd_pmix_info_add_flag (&self->job, PMIX_DISPLAY_MAP, FALSE);
+  dvmd_pmix_info_add_flag (&self->job, PMIX_DISPLAY_PARSEABLE_OUTPUT, TRUE);
+  dvmd_pmix_info_add_flag (&self->job, PMIX_DISPLAY_TOPOLOGY, FALSE);
+  assert_display (self, NULL);
+  dvmd_pmix_info_add_flag (&self->job, PMIX_REPORT_PHYSICAL_CPUS, TRUE);
+  dvmd_pmix_info_add_flag (&self->job, PMIX_DISPLAY_MAP, TRUE);
+  dvmd_pmix_info_add_flag (&self->job, PMIX_REPORT_BINDINGS, TRUE);
+  dvmd_pmix_info_add_string (&self->job, PMIX_DISPLAY_TOPOLOGY, "node1,node2;node3");
+  dvmd_pmix_info_add_string (&self->job, PMIX_DISPLAY_PROCESSORS, "");
+  assert_display (self, "map,bindings,topo=node1;node2;node3,cpus:physical");
+  dvmd_pmix_info_add_flag (&self->job, PMIX_DISPLAY_ALLOCATION, TRUE);
+  dvmd_pmix_info_add_flag (&self->job, PMIX_REPORT_PHYSICAL_CPUS, TRUE);
+  dvmd_pmix_info_add_flag (&self->job, PMIX_DISPLAY_PARSEABLE_OUTPUT, TRUE);
+  assert_display (self, "allocation:parseable");
+  for (gsize i = 0; i < G_N_ELEMENTS (wrong); i++)
+    {
+      dvmd_pmix_info_clear (&self->job);
+      dvmd_pmix_info_add_string (&self->job, PMIX_DISPLAY_TOPOLOGY, wrong[i]);
+      assert_refused (self, DVM_ERROR_BAD_PARAM);
+    }
+  dvmd_pmix_info_clear (&self->job);
+  dvmd_pmix_info_add_string (&self->job, PMIX_DISPLAY_MAP, "text");
+  assert_refused (self, DVM_ERROR_BAD_PARAM);
+}
+
 /* Known, and not done: refused when it would change something, whether it is required or not. */
 static void
 test_not_done (Request *self, gconstpointer data)
 {
-  static const char *const flags[] = { PMIX_FWD_STDIN, PMIX_DISPLAY_MAP, PMIX_REPORT_BINDINGS, PMIX_NOHUP };
+  static const char *const flags[] = { PMIX_FWD_STDIN, PMIX_SHOW_LAUNCH_PROGRESS, PMIX_DO_NOT_LAUNCH, PMIX_NOHUP };
   static const char *const texts[] = { PMIX_PREFIX, PMIX_FORKEXEC_AGENT, PMIX_PROC_MAP, PMIX_JOB_INFO_ARRAY };
 
   for (gsize i = 0; i < G_N_ELEMENTS (flags); i++)
@@ -797,6 +844,7 @@ main (int argc, char **argv)
     { "/pmix-spawn/together", test_together },
     { "/pmix-spawn/pset", test_pset },
     { "/pmix-spawn/exec-agent", test_exec_agent },
+    { "/pmix-spawn/shown", test_shown },
     { "/pmix-spawn/not-done", test_not_done },
     { "/pmix-spawn/refused", test_refused },
     { "/pmix-spawn/control", test_control },

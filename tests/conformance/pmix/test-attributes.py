@@ -4,10 +4,12 @@
 import glob
 import os
 import re
+import subprocess
 
 import dvmtest
 from dvmtest import NOTIFIED
 
+CLI = os.path.join(os.environ['DVM_TEST_BUILD'], 'cli', 'dvm-cli')
 ALLOC = os.environ['DVM_TEST_PMIX_ALLOC']
 PROGRAM = os.environ['DVM_TEST_PMIX_DATA']
 SOURCE = os.environ['DVM_TEST_SOURCE']
@@ -92,6 +94,8 @@ ELSEWHERE = {
     'COSPAWN_APP': 'integration/test-debuggers.py test_apart',
     'FWD_STDOUT': 'integration/test-pmix-spawn.py test_tool', 'FWD_STDERR': 'integration/test-pmix-spawn.py test_forwarded',
     'NOTIFY_COMPLETION': 'integration/test-pmix-events.py test_not_wanted', 'NOTIFY_JOB_EVENTS': 'integration/test-pmix-events.py test_not_wanted',
+    **dict.fromkeys(('DISPLAY_ALLOCATION', 'DISPLAY_MAP', 'DISPLAY_MAP_DETAILED', 'REPORT_BINDINGS', 'DISPLAY_TOPOLOGY', 'DISPLAY_PROCESSORS',
+                     'DISPLAY_PARSEABLE_OUTPUT', 'REPORT_PHYSICAL_CPUS'), 'conformance/pmix/test-attributes.py check_shown'),
     'PRELOAD_BIN': 'conformance/pmix/test-attributes.py check_program',
 }
 
@@ -99,8 +103,7 @@ ELSEWHERE = {
 NO_CONCERN = {
     'SETUP_APP_ENVARS': 'pmix.setup.env', 'ENVARS_HARVESTED': 'pmix.evar.hvstd', 'IOF_LOCAL_OUTPUT': 'pmix.iof.local',
     'PARENT_ID': 'pmix.parent', 'REQUESTOR_IS_TOOL': 'pmix.req.tool', 'REQUESTOR_IS_CLIENT': 'pmix.req.client', 'WDIR_USER_SPECIFIED': 'pmix.wdir.user',
-    'FWD_STDDIAG': 'pmix.fwd.stddiag', 'AGGREGATE_HELP': 'pmix.agg.help', 'LOG_AGG': 'pmix.log.agg', 'REPORT_PHYSICAL_CPUS': 'pmix.repphys.cpus',
-    'DISPLAY_PARSEABLE_OUTPUT': 'pmix.dispparse',
+    'FWD_STDDIAG': 'pmix.fwd.stddiag', 'AGGREGATE_HELP': 'pmix.agg.help', 'LOG_AGG': 'pmix.log.agg',
 }
 # What they would turn off cannot be: that is refused.
 SO_IN_ANY_CASE = {('AGGREGATE_HELP', 'false')}
@@ -108,15 +111,14 @@ SO_IN_ANY_CASE = {('AGGREGATE_HELP', 'false')}
 BY_THE_LIBRARY = ('SETUP_APP_ENVARS', 'PARENT_ID')
 # Refused; flags and numbers are accepted when they are off.
 REFUSED_FLAGS = {
-    'FWD_STDIN': 'pmix.fwd.stdin', 'DISPLAY_MAP': 'pmix.dispmap', 'DISPLAY_MAP_DETAILED': 'pmix.dispmapdet', 'DISPLAY_ALLOCATION': 'pmix.dispalloc',
-    'REPORT_BINDINGS': 'pmix.repbind', 'DO_NOT_LAUNCH': 'pmix.dnl', 'SHOW_LAUNCH_PROGRESS': 'pmix.showprog',
+    'FWD_STDIN': 'pmix.fwd.stdin', 'DO_NOT_LAUNCH': 'pmix.dnl', 'SHOW_LAUNCH_PROGRESS': 'pmix.showprog',
     'SPAWN_TOOL': 'pmix.spwn.tool', 'NOHUP': 'pmix.nohup', 'NOTIFY_PROC_TERMINATION': 'pmix.noteproc',
     'NOTIFY_PROC_ABNORMAL_TERMINATION': 'pmix.noteabproc', 'NOTIFY_LAUNCH': 'pmix.note.lnch', 'GPU_SUPPORT': 'pmix.gpu.support',
     'LOG_JOB_EVENTS': 'pmix.log.jev', 'LOG_COMPLETION': 'pmix.logcomp', 'LOG_PROC_TERMINATION': 'pmix.logproc',
     'LOG_PROC_ABNORMAL_TERMINATION': 'pmix.logabproc',
 }
 REFUSED_TEXTS = {
-    'MAPPER': 'pmix.mapper', 'DISPLAY_TOPOLOGY': 'pmix.disptopo', 'DISPLAY_PROCESSORS': 'pmix.dispcpus', 'FORKEXEC_AGENT': 'pmix.fe.agnt',
+    'MAPPER': 'pmix.mapper', 'FORKEXEC_AGENT': 'pmix.fe.agnt',
     'LAUNCHER_DAEMON': 'pmix.lnch.dmn', 'PREFIX': 'pmix.prefix',
 }
 
@@ -172,7 +174,7 @@ class Attributes:
     def test_all(self):
         """Each is done, changes nothing, or is refused."""
         dvm = self.dvm(slots=8, arguments=[f'--nodes={self.nodes}'])
-        for check in (self.check_done, self.check_beside, self.check_limit, self.check_program, self.check_no_concern, self.check_refused, self.check_keys):
+        for check in (self.check_done, self.check_beside, self.check_limit, self.check_program, self.check_shown, self.check_no_concern, self.check_refused, self.check_keys):
             check(dvm)
 
     def check_done(self, dvm):
@@ -231,6 +233,32 @@ class Attributes:
         done = dvm.run([ALLOC, 'jobs', 'spawn', 'np=2', 'map=node', 'info=pmix.preloadbin:true', '--', program, ';', 'ended', '@@'], np=1)
         self.assertEqual(done.lines.count('0'), 2, done)
 
+    def check_shown(self, dvm):
+        """Tables of the job come before its own output, each as dvm-cli prints it."""
+        def ask(job, words):
+            asked = subprocess.run([CLI, '--socket', dvm.socket, 'job', 'map', '--display', words, job], capture_output=True, text=True, check=True,
+                                   env={**os.environ, 'LC_ALL': 'C.UTF-8'})
+            return asked.stdout.splitlines()
+
+        last = f'node{self.nodes}'
+        for keys, words in ((['pmix.dispmap:true'], 'map'), (['pmix.repbind:true', 'pmix.repphys.cpus:true', 'pmix.dispmap:false'], 'bindings:physical'),
+                            ([f'pmix.disptopo:{last}', f'pmix.dispcpus:node1;{last}'], f'topo={last},cpus=node1;{last}'),
+                            (['pmix.dispalloc:true', 'pmix.dispmapdet:true', 'pmix.repphys.cpus:true', 'pmix.dispparse:true'], 'allocation,map-devel:parseable:physical')):
+            with self.subTest(words):
+                done = dvm.run([ALLOC, 'jobs', 'spawn', f'np={self.nodes}', 'map=node', *(f'info={key}' for key in keys),
+                                '--', 'echo', 'said', ';', 'ended', '@@'], hosts=[last])
+                job = next(line.partition('nspace=')[2] for line in done.lines if line.startswith('0 spawn 0 '))
+                lines = [line for line in done.lines if not re.match(r'0 (spawn|started|ended) ', line)]
+                shown = ask(job, words)
+                self.assertTrue(shown and lines[-self.nodes:] == ['said'] * self.nodes, done)
+                # What changes while it runs.
+                cut = [re.sub(r'\b(pid|state|used|slots-in-use)="[^"]*"', '', line) for line in lines[:-self.nodes]]
+                self.assertEqual(cut, [re.sub(r'\b(pid|state|used|slots-in-use)="[^"]*"', '', line) for line in shown], words)
+        wrong = ['pmix.disptopo:nowhere', 'pmix.dispcpus:node1:2', 'pmix.dispcpus:node1,,node1', 'pmix.dispmap:text', 'pmix.disptopo:#1']
+        done = dvm.run([ALLOC, *(word for info in wrong for word in ('spawn', f'info={info}', '--', 'echo', 'said', ';'))], hosts=[last])
+        self.assertEqual([line.split()[2] for line in done.lines], ['-181', '-27', '-27', '-27', '-27'], done)
+        self.assertIn("what rank 0 wanted to spawn was not started: What was to be shown of it cannot be shown: ", done.err.decode())
+
     def check_no_concern(self, dvm):
         """A job is started all the same, whatever they say."""
         pairs = [(key, value) for name, key in NO_CONCERN.items() for value in ('true', 'false')
@@ -246,6 +274,7 @@ class Attributes:
         pairs = [(f'{key}:true', NOT_SUPPORTED) for key in REFUSED_FLAGS.values()] + [(f'{key}:false', 0) for key in REFUSED_FLAGS.values()]
         pairs += [(f'{key}:text', NOT_SUPPORTED) for key in REFUSED_TEXTS.values()]
         pairs += [(f'{NO_CONCERN[name]}:{value}', NOT_SUPPORTED) for name, value in SO_IN_ANY_CASE]
+        pairs += [(f'pmix.runopt:{word}', NOT_SUPPORTED) for word in ('fwd-environment', 'output-proctable', 'show-progress')]
         words = [word for pair, _ in pairs for word in ('spawn', 'np=2', f'info={pair}', '--', 'true', ';')]
         done = dvm.run([ALLOC, *words], np=1, when_full='oversubscribe')
         said = [line.split()[2] for line in done.lines if line.startswith('0 spawn ')]
