@@ -138,9 +138,9 @@ class Others(GridEngine):
         self.assert_nothing_left()
 
     def test_left_behind(self):
-        """The script ends, and has not stopped its DVM."""
+        """The script ends, and has not stopped its DVM: Grid Engine is asked at once, and not only after the interval."""
         self.make()
-        job = self.submit_ranks('while [ ! -e $SGE_ROOT/go ]; do sleep 0.1; done; exit 0', '-pe', 'dvm', '4', options='--set plugin-settings=allocator-gridengine.interval=1')
+        job = self.submit_ranks('while [ ! -e $SGE_ROOT/go ]; do sleep 0.1; done; exit 0', '-pe', 'dvm', '4', options='--set plugin-settings=allocator-gridengine.interval=100000')
         self.go()
         self.cluster.wait_gone(job)
         self.assert_nothing_left()

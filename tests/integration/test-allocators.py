@@ -4,13 +4,17 @@
 import getpass
 import json
 import os
+import re
 import signal
+import subprocess
 import time
 
 import dvmtest
 from dvmtest import NOTIFIED
 
 RECORDED = os.path.join(os.environ['DVM_TEST_SOURCE'], 'tests', 'schedulers')
+CLI = os.path.join(os.environ['DVM_TEST_BUILD'], 'cli', 'dvm-cli')
+RARELY = 'interval=100000'  # a question now and then comes too late for a test
 LOCAL = 'launcher=local'  # its nodes are parts of this machine, whatever they are called
 
 
@@ -248,6 +252,44 @@ class Allocators(dvmtest.Case):
         dvmtest.wait_until(lambda: self.expires(dvm) - time.time() > 100000, 'another limit')
         self.answer(path, 'fails')
         self.check_end(dvm, f'Job 12.server of PBS ends: PBS_NODEFILE, {nodes}, is not there any more, and its command has ended with status 5')
+
+    def test_file_seen(self):
+        """The scheduler is asked as soon as the file of the job is gone, and not when somebody has only written to it."""
+        env, path = self.teller('pbs', 'fails')
+        nodes = os.path.join(self.place(), 'nodes')
+        for name, target in (('vnodes', nodes), ('qstat-f', path)):
+            with open(recorded('pbs', name), encoding='utf-8') as file:
+                self.answer(target, file.read())
+        dvm = self.dvm(settings=[LOCAL, f'plugin-settings=allocator-pbs.{RARELY}'], env={**env, 'PBS_NODEFILE': nodes})
+        dvmtest.wait_until(lambda: self.expires(dvm) > 0, 'the limit')
+        self.answer(path, 'says 153 qstat: Unknown Job Id 12.server\n')
+        os.remove(nodes)
+        self.check_end(dvm, 'Job 12.server of PBS ends: its command has said: qstat: Unknown Job Id 12.server')
+
+    def test_script_gone(self):
+        """So it is when the script has ended in which the DVM was started, and again until the scheduler has seen that, too."""
+        env, path = self.teller('lsf', '1:30 L RUN\n')
+        place = self.place()
+        environment = {**os.environ, **env, **dict.fromkeys(('HOME', 'XDG_RUNTIME_DIR', 'XDG_STATE_HOME', 'XDG_CONFIG_HOME'), place), 'DVM_BUS': 'none', 'G_DEBUG': 'fatal-warnings'}
+
+        def cli(*words, check=True):
+            return subprocess.run([CLI, *words], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=check, timeout=dvmtest.LIMIT).stdout
+
+        def left():
+            return int(re.search(r'Time left: (?:(\d+)h)?', cli('session', 'show', '0'))[1] or 0)
+
+        self.addCleanup(cli, 'stop', '--now', check=False)
+        start = f'{CLI} start --json --log {place}/log --set {LOCAL} --set plugin-settings=allocator-lsf.{RARELY} && read -r word'
+        with subprocess.Popen(['sh', '-c', start], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as script:
+            pid = next(row['pid'] for row in map(json.loads, script.stdout) if row.get('ready'))
+            dvmtest.wait_until(lambda: left() == 1, 'the limit')
+            self.answer(path, '3:30 L RUN\n')
+            script.stdin.close()
+        dvmtest.wait_until(lambda: left() == 3, 'the question after the end of the script')
+        self.answer(path, '- EXIT\n')
+        dvmtest.wait_until(lambda: not os.path.exists(f'/proc/{pid}'), 'the DVM to end')
+        with open(f'{place}/log', encoding='utf-8') as file:
+            self.assertIn('Job 5 of LSF ends: bjobs has said that it has ended (EXIT)', file.read())
 
     def lsf_tasks(self, *lines):
         path = os.path.join(self.place(), 'affinity')

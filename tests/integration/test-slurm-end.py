@@ -148,6 +148,22 @@ class Ends(Case):
             self.check_end(dvm, f'The DVM has ended: Job {self.allocation.job} of Slurm ends: it is ')
             self.cluster.wait_idle()
 
+    def test_script_gone(self):
+        """A script ends and has not stopped its DVM, of which Slurm knows nothing: it is asked at once."""
+        script, log = (os.path.join(self.folder, name) for name in ('script', 'log'))
+        places = dict(dict.fromkeys(('HOME', 'XDG_RUNTIME_DIR', 'XDG_STATE_HOME', 'XDG_CONFIG_HOME'), self.folder), DVM_BUS='none')
+        self.addCleanup(subprocess.run, [CLI, 'stop', '--now'], env={**os.environ, **places}, check=False, capture_output=True, timeout=60)
+        with open(script, 'w', encoding='utf-8') as file:
+            file.write(f'#!/bin/sh\nexport {" ".join("=".join(pair) for pair in places.items())}\n'
+                       f'{CLI} start --launcher local --set plugin-settings=allocator-slurm.interval=100000 --report-pid {self.folder}/pid --log {log}\n')
+        job = self.cluster.run(['sbatch', '--parsable', '--nodes=2', f'--output={self.folder}/out', script]).strip()
+        dvmtest.wait_until(lambda: self.cluster.run(['squeue', '--noheader', '--format=%i']) == '', 'the script to end')
+        with open(f'{self.folder}/pid', encoding='ascii') as file:
+            pid = int(file.read())
+        dvmtest.wait_until(lambda: not os.path.exists(f'/proc/{pid}'), 'the DVM to end')
+        with open(log, encoding='utf-8') as file:
+            self.assertIn(f'The DVM has ended: Job {job} of Slurm ends: ', file.read())
+
     def test_lost(self):
         """The loss of all agents alone is not the end: they are started again."""
         dvm = self.start(settings=['launcher=local'])

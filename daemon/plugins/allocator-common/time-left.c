@@ -10,6 +10,7 @@
 
 #include <string.h>
 
+#include "job-signs.h"
 #include "timed-command.h"
 
 #define INTERVAL 60
@@ -17,6 +18,8 @@
 #define SHORTEST 5
 /* Seconds before the end, from which the log has it. */
 #define NEAR_END 60
+/* The first pause (s) after a sign of the end; each later one is twice as long. */
+#define FIRST_PAUSE 1
 /* Hours, minutes or seconds beside others, and seconds or days alone; more is a mistake. */
 #define MOST_OF_SEVERAL 10000
 #define MOST            100000000
@@ -29,7 +32,9 @@ struct _DvmdTimeLeft
   gpointer user_data;
   char *plugin;
   char *job;
+  DvmdJobSigns *signs; /* (nullable): where nobody asks now and then */
   guint timer;
+  guint pause; /* 0: no sign was seen of late */
   gboolean has_warned;
 };
 
@@ -70,7 +75,24 @@ set_timer (DvmdTimeLeft *self, gint64 left)
     return;
   if (left >= 0)
     interval = (guint)MIN (interval, MAX (left / 2, SHORTEST));
+  if (self->pause > 0 && self->pause < interval)
+    {
+      interval = self->pause;
+      self->pause *= 2;
+    }
+  else
+    self->pause = 0;
   self->timer = g_timeout_add_seconds (interval, on_due, self);
+}
+
+static void
+on_sign (gpointer user_data)
+{
+  DvmdTimeLeft *self = user_data;
+
+  self->pause = FIRST_PAUSE;
+  dvmd_time_left_stop (self);
+  self->due (self->user_data);
 }
 
 void
@@ -98,8 +120,8 @@ dvmd_time_left_stop (DvmdTimeLeft *self)
 }
 
 DvmdTimeLeft *
-dvmd_time_left_new (DvmdAllocator *allocator, const char *plugin, const char *job, DvmdTimeLeftDue due,
-                    gpointer user_data)
+dvmd_time_left_new (DvmdAllocator *allocator, const char *plugin, const char *job, const char *file,
+                    DvmdTimeLeftDue due, gpointer user_data)
 {
   DvmdTimeLeft *self = g_new0 (DvmdTimeLeft, 1);
 
@@ -110,7 +132,10 @@ dvmd_time_left_new (DvmdAllocator *allocator, const char *plugin, const char *jo
   self->plugin = g_strdup (plugin);
   self->job = g_strdup (job);
   if (get_interval (self) > 0)
-    self->timer = g_idle_add (on_due, self);
+    {
+      self->timer = g_idle_add (on_due, self);
+      self->signs = dvmd_job_signs_new (file, on_sign, self);
+    }
   return self;
 }
 
@@ -118,6 +143,7 @@ void
 dvmd_time_left_free (DvmdTimeLeft *self)
 {
   dvmd_time_left_stop (self);
+  g_clear_pointer (&self->signs, dvmd_job_signs_free);
   g_object_unref (self->host);
   g_free (self->plugin);
   g_free (self->job);

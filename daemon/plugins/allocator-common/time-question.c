@@ -263,7 +263,7 @@ dvmd_time_asker_new (DvmdAllocator *allocator, const DvmdTimeQuestion *question,
   self->id = g_strdup (id);
   self->file = question->file != NULL ? g_strdup (g_getenv (question->file)) : NULL;
   self->waiting = g_ptr_array_new_with_free_func (g_object_unref);
-  self->time = dvmd_time_left_new (allocator, question->plugin, job, on_due, self);
+  self->time = dvmd_time_left_new (allocator, question->plugin, job, self->file, on_due, self);
   return self;
 }
 

@@ -189,7 +189,7 @@ slurm_watch_new (DvmdAllocator *allocator, const char *id, SlurmSize *size)
   self->size = slurm_size_ref (size);
   self->id = g_strdup (id);
   self->waiting = g_array_new (FALSE, FALSE, sizeof (Asker));
-  self->time = dvmd_time_left_new (allocator, "allocator-slurm", job, on_due, self);
+  self->time = dvmd_time_left_new (allocator, "allocator-slurm", job, NULL, on_due, self);
   return self;
 }
 
