@@ -34,6 +34,22 @@ find_holder (const char *name)
   return dvm_cli_find_listener (path);
 }
 
+/* Likewise, or the process that has taken the name and does not listen yet, or not any more; it may have left that
+ * behind. */
+static pid_t
+find_owner (const char *name)
+{
+  g_autofree char *directory = dvm_client_build_runtime_dir (name);
+  g_autofree char *path = g_build_filename (directory, "lock", NULL);
+  g_autofree char *text = NULL;
+  pid_t holder = find_holder (name);
+  gint64 pid = 0;
+
+  if (holder == 0 && g_file_get_contents (path, &text, NULL, NULL))
+    g_ascii_string_to_signed (g_strchomp (text), 10, 1, G_MAXINT, &pid, NULL);
+  return holder > 0 ? holder : (pid_t)pid;
+}
+
 /* The environment that a process was started with. FALSE: it cannot be read; job (out) (transfer full) (nullable) */
 static gboolean
 read_job (pid_t pid, char **job)
@@ -100,13 +116,13 @@ gboolean
 dvm_cli_scheduler_name (DvmCli *cli)
 {
   g_autofree char *own = is_named (cli) ? NULL : dvm_client_build_job_name (NULL);
-  pid_t holder = own != NULL ? find_holder (NULL) : 0;
+  pid_t owner = own != NULL ? find_owner (NULL) : 0;
   g_autofree char *theirs = NULL;
 
   if (own == NULL)
     return FALSE;
   /* A second one of the job is refused, whatever the first one is called. */
-  if (find_holder (own) == 0 && (holder == 0 || !read_job (holder, &theirs) || g_strcmp0 (own, theirs) == 0))
+  if (find_holder (own) == 0 && (owner == 0 || !read_job (owner, &theirs) || g_strcmp0 (own, theirs) == 0))
     return FALSE;
   cli->job = keep (cli, g_steal_pointer (&own));
   cli->name = cli->job;

@@ -187,9 +187,9 @@ class Others(GridEngine):
     def test_array(self):
         """Tasks of an array are jobs of their own, each with its DVM, where they share hosts, too."""
         self.make(2)
-        # The second one starts when the first one is there, which goes on until then.
-        wait = 'until [ -e $SGE_ROOT/task-%s ]; do sleep 0.1; done; '
-        job = self.submit(f'[ $SGE_TASK_ID = 1 ] || {{ {wait % 1} }}; start; touch $SGE_ROOT/task-$SGE_TASK_ID; {wait % 2} cli status --json; cli run --personality plain hostname; cli stop', '-pe', 'dvm', '2', '-t', '1-2')
+        # Both start in the same moment, as far as Grid Engine does, and each goes on until the other one is there.
+        job = self.submit('start; touch $SGE_ROOT/task-$SGE_TASK_ID; until [ -e $SGE_ROOT/task-1 ] && [ -e $SGE_ROOT/task-2 ]; do sleep 0.1; done; '
+                          'cli status --json; cli run --personality plain hostname; cli stop', '-pe', 'dvm', '2', '-t', '1-2')
         said = self.wait_output(job)
         names = sorted(re.findall(r'"scheduler-job": ?"([^"]*)"', said))
         self.assertEqual(names, [f'gridengine-{job}-1', f'gridengine-{job}-2'], said)

@@ -14,6 +14,7 @@ from dvmtest import NOTIFIED
 
 RECORDED = os.path.join(os.environ['DVM_TEST_SOURCE'], 'tests', 'schedulers')
 CLI = os.path.join(os.environ['DVM_TEST_BUILD'], 'cli', 'dvm-cli')
+LONG = os.environ.get('DVM_TEST_SOAK') == '1'
 RARELY = 'interval=100000'  # a question now and then comes too late for a test
 LOCAL = 'launcher=local'  # its nodes are parts of this machine, whatever they are called
 
@@ -266,11 +267,36 @@ class Allocators(dvmtest.Case):
         os.remove(nodes)
         self.check_end(dvm, 'Job 12.server of PBS ends: its command has said: qstat: Unknown Job Id 12.server')
 
+    def commands(self, place, env):
+        """The environment of dvm-cli in a job, with all of its files in one place."""
+        return {**os.environ, **env, **dict.fromkeys(('HOME', 'XDG_RUNTIME_DIR', 'XDG_STATE_HOME', 'XDG_CONFIG_HOME'), place), 'DVM_BUS': 'none', 'G_DEBUG': 'fatal-warnings'}
+
+    def test_two_starts(self):
+        """Two jobs that start a DVM in the same moment have one each."""
+        jobs = [self.commands(self.place(), {'LSB_JOBID': job, 'LSB_MCPU_HOSTS': 'hostA 1'}) for job in ('5', '6')]
+        jobs[1].update((key, value) for key, value in jobs[0].items() if key != 'LSB_JOBID')
+
+        def together(*words, check=True):
+            """What a command says in both."""
+            run = [subprocess.Popen([CLI, *words], env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) for env in jobs]
+            said = [process.communicate(timeout=dvmtest.LIMIT)[0] for process in run]
+            self.assertEqual([process.returncode for process in run] if check else [0, 0], [0, 0], said)
+            return said
+
+        self.addCleanup(together, 'stop', '--now', check=False)
+        for _ in range(10 if LONG else 3):
+            together('start', '--set', LOCAL)
+            found = [json.loads(said) for said in together('status', '--json')]
+            self.assertEqual([status['scheduler-job'] for status in found], ['lsf-5', 'lsf-6'])
+            names = [status['name'] for status in found]
+            self.assertIn(names, (['default', 'lsf-6'], ['lsf-5', 'default']))
+            together('stop')
+
     def test_script_gone(self):
         """So it is when the script has ended in which the DVM was started, and again until the scheduler has seen that, too."""
         env, path = self.teller('lsf', '1:30 L RUN\n')
         place = self.place()
-        environment = {**os.environ, **env, **dict.fromkeys(('HOME', 'XDG_RUNTIME_DIR', 'XDG_STATE_HOME', 'XDG_CONFIG_HOME'), place), 'DVM_BUS': 'none', 'G_DEBUG': 'fatal-warnings'}
+        environment = self.commands(place, env)
 
         def cli(*words, check=True):
             return subprocess.run([CLI, *words], env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=check, timeout=dvmtest.LIMIT).stdout
