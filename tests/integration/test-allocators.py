@@ -230,10 +230,14 @@ class Allocators(dvmtest.Case):
         os.kill(dvm.agents[0], signal.SIGKILL)
         dvmtest.wait_until(lambda: 'is started again' in dvm.log(), 'a job that runs to have its agent back')
         dvmtest.wait_until(lambda: {row['StateName'] for row in self.rows(dvm)} == {'UP'}, 'all nodes')
-        dvm.start(['sleep', '1000'], np=2)[0].wait_running()
+        job = dvm.start(['sleep', '1000'], np=2)[0]
+        job.wait_running()
         self.answer(path, '- EXIT\n')
         os.kill(dvm.agents[1], signal.SIGKILL)
-        self.check_end(dvm, 'Job 5 of LSF ends: bjobs has said that it has ended (EXIT)')
+        # Both questions are answered before the loss counts.
+        reason = 'Job 5 of LSF ends: bjobs has said that it has ended (EXIT)'
+        self.assertEqual(job.wait()['reason'], reason)
+        self.check_end(dvm, reason)
 
     def test_file_gone(self):
         """The file of the job goes with it: with a scheduler that fails that is the end, with one that says that the job runs it is not."""
