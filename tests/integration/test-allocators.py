@@ -287,7 +287,7 @@ class Allocators(dvmtest.Case):
             self.assertEqual([process.returncode for process in run] if check else [0, 0], [0, 0], said)
             return said
 
-        self.addCleanup(together, 'stop', '--now', check=False)
+        self.addCleanup(together, 'stop', '--force', check=False)
         for _ in range(10 if LONG else 3):
             together('start', '--set', LOCAL)
             found = [json.loads(said) for said in together('status', '--json')]
@@ -308,7 +308,7 @@ class Allocators(dvmtest.Case):
         def left():
             return int(re.search(r'Time left: (?:(\d+)h)?', cli('session', 'show', '0'))[1] or 0)
 
-        self.addCleanup(cli, 'stop', '--now', check=False)
+        self.addCleanup(cli, 'stop', '--force', check=False)
         start = f'{CLI} start --json --log {place}/log --set {LOCAL} --set plugin-settings=allocator-lsf.{RARELY} && read -r word'
         with subprocess.Popen(['sh', '-c', start], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as script:
             pid = next(row['pid'] for row in map(json.loads, script.stdout) if row.get('ready'))

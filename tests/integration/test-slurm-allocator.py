@@ -53,7 +53,7 @@ class Commands(Case):
         self.folder = self.place()
         self.environment = dict(XDG_RUNTIME_DIR=self.folder, XDG_STATE_HOME=self.folder, XDG_CONFIG_HOME=self.folder, HOME=self.folder,
                                 DVM_BUS='none')
-        self.addCleanup(lambda: subprocess.run([CLI, 'stop', '--now'], env={**os.environ, **self.environment}, check=False,
+        self.addCleanup(lambda: subprocess.run([CLI, 'stop', '--force'], env={**os.environ, **self.environment}, check=False,
                                                stdin=subprocess.DEVNULL, capture_output=True, timeout=60))
 
     def cli(self, allocation, *words, status=0):

@@ -152,7 +152,7 @@ class Ends(Case):
         """A script ends and has not stopped its DVM, of which Slurm knows nothing: it is asked at once."""
         script, log = (os.path.join(self.folder, name) for name in ('script', 'log'))
         places = dict(dict.fromkeys(('HOME', 'XDG_RUNTIME_DIR', 'XDG_STATE_HOME', 'XDG_CONFIG_HOME'), self.folder), DVM_BUS='none')
-        self.addCleanup(subprocess.run, [CLI, 'stop', '--now'], env={**os.environ, **places}, check=False, capture_output=True, timeout=60)
+        self.addCleanup(subprocess.run, [CLI, 'stop', '--force'], env={**os.environ, **places}, check=False, capture_output=True, timeout=60)
         with open(script, 'w', encoding='utf-8') as file:
             file.write(f'#!/bin/sh\nexport {" ".join("=".join(pair) for pair in places.items())}\n'
                        f'{CLI} start --launcher local --set plugin-settings=allocator-slurm.interval=100000 --report-pid {self.folder}/pid --log {log}\n')

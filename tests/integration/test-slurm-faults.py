@@ -252,7 +252,7 @@ class Several(Case):
         allocation = self.allocate(2)
         place = dict(XDG_RUNTIME_DIR=self.folder, XDG_STATE_HOME=self.folder, XDG_CONFIG_HOME=self.folder, HOME=self.folder, DVM_BUS='none')
         allocation.environment.update(place)
-        self.addCleanup(lambda: subprocess.run([CLI, 'stop', '--now'], env={**os.environ, **place}, check=False, stdin=subprocess.DEVNULL,
+        self.addCleanup(lambda: subprocess.run([CLI, 'stop', '--force'], env={**os.environ, **place}, check=False, stdin=subprocess.DEVNULL,
                                                capture_output=True, timeout=60))
         allocation.run([CLI, 'start'])
         with self.assertRaisesRegex(AssertionError, 'runs already|already'):
