@@ -88,6 +88,12 @@ close_one (DvmCliWatchFeed *self, const GError *error)
 
 static void ask_page (Page *page);
 
+static gboolean
+comes_by_column (DvmCliWatchPanel panel)
+{
+  return panel != DVM_CLI_WATCH_CAMPAIGNS;
+}
+
 static void
 put_rows (Page *page, GVariant *rows)
 {
@@ -97,7 +103,10 @@ put_rows (Page *page, GVariant *rows)
 
   g_variant_iter_init (&iter, rows);
   while (g_variant_iter_loop (&iter, "@a{sv}", &row))
-    dvm_cli_watch_model_put (page->feed->model, page->panel, row, now);
+    if (comes_by_column (page->panel))
+      dvm_cli_watch_model_put_columns (page->feed->model, page->panel, row, now);
+    else
+      dvm_cli_watch_model_put (page->feed->model, page->panel, row, now);
 }
 
 static void
@@ -142,10 +151,13 @@ make_filter (Page *page)
 
   g_variant_dict_init (&filter, NULL);
   g_variant_dict_insert_value (&filter, "columns", g_variant_new_strv (dvm_cli_watch_properties (page->panel), -1));
+  if (comes_by_column (page->panel))
+    {
+      g_variant_dict_insert (&filter, "sparse", "b", TRUE);
+      g_variant_dict_insert (&filter, "by-column", "b", TRUE);
+    }
   if (page->panel == DVM_CLI_WATCH_NODES)
     return g_variant_new ("(s@a{sv})", page->ids, g_variant_dict_end (&filter));
-  if (page->panel == DVM_CLI_WATCH_JOBS)
-    g_variant_dict_insert (&filter, "sparse", "b", TRUE);
   if (page->ids[0] != '\0')
     g_variant_dict_insert (&filter, "ids", "s", page->ids);
   if (dvm_cli_watch_model_get_all (page->feed->model))

@@ -12,6 +12,7 @@
 #include <pwd.h>
 #include <string.h>
 
+#include "dvm-cli-cells.h"
 #include "dvm-cli-json.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-records.h"
@@ -328,14 +329,6 @@ get_boolean (GVariant *dict, const char *key)
   return value;
 }
 
-static guint
-count_items (GVariant *dict, const char *key)
-{
-  g_autoptr (GVariant) value = g_variant_lookup_value (dict, key, NULL);
-
-  return value != NULL && g_variant_is_container (value) ? (guint)g_variant_n_children (value) : 0;
-}
-
 /* Two answers of one moment say nothing about a second. */
 static void
 measure_rate (DvmCliWatchRate *self, guint64 sum, gint64 now)
@@ -374,13 +367,11 @@ note_change (DvmCliWatchModel *self, DvmCliWatchRow *row, const DvmCliWatchRow *
 }
 
 static char *
-join_texts (GVariant *dict, const char *key, const char *separator)
+join_texts (const DvmCliCells *cells, const char *key, const char *separator)
 {
-  g_autofree const char **texts = NULL;
+  g_autofree const char **texts = dvm_cli_cells_get_list (cells, key);
 
-  if (!g_variant_lookup (dict, key, "^a&s", &texts))
-    return g_strdup ("");
-  return g_strjoinv (separator, (char **)texts);
+  return texts != NULL ? g_strjoinv (separator, (char **)texts) : g_strdup ("");
 }
 
 static const char *
@@ -400,72 +391,70 @@ find_user (DvmCliWatchModel *self, guint uid)
 
 /* A job that has ended writes no more. */
 static void
-fill_output (DvmCliWatchRow *row, GVariant *dict, gint64 now)
+fill_output (DvmCliWatchRow *row, const DvmCliCells *cells, gint64 now)
 {
-  row->output_bytes = get_time (dict, "OutputBytes");
-  row->restarts = get_uint (dict, "Restarts");
+  row->output_bytes = dvm_cli_cells_get_time (cells, "OutputBytes");
+  row->restarts = dvm_cli_cells_get_uint (cells, "Restarts");
   measure_rate (&row->output, (guint64)row->output_bytes, now);
   row->numbers[JOB_OUTPUT] = row->ended_at == 0 && row->output.speed >= 0 ? (gint64)(row->output.speed + 0.5) : -1;
 }
 
 static void
-fill_job (DvmCliWatchModel *self, DvmCliWatchRow *row, GVariant *dict, gint64 now)
+fill_job (DvmCliWatchModel *self, DvmCliWatchRow *row, const DvmCliCells *cells, gint64 now)
 {
-  g_autofree const char **campaigns = NULL;
-  g_autofree const char **jobs = NULL;
-  guint terminated = get_uint (dict, "NumTerminated");
+  g_autofree const char **campaigns = dvm_cli_cells_get_list (cells, "WaitsFor");
+  g_autofree const char **jobs = dvm_cli_cells_get_list (cells, "AwaitedJobs");
+  guint terminated = dvm_cli_cells_get_uint (cells, "NumTerminated");
   DvmCliJobFacts facts = {
-    .state = get_uint (dict, "State"),
-    .held_at = dvm_cli_lookup_text (dict, "HeldAt"),
-    .num_launched = get_uint (dict, "NumLaunched"),
-    .paused = get_boolean (dict, "Paused"),
+    .state = dvm_cli_cells_get_uint (cells, "State"),
+    .held_at = dvm_cli_cells_get_text (cells, "HeldAt"),
+    .num_launched = dvm_cli_cells_get_uint (cells, "NumLaunched"),
+    .paused = dvm_cli_cells_get_boolean (cells, "Paused"),
+    .campaigns = campaigns,
+    .jobs = jobs,
   };
 
-  g_variant_lookup (dict, "WaitsFor", "^a&o", &campaigns);
-  g_variant_lookup (dict, "AwaitedJobs", "^a&o", &jobs);
-  facts.campaigns = campaigns;
-  facts.jobs = jobs;
   row->numbers[JOB_ID] = row->id;
-  set_text (row, JOB_NAMESPACE, g_strdup (dvm_cli_lookup_text (dict, "Namespace")));
+  set_text (row, JOB_NAMESPACE, g_strdup (dvm_cli_cells_get_text (cells, "Namespace")));
   set_text (row, JOB_STATE, dvm_cli_describe_facts (&facts));
   row->numbers[JOB_STATE] = facts.state;
-  set_text (row, JOB_USER, g_strdup (find_user (self, get_uint (dict, "SubmitterUid"))));
-  row->numbers[JOB_PROCS] = get_uint (dict, "NumProcs");
+  set_text (row, JOB_USER, g_strdup (find_user (self, dvm_cli_cells_get_uint (cells, "SubmitterUid"))));
+  row->numbers[JOB_PROCS] = dvm_cli_cells_get_uint (cells, "NumProcs");
   row->numbers[JOB_LIVE] = facts.num_launched > terminated ? facts.num_launched - terminated : 0;
-  row->numbers[JOB_TIME] = get_time (dict, "StartedAt");
-  set_text (row, JOB_COMMAND, join_texts (dict, "Command", " "));
-  row->created_at = get_time (dict, "CreatedAt");
-  row->ended_at = get_boolean (dict, "Ended") ? get_time (dict, "EndedAt") : 0;
-  fill_output (row, dict, now);
+  row->numbers[JOB_TIME] = dvm_cli_cells_get_time (cells, "StartedAt");
+  set_text (row, JOB_COMMAND, join_texts (cells, "Command", " "));
+  row->created_at = dvm_cli_cells_get_time (cells, "CreatedAt");
+  row->ended_at = dvm_cli_cells_get_boolean (cells, "Ended") ? dvm_cli_cells_get_time (cells, "EndedAt") : 0;
+  fill_output (row, cells, now);
 }
 
 static void
-fill_node (DvmCliWatchModel *self, DvmCliWatchRow *row, GVariant *dict, gint64 now)
+fill_node (DvmCliWatchModel *self, DvmCliWatchRow *row, const DvmCliCells *cells, gint64 now)
 {
   row->numbers[NODE_RANK] = row->id;
-  set_text (row, NODE_NAME, g_strdup (dvm_cli_lookup_text (dict, "Name")));
-  set_text (row, NODE_STATE, g_strdup (dvm_cli_lookup_text (dict, "StateName")));
-  row->numbers[NODE_USED] = get_uint (dict, "SlotsInUse");
-  row->numbers[NODE_SLOTS] = get_uint (dict, "Slots");
-  set_text (row, NODE_REASON, g_strdup (dvm_cli_lookup_text (dict, "Reason")));
-  row->parent = get_uint (dict, "ParentRank");
+  set_text (row, NODE_NAME, g_strdup (dvm_cli_cells_get_text (cells, "Name")));
+  set_text (row, NODE_STATE, g_strdup (dvm_cli_cells_get_text (cells, "StateName")));
+  row->numbers[NODE_USED] = dvm_cli_cells_get_uint (cells, "SlotsInUse");
+  row->numbers[NODE_SLOTS] = dvm_cli_cells_get_uint (cells, "Slots");
+  set_text (row, NODE_REASON, g_strdup (dvm_cli_cells_get_text (cells, "Reason")));
+  row->parent = dvm_cli_cells_get_uint (cells, "ParentRank");
 }
 
 static void
-fill_campaign (DvmCliWatchModel *self, DvmCliWatchRow *row, GVariant *dict, gint64 now)
+fill_campaign (DvmCliWatchModel *self, DvmCliWatchRow *row, const DvmCliCells *cells, gint64 now)
 {
-  guint total = count_items (dict, "Targets");
-  guint pending = get_uint (dict, "Pending");
+  guint total = dvm_cli_cells_count_items (cells, "Targets");
+  guint pending = dvm_cli_cells_get_uint (cells, "Pending");
 
   row->numbers[CAMPAIGN_ID] = row->id;
-  set_text (row, CAMPAIGN_KIND, g_strdup (dvm_cli_lookup_text (dict, "Kind")));
-  set_text (row, CAMPAIGN_STATE, g_strdup (dvm_cli_lookup_text (dict, "State")));
+  set_text (row, CAMPAIGN_KIND, g_strdup (dvm_cli_cells_get_text (cells, "Kind")));
+  set_text (row, CAMPAIGN_STATE, g_strdup (dvm_cli_cells_get_text (cells, "State")));
   row->numbers[CAMPAIGN_DONE] = total > pending ? total - pending : 0;
   row->numbers[CAMPAIGN_TOTAL] = total;
-  row->numbers[CAMPAIGN_TIME] = get_time (dict, "StartedAt");
-  row->numbers[CAMPAIGN_HELD] = count_items (dict, "HeldJobs");
-  set_text (row, CAMPAIGN_HOSTS, join_texts (dict, "Hosts", ","));
-  row->ended_at = get_time (dict, "EndedAt");
+  row->numbers[CAMPAIGN_TIME] = dvm_cli_cells_get_time (cells, "StartedAt");
+  row->numbers[CAMPAIGN_HELD] = dvm_cli_cells_count_items (cells, "HeldJobs");
+  set_text (row, CAMPAIGN_HOSTS, join_texts (cells, "Hosts", ","));
+  row->ended_at = dvm_cli_cells_get_time (cells, "EndedAt");
 }
 
 static DvmCliWatchRow *
@@ -480,15 +469,15 @@ row_new (DvmCliWatchPanel panel, guint id)
   return row;
 }
 
-void
-dvm_cli_watch_model_put (DvmCliWatchModel *self, DvmCliWatchPanel panel, GVariant *dict, gint64 now)
+static void
+put_cells (DvmCliWatchModel *self, DvmCliWatchPanel panel, const DvmCliCells *cells, gint64 now)
 {
-  static void (*const fill[]) (DvmCliWatchModel *, DvmCliWatchRow *, GVariant *, gint64) = { fill_job, fill_node,
-                                                                                             fill_campaign };
-  guint id = get_uint (dict, panel == DVM_CLI_WATCH_NODES ? "Rank" : "Id");
+  static void (*const fill[]) (DvmCliWatchModel *, DvmCliWatchRow *, const DvmCliCells *,
+                               gint64) = { fill_job, fill_node, fill_campaign };
+  guint id = dvm_cli_cells_get_uint (cells, panel == DVM_CLI_WATCH_NODES ? "Rank" : "Id");
   gboolean has_ended = panel == DVM_CLI_WATCH_JOBS
-                           ? get_boolean (dict, "Ended")
-                           : panel == DVM_CLI_WATCH_CAMPAIGNS && get_time (dict, "EndedAt") != 0;
+                           ? dvm_cli_cells_get_boolean (cells, "Ended")
+                           : panel == DVM_CLI_WATCH_CAMPAIGNS && dvm_cli_cells_get_time (cells, "EndedAt") != 0;
   DvmCliWatchRow *row, before;
 
   /* The controller has no slots, and is told of by the header. */
@@ -504,10 +493,30 @@ dvm_cli_watch_model_put (DvmCliWatchModel *self, DvmCliWatchPanel panel, GVarian
       g_hash_table_insert (self->panels[panel].rows, GUINT_TO_POINTER (id), row);
     }
   before = *row;
-  fill[panel](self, row, dict, now);
+  fill[panel](self, row, cells, now);
   note_change (self, row, &before);
   row->seen = TRUE;
   self->panels[panel].stale = TRUE;
+}
+
+void
+dvm_cli_watch_model_put (DvmCliWatchModel *self, DvmCliWatchPanel panel, GVariant *row, gint64 now)
+{
+  DvmCliCells cells;
+
+  dvm_cli_cells_init (&cells, row);
+  put_cells (self, panel, &cells, now);
+}
+
+void
+dvm_cli_watch_model_put_columns (DvmCliWatchModel *self, DvmCliWatchPanel panel, GVariant *columns, gint64 now)
+{
+  DvmCliCells cells;
+  gsize n = dvm_cli_cells_init_columns (&cells, columns);
+
+  for (cells.row = 0; cells.row < n; cells.row++)
+    put_cells (self, panel, &cells, now);
+  dvm_cli_cells_clear (&cells);
 }
 
 static void

@@ -87,6 +87,8 @@ void dvm_cli_watch_model_begin (DvmCliWatchModel *self, DvmCliWatchPanel panel, 
 void dvm_cli_watch_model_end (DvmCliWatchModel *self, DvmCliWatchPanel panel, const GArray *ids);
 /* row: a{sv} of these properties, as they are now: µs since the epoch */
 void dvm_cli_watch_model_put (DvmCliWatchModel *self, DvmCliWatchPanel panel, GVariant *row, gint64 now);
+/* columns: a{sv} with an array of values of many rows for each property */
+void dvm_cli_watch_model_put_columns (DvmCliWatchModel *self, DvmCliWatchPanel panel, GVariant *columns, gint64 now);
 void dvm_cli_watch_model_clear (DvmCliWatchModel *self);
 /* usage: (nullable): a{sv} of node-usage; NULL: its agent does not tell */
 void dvm_cli_watch_model_set_usage (DvmCliWatchModel *self, guint rank, GVariant *usage);

@@ -32,6 +32,12 @@ _dvm_kind_get_info (DvmKind kind)
   return &kinds[kind];
 }
 
+GType
+_dvm_kind_get_type (DvmKind kind)
+{
+  return kinds[kind].get_type ();
+}
+
 GObject *
 _dvm_kind_new_record (DvmKind kind)
 {

@@ -64,6 +64,13 @@ take_devices (List *list, GVariant *row)
     _dvm_proc_set_devices (list->rows->pdata[list->next], devices);
 }
 
+/* There may be many of them, and others are few. */
+static gboolean
+comes_by_column (List *list)
+{
+  return list->job == NULL && (list->kind == DVM_KIND_JOB || list->kind == DVM_KIND_NODE);
+}
+
 static gboolean
 add_rows (List *list, GVariant *rows, GError **error)
 {
@@ -73,6 +80,11 @@ add_rows (List *list, GVariant *rows, GError **error)
 
       if (list->devices)
         take_devices (list, row);
+      else if (comes_by_column (list))
+        {
+          if (!_dvm_records_add_columns (list->rows, _dvm_kind_get_type (list->kind), row, error))
+            return FALSE;
+        }
       else if (list->job != NULL)
         g_ptr_array_add (list->rows, _dvm_proc_new_from_variant (row));
       else if (!add_record (list, row, error))
@@ -177,8 +189,13 @@ make_filter (List *list)
   if (list->all)
     g_variant_builder_add (&filter, "{sv}", "all", g_variant_new_boolean (TRUE));
   /* A new record is empty by itself, and most of what is said of many jobs would say so. */
-  if (list->kind == DVM_KIND_JOB)
-    g_variant_builder_add (&filter, "{sv}", "sparse", g_variant_new_boolean (TRUE));
+  if (comes_by_column (list))
+    {
+      g_variant_builder_add (&filter, "{sv}", "sparse", g_variant_new_boolean (TRUE));
+      g_variant_builder_add (&filter, "{sv}", "by-column", g_variant_new_boolean (TRUE));
+    }
+  if (list->kind == DVM_KIND_NODE)
+    return g_variant_new ("(sa{sv})", list->ids, &filter);
   if (list->ids[0] != '\0')
     g_variant_builder_add (&filter, "{sv}", "ids", g_variant_new_string (list->ids));
   return g_variant_new ("(a{sv})", &filter);
@@ -204,7 +221,7 @@ ask_page (GTask *task)
       call.method = list->devices ? "ListDevices" : "ListProcs";
       call.reply = list->devices ? "(a(us)s)" : "(a(uusuuiuiis)s)";
     }
-  if (list->job != NULL || list->kind == DVM_KIND_NODE)
+  if (list->job != NULL)
     call.parameters = g_variant_new ("(sa{sv})", list->ids, NULL);
   else
     call.parameters = make_filter (list);

@@ -144,6 +144,16 @@ guint64 _dvm_record_get_changed_fields (GObject *record, const char *property_na
 /* From a{sv} by bus names. Unknown names are left aside (a newer daemon); a wrong type changes nothing at all. */
 gboolean _dvm_record_update (GObject *record, GVariant *properties, GError **error);
 
+/*
+ * Many records of one class at once, by columns: an array of the values of each field, in the order of the records.
+ * (transfer floating); n_records: one at least
+ */
+GVariant *_dvm_record_make_column (gpointer const *records, guint n_records, const DvmRecordField *field);
+/* About how many bytes the value takes there. */
+gsize _dvm_record_field_measure (gconstpointer record, const DvmRecordField *field);
+/* Adds new records from a{sv} of such arrays by bus names; with other names and types as _dvm_record_update(). */
+gboolean _dvm_records_add_columns (GPtrArray *records, GType type, GVariant *dict, GError **error);
+
 DvmProc *_dvm_proc_new (guint rank, guint app, const char *node, guint local_rank, guint node_rank, int pid,
                         DvmProcState state, int exit_code, int exit_signal, const char *cpuset);
 DvmProc *_dvm_proc_new_from_variant (GVariant *row); /* (uusuuiuiis) */

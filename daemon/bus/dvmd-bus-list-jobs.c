@@ -29,6 +29,7 @@ typedef struct
   guint limit;
   const char **columns;
   gboolean sparse;
+  gboolean by_column;
   DvmdIdSet *set; /* NULL: every id */
   char *session;  /* (nullable): its path */
 } JobFilter;
@@ -56,10 +57,11 @@ parse_filter (GVariant *dict, gboolean lists, JobFilter *filter, GError **error)
     { "limit", "u", &filter->limit },
     { "columns", "as", &filter->columns },
     { "sparse", "b", &filter->sparse },
+    { "by-column", "b", &filter->by_column },
   };
 
   /* Only lists have rows to limit and columns. */
-  if (!dvmd_bus_options_parse (dict, options, lists ? 9 : 6, error))
+  if (!dvmd_bus_options_parse (dict, options, lists ? G_N_ELEMENTS (options) : 6, error))
     return FALSE;
   if (filter->has_session)
     filter->session = dvmd_bus_path (DVMD_BUS_SESSION, filter->session_id);
@@ -108,24 +110,14 @@ has_ids_alone (const JobFilter *filter)
 }
 
 static void
-add_jobs (DvmdBusRows *rows, DvmdCore *core, const JobFilter *filter, gboolean hides)
+add_jobs (DvmdBusRows *rows, DvmdCore *core, const JobFilter *filter, const DvmdBusTelling *telling)
 {
   gboolean ended = filter->all || filter->set != NULL || (filter->has_state && !dvm_job_state_is_live (filter->state));
-  const DvmRecordField *fields;
-  guint n_fields;
-
-  fields = _dvm_record_get_fields (DVM_TYPE_JOB, &n_fields);
   for (DvmdJob *job = first_job (core, filter, ended); job != NULL; job = dvmd_core_next_job (core, job, ended))
     if (!is_selected (filter, job))
       continue;
     else if (dvmd_bus_rows_want (rows, dvmd_job_get_id (job)))
-      {
-        /* A row for a stranger is whole: what is missing there would tell what is empty. */
-        GVariant *row = dvmd_bus_record_row (dvmd_job_get_record (job), fields, n_fields, filter->columns,
-                                             filter->sparse && !hides);
-
-        dvmd_bus_rows_add (rows, hides ? dvmd_bus_hide_values (row) : row);
-      }
+      dvmd_bus_rows_add_record (rows, dvmd_job_get_record (job), telling);
     else if (has_ids_alone (filter))
       {
         dvmd_id_set_add_part (rows->rest, filter->set, dvmd_job_get_id (job), dvmd_core_get_last_job_id (core));
@@ -148,22 +140,24 @@ void
 dvmd_bus_list_jobs (DvmdBusCall *call)
 {
   g_autoptr (GVariant) dict = g_variant_get_child_value (call->parameters, 0);
-  gboolean hides = dvmd_bus_hides_from (call->server, call->caller);
+  DvmdBusTelling telling = { .hides = dvmd_bus_hides_from (call->server, call->caller) };
   g_auto (JobFilter) filter = { NULL };
-  const DvmRecordField *fields;
-  guint n_fields;
   DvmdBusRows rows;
   GError *error = NULL;
 
-  fields = _dvm_record_get_fields (DVM_TYPE_JOB, &n_fields);
-  if (!parse_filter (dict, TRUE, &filter, &error) || !check_label (&filter, hides, &error)
-      || !dvmd_bus_check_columns (filter.columns, fields, n_fields, &error))
+  telling.fields = _dvm_record_get_fields (DVM_TYPE_JOB, &telling.n_fields);
+  if (!parse_filter (dict, TRUE, &filter, &error) || !check_label (&filter, telling.hides, &error)
+      || !dvmd_bus_check_columns (filter.columns, telling.fields, telling.n_fields, &error))
     {
       dvmd_bus_return_error (call->invocation, error);
       return;
     }
   dvmd_bus_rows_init (&rows, G_VARIANT_TYPE ("aa{sv}"), filter.limit);
-  add_jobs (&rows, call->core, &filter, hides);
+  telling.columns = filter.columns;
+  telling.sparse = filter.sparse;
+  telling.by_column = filter.by_column;
+  add_jobs (&rows, call->core, &filter, &telling);
+  dvmd_bus_rows_end_records (&rows, &telling);
   dvmd_bus_return_value (call->invocation, dvmd_bus_rows_end (&rows));
 }
 

@@ -14,11 +14,9 @@
 #include "dvmd-bus-rows.h"
 
 static void
-add_nodes (DvmdBusRows *rows, DvmdBusCall *call, DvmdIdSet *ids, gboolean all, const char *const *columns)
+add_nodes (DvmdBusRows *rows, DvmdBusCall *call, DvmdIdSet *ids, gboolean all, const DvmdBusTelling *telling)
 {
   DvmdNodePool *pool = dvmd_core_get_nodes (call->core);
-  guint n_fields;
-  const DvmRecordField *fields = _dvm_record_get_fields (DVM_TYPE_NODE, &n_fields);
   guint max = dvmd_node_pool_get_max_rank (pool);
 
   for (guint rank = 0; dvmd_id_set_next (ids, rank, &rank) && rank <= max; rank++)
@@ -30,9 +28,9 @@ add_nodes (DvmdBusRows *rows, DvmdBusCall *call, DvmdIdSet *ids, gboolean all, c
       if (!dvmd_bus_rows_want (rows, rank))
         continue;
       dvmd_node_pool_publish_jobs (node);
-      if (columns == NULL || g_strv_contains (columns, "Devices"))
+      if (telling->columns == NULL || g_strv_contains (telling->columns, "Devices"))
         dvmd_bus_publish_devices (call->controller, node);
-      dvmd_bus_rows_add (rows, dvmd_bus_record_row (node->record, fields, n_fields, columns, FALSE));
+      dvmd_bus_rows_add_record (rows, node->record, telling);
     }
 }
 
@@ -45,26 +43,29 @@ dvmd_bus_list_nodes (DvmdBusCall *call)
   const char *ids;
   gboolean all = FALSE;
   guint limit = 0;
+  DvmdBusTelling telling = { NULL };
   const DvmdBusOption options[] = {
     { "all", "b", &all },
     { "columns", "as", &columns },
     { "limit", "u", &limit },
+    { "sparse", "b", &telling.sparse },
+    { "by-column", "b", &telling.by_column },
   };
-  const DvmRecordField *fields;
-  guint n_fields;
   DvmdBusRows rows;
   GError *error = NULL;
 
   g_variant_get (call->parameters, "(&s@a{sv})", &ids, &dict);
-  fields = _dvm_record_get_fields (DVM_TYPE_NODE, &n_fields);
+  telling.fields = _dvm_record_get_fields (DVM_TYPE_NODE, &telling.n_fields);
   if (!dvmd_bus_options_parse (dict, options, G_N_ELEMENTS (options), &error)
-      || !dvmd_bus_check_columns (columns, fields, n_fields, &error)
+      || !dvmd_bus_check_columns (columns, telling.fields, telling.n_fields, &error)
       || (set = dvmd_id_set_parse (ids, "ids", &error)) == NULL)
     {
       dvmd_bus_return_error (call->invocation, error);
       return;
     }
   dvmd_bus_rows_init (&rows, G_VARIANT_TYPE ("aa{sv}"), limit);
-  add_nodes (&rows, call, set, all, columns);
+  telling.columns = columns;
+  add_nodes (&rows, call, set, all, &telling);
+  dvmd_bus_rows_end_records (&rows, &telling);
   dvmd_bus_return_value (call->invocation, dvmd_bus_rows_end (&rows));
 }

@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include "dvmd-bus-call.h"
+#include "dvmd-bus-hidden.h"
 #include "dvmd-bus-rows.h"
 
 #include <string.h>
@@ -15,6 +16,7 @@ void
 dvmd_bus_rows_init (DvmdBusRows *rows, const GVariantType *type, guint limit)
 {
   g_variant_builder_init (&rows->builder, type);
+  rows->records = NULL;
   rows->rest = dvmd_id_set_new ();
   rows->n_rows = 0;
   rows->limit = limit == 0 ? DVMD_BUS_MAX_ROWS : MIN (limit, DVMD_BUS_MAX_ROWS);
@@ -96,6 +98,84 @@ dvmd_bus_record_row (gpointer record, const DvmRecordField *fields, guint n_fiel
         && !(sparse && _dvm_record_field_is_empty (record, &fields[i])))
       _dvm_record_add_field (&builder, record, &fields[i]);
   return g_variant_builder_end (&builder);
+}
+
+static gboolean
+is_told (const DvmdBusTelling *telling, const DvmRecordField *field)
+{
+  return telling->columns == NULL || g_strv_contains (telling->columns, field->bus_name);
+}
+
+/* Columns are made when all is known that goes into them: until then the record is only measured. */
+void
+dvmd_bus_rows_add_record (DvmdBusRows *rows, gpointer record, const DvmdBusTelling *telling)
+{
+  /* A row for a stranger is whole: what is missing there would tell what is empty. */
+  gboolean sparse = telling->sparse && !telling->hides;
+  GVariant *row;
+
+  if (!telling->by_column)
+    {
+      row = dvmd_bus_record_row (record, telling->fields, telling->n_fields, telling->columns, sparse);
+      dvmd_bus_rows_add (rows, telling->hides ? dvmd_bus_hide_values (row) : row);
+      return;
+    }
+  if (rows->records == NULL)
+    rows->records = g_ptr_array_new ();
+  g_ptr_array_add (rows->records, record);
+  rows->n_rows++;
+  for (guint i = 0; i < telling->n_fields; i++)
+    if (is_told (telling, &telling->fields[i]))
+      rows->n_bytes += _dvm_record_field_measure (record, &telling->fields[i]);
+}
+
+static gboolean
+are_empty (GPtrArray *records, const DvmRecordField *field)
+{
+  for (guint i = 0; i < records->len; i++)
+    if (!_dvm_record_field_is_empty (records->pdata[i], field))
+      return FALSE;
+  return TRUE;
+}
+
+static GVariant *
+hide_column (const char *name, GVariant *column)
+{
+  g_autoptr (GVariant) whole = g_variant_ref_sink (column);
+  gsize n = g_variant_n_children (whole);
+  g_autofree GVariant **values = g_new (GVariant *, n);
+
+  for (gsize i = 0; i < n; i++)
+    {
+      g_autoptr (GVariant) value = g_variant_get_child_value (whole, i);
+
+      values[i] = dvmd_bus_hide_value (name, value);
+    }
+  return g_variant_new_array (NULL, values, n);
+}
+
+void
+dvmd_bus_rows_end_records (DvmdBusRows *rows, const DvmdBusTelling *telling)
+{
+  g_autoptr (GPtrArray) records = g_steal_pointer (&rows->records);
+  GVariantBuilder dict;
+
+  if (records == NULL)
+    return;
+  g_variant_builder_init (&dict, G_VARIANT_TYPE_VARDICT);
+  for (guint i = 0; i < telling->n_fields; i++)
+    {
+      const DvmRecordField *field = &telling->fields[i];
+      GVariant *column;
+
+      if (!is_told (telling, field) || (telling->sparse && !telling->hides && are_empty (records, field)))
+        continue;
+      column = _dvm_record_make_column (records->pdata, records->len, field);
+      if (telling->hides && dvmd_bus_is_hidden (field->bus_name))
+        column = hide_column (field->bus_name, column);
+      g_variant_builder_add (&dict, "{sv}", field->bus_name, column);
+    }
+  g_variant_builder_add_value (&rows->builder, g_variant_builder_end (&dict));
 }
 
 GVariant *

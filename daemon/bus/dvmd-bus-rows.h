@@ -15,6 +15,7 @@ G_BEGIN_DECLS
 typedef struct
 {
   GVariantBuilder builder;
+  GPtrArray *records; /* (nullable): of an answer by columns */
   DvmdIdSet *rest;
   guint n_rows;
   guint limit;
@@ -31,6 +32,22 @@ gboolean dvmd_bus_rows_want (DvmdBusRows *rows, guint id);
 void dvmd_bus_rows_add (DvmdBusRows *rows, GVariant *row);
 /* (transfer floating): the rows and the rest; clears rows */
 GVariant *dvmd_bus_rows_end (DvmdBusRows *rows);
+
+/* Which properties of records are told, and how. */
+typedef struct
+{
+  const DvmRecordField *fields;
+  guint n_fields;
+  const char *const *columns; /* (nullable): names that have been checked; NULL: all */
+  gboolean sparse;            /* without those that are empty */
+  gboolean by_column;         /* one dictionary alone, with an array of the values of each property */
+  gboolean hides;             /* what dvmd_bus_hide_value() hides */
+} DvmdBusTelling;
+
+/* record: it stays as it is until the end of rows */
+void dvmd_bus_rows_add_record (DvmdBusRows *rows, gpointer record, const DvmdBusTelling *telling);
+/* Before dvmd_bus_rows_end(), which it is for. */
+void dvmd_bus_rows_end_records (DvmdBusRows *rows, const DvmdBusTelling *telling);
 
 /*
  * a{sv} of the record's bus properties, (transfer floating); columns: (nullable) names that have been checked; sparse:

@@ -232,6 +232,8 @@ def eavesdrop(address, path, secret):
         call('/org/dvm', 'org.freedesktop.DBus.ObjectManager', 'GetManagedObjects')
         whole, sparse = ([set(row) for row in call(NAMED, NAME, 'ListJobs', '(a{sv})', {name: GLib.Variant('b', True) for name in ('all', *names)})[0]]
                          for names in ((), ('sparse',)))
+        columns = call(NAMED, NAME, 'ListJobs', '(a{sv})', {name: GLib.Variant('b', True) for name in ('all', 'sparse', 'by-column')})[0][0]
+        answers['by column'] = [set(columns), {len(column) for column in columns.values()}] == [whole[0], {len(whole)}]
         answers['left out'] = len(whole) == len(sparse) and [sorted(one - two) for one, two in zip(whole, sparse)]
         for key in call(NAMED, NAME, 'Query', '(asa{sv})', ['query-keys'], {})[0]['query-keys']:
             for qualifiers in ({}, {'nspace': GLib.Variant('s', job['Namespace'])}):
@@ -513,6 +515,7 @@ class Strangers(dvmtest.Case):
         self.assertEqual(answers['label'], 'org.dvm.Error.NoPermissions')
         # What is missing would tell what is empty.
         self.assertEqual(set(map(tuple, answers['left out'])), {()})
+        self.assertTrue(answers['by column'])
         self.assertEqual((answers['running']['StateName'], answers['running']['NumProcs'], answers['running']['SubmitterUid']),
                          ('RUNNING', 2, 0))
         self.assertEqual(answers['running']['Command'], [])

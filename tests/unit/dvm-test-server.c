@@ -99,11 +99,11 @@ list_jobs (DvmTestServer *self, GDBusMethodInvocation *invocation, GVariant *par
     g_dbus_method_invocation_return_value (invocation, g_variant_new_parsed ("(@aa{sv} [], '9')"));
   else if (ids[0] == '\0')
     g_dbus_method_invocation_return_value (
-        invocation, g_variant_new_parsed ("([{'Id': <uint32 0>, 'Namespace': <'a@0'>}, {'Id': <uint32 1>}], '2-3')"));
+        invocation, g_variant_new_parsed ("([{'Id': <[uint32 0, 1]>, 'Namespace': <['a@0', '']>}], '2-3')"));
   else if (strcmp (ids, "2-3") == 0)
-    g_dbus_method_invocation_return_value (invocation, g_variant_new_parsed ("([{'Id': <uint32 2>}], '3')"));
+    g_dbus_method_invocation_return_value (invocation, g_variant_new_parsed ("([{'Id': <[uint32 2]>}], '3')"));
   else
-    g_dbus_method_invocation_return_value (invocation, g_variant_new_parsed ("([{'Id': <uint32 3>}], '')"));
+    g_dbus_method_invocation_return_value (invocation, g_variant_new_parsed ("([{'Id': <[uint32 3]>}], '')"));
 }
 
 static void
@@ -126,7 +126,8 @@ manager_call (GDBusConnection *connection, const char *sender, const char *path,
     list_jobs (self, invocation, parameters);
   else if (strcmp (method, "ListNodes") == 0)
     g_dbus_method_invocation_return_value (
-        invocation, g_variant_new_parsed ("([{'Rank': <uint32 1>, 'Name': <'node1'>, 'State': <uint32 3>}], '')"));
+        invocation,
+        g_variant_new_parsed ("([{'Rank': <[uint32 1]>, 'Name': <['node1']>, 'State': <[uint32 3]>}], '')"));
   else if (strcmp (method, "Query") == 0)
     g_dbus_method_invocation_return_value (invocation, g_variant_new_parsed ("({'version': <'9'>},)"));
   else if (strcmp (method, "CancelJobs") == 0)

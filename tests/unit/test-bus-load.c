@@ -347,6 +347,52 @@ test_pages (Fixture *f, gconstpointer data)
   wait_until (n_answers == n_pages);
 }
 
+/* Bytes of all pages, and how many jobs they hold */
+static gsize
+measure_pages (Fixture *f, gboolean by_column, guint *n_pages, guint *n_jobs)
+{
+  g_autofree char *ids = g_strdup ("");
+  gsize n_bytes = 0;
+
+  *n_pages = *n_jobs = 0;
+  do
+    {
+      g_autoptr (GVariant) reply = bus_client_check (
+          f->client, MANAGER_PATH, MANAGER, "ListJobs",
+          g_variant_new_parsed ("({'ids': <%s>, 'sparse': <true>, 'by-column': <%b>},)", ids, by_column));
+      g_autoptr (GVariant) rows = g_variant_get_child_value (reply, 0);
+      g_autoptr (GVariant) first = g_variant_get_child_value (rows, 0);
+      g_autoptr (GVariant) known = g_variant_lookup_value (first, "Id", G_VARIANT_TYPE ("au"));
+
+      g_assert_cmpuint (g_variant_get_size (rows), <, 256 * 1024);
+      n_bytes += g_variant_get_size (rows);
+      *n_jobs += g_variant_n_children (by_column ? known : rows);
+      (*n_pages)++;
+      g_free (ids);
+      g_variant_get_child (reply, 1, "s", &ids);
+    }
+  while (ids[0] != '\0');
+  return n_bytes;
+}
+
+/* A column has its name once, and not once for each job. */
+static void
+test_by_column (Fixture *f, gconstpointer data)
+{
+  guint n_pages, n_jobs, n_row_pages, n_row_jobs;
+  gsize n_bytes, n_row_bytes;
+
+  submit_many (f, 2000);
+  n_bytes = measure_pages (f, TRUE, &n_pages, &n_jobs);
+  n_row_bytes = measure_pages (f, FALSE, &n_row_pages, &n_row_jobs);
+  g_test_message ("%u pages of %zu bytes by columns, %u of %zu by rows", n_pages, n_bytes, n_row_pages, n_row_bytes);
+  g_assert_cmpuint (n_jobs, ==, 2000);
+  g_assert_cmpuint (n_row_jobs, ==, 2000);
+  g_assert_cmpuint (2 * n_bytes, <, n_row_bytes);
+  g_assert_cmpuint (n_pages, >, 1);
+  g_assert_cmpuint (n_pages, <, n_row_pages);
+}
+
 /* Every step of every job is told in debug messages: here they would be most of the work. */
 static void
 log_without_debug (const char *domain, GLogLevelFlags level, const char *message, gpointer user_data)
@@ -366,5 +412,6 @@ main (int argc, char **argv)
   g_test_add ("/bus/load/changing", Fixture, NULL, set_up, test_changing, tear_down);
   g_test_add ("/bus/load/nodes", Fixture, NULL, set_up, test_nodes, tear_down);
   g_test_add ("/bus/load/pages", Fixture, NULL, set_up, test_pages, tear_down);
+  g_test_add ("/bus/load/by-column", Fixture, NULL, set_up, test_by_column, tear_down);
   return g_test_run ();
 }

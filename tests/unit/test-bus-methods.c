@@ -416,6 +416,48 @@ test_sparse (Fixture *f, gconstpointer data)
 }
 
 static void
+assert_answer (Fixture *f, const char *method, const char *parameters, const char *expected)
+{
+  g_autoptr (GVariant) reply = bus_client_check (f->client, MANAGER_PATH, MANAGER, method, parse (parameters));
+  g_autofree char *text = g_variant_print (reply, FALSE);
+
+  g_assert_cmpstr (text, ==, expected);
+}
+
+static void
+test_by_column (Fixture *f, gconstpointer data)
+{
+  g_autofree char *first = bus_client_submit (f->client, "hold", "{'np': <uint32 1>, 'label': <'a'>, 'hold': <true>}");
+  g_autofree char *second = bus_client_submit (f->client, "hold", "{'np': <uint32 2>, 'hold': <true>}");
+  g_autofree char *third = bus_client_submit (f->client, "hold", "{'np': <uint32 2>, 'hold': <true>}");
+
+  assert_answer (
+      f, "ListJobs",
+      "({'by-column': <true>, 'columns': <['Id', 'Label', 'Paused', 'FailedRank', 'Command', 'StartedAt']>},)",
+      "([{'Id': <[uint32 1, 2, 3]>, 'Label': <['a', '', '']>, 'Paused': <[false, false, false]>,"
+      " 'FailedRank': <[-1, -1, -1]>, 'Command': <[['hold'], ['hold'], ['hold']]>,"
+      " 'StartedAt': <[uint64 0, 0, 0]>}], '')");
+  /* A column stays where one job has a value. */
+  assert_answer (f, "ListJobs",
+                 "({'by-column': <true>, 'sparse': <true>, 'columns': <['Id', 'Label', 'Paused', 'FailedRank']>},)",
+                 "([{'Id': <[uint32 1, 2, 3]>, 'Label': <['a', '', '']>}], '')");
+  assert_answer (f, "ListJobs", "({'by-column': <true>, 'limit': <uint32 2>, 'columns': <['Id']>},)",
+                 "([{'Id': <[uint32 1, 2]>}], '3')");
+  assert_answer (f, "ListJobs", "({'by-column': <true>, 'label': <'b'>},)", "([], '')");
+  assert_answer (f, "ListJobs", "({'by-column': <false>, 'label': <'a'>, 'columns': <['Id']>},)",
+                 "([{'Id': <uint32 1>}], '')");
+  assert_answer (f, "ListNodes", "('', {'by-column': <true>, 'columns': <['Rank', 'Name', 'Aliases']>})",
+                 "([{'Name': <['here', 'here']>, 'Aliases': <[@as [], []]>, 'Rank': <[uint32 0, 1]>}], '')");
+  assert_answer (f, "ListNodes", "('1', {'sparse': <true>, 'columns': <['Rank', 'Aliases']>})",
+                 "([{'Rank': <uint32 1>}], '')");
+  refused (f, MANAGER_PATH, MANAGER, "ListJobs", "({'by-column': <'yes'>},)", BAD_PARAM, "by-column");
+  refused (f, MANAGER_PATH, MANAGER, "ListJobs", "({'by-column': <true>, 'columns': <['Colour']>},)", BAD_PARAM,
+           "Colour");
+  refused (f, MANAGER_PATH, MANAGER, "ListNodes", "('', {'by-column': <uint32 1>})", BAD_PARAM, "by-column");
+  refused (f, MANAGER_PATH, MANAGER, "CancelJobs", "({'by-column': <true>},)", BAD_PARAM, "by-column");
+}
+
+static void
 test_list_nodes (Fixture *f, gconstpointer data)
 {
   g_autoptr (GVariant)
@@ -868,6 +910,7 @@ main (int argc, char **argv)
     { "/bus/list-jobs", test_list_jobs },
     { "/bus/columns", test_columns },
     { "/bus/sparse", test_sparse },
+    { "/bus/by-column", test_by_column },
     { "/bus/list-nodes", test_list_nodes },
     { "/bus/list-plugins", test_list_plugins },
     { "/bus/reload", test_reload },

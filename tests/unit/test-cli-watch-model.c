@@ -64,6 +64,35 @@ test_rows (void)
   g_assert_cmpuint (dvm_cli_watch_model_count (model, DVM_CLI_WATCH_JOBS), ==, 0);
 }
 
+/* Many rows at once, in which some have no values, and none is read where a column has ended. */
+static void
+test_columns (void)
+{
+  g_autoptr (DvmCliWatchModel) model = dvm_cli_watch_model_new ();
+  g_autoptr (DvmCliWatchModel) single = dvm_cli_watch_model_new ();
+  g_autoptr (GVariant) columns = g_variant_ref_sink (
+      g_variant_new_parsed ("{'Id': <[uint32 1, 2, 3]>, 'Namespace': <['dvm@1', 'dvm@2', 'dvm@3']>,"
+                            " 'State': <[uint32 14, 14, 14]>, 'Command': <[['one'], ['two', '2'], []]>,"
+                            " 'NumProcs': <[uint32 1, 2, 3]>, 'NumLaunched': <[uint32 1, 2, 3]>,"
+                            " 'Ended': <[false, false, true]>}"));
+  g_autoptr (GVariant) ragged = g_variant_ref_sink (
+      g_variant_new_parsed ("{'Id': <[uint32 7, 8]>, 'State': <[uint32 14, 14]>, 'Namespace': <['dvm@7']>}"));
+  g_autoptr (GVariant) wrong = g_variant_ref_sink (g_variant_new_parsed ("{'Id': <uint32 9>}"));
+  g_autofree char *whole = NULL;
+  g_autofree char *rows = NULL;
+
+  dvm_cli_watch_model_put_columns (model, DVM_CLI_WATCH_JOBS, columns, 1);
+  put_job (single, 1, "one", FALSE);
+  put_job (single, 2, "two', '2", FALSE);
+  whole = dvm_cli_watch_model_to_json (model, "default", 1);
+  rows = dvm_cli_watch_model_to_json (single, "default", 1);
+  g_assert_cmpstr (whole, ==, rows);
+  dvm_cli_watch_model_put_columns (model, DVM_CLI_WATCH_JOBS, ragged, 1);
+  dvm_cli_watch_model_put_columns (model, DVM_CLI_WATCH_JOBS, wrong, 1);
+  g_assert_cmpuint (dvm_cli_watch_model_count (model, DVM_CLI_WATCH_JOBS), ==, 3);
+  g_assert_cmpuint (get_id (model, 2), ==, 7);
+}
+
 static void
 test_order (void)
 {
@@ -195,6 +224,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/cli-watch-model/rows", test_rows);
+  g_test_add_func ("/cli-watch-model/columns", test_columns);
   g_test_add_func ("/cli-watch-model/order", test_order);
   g_test_add_func ("/cli-watch-model/nodes", test_nodes);
   g_test_add_func ("/cli-watch-model/rates", test_rates);

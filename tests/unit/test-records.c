@@ -195,6 +195,105 @@ test_sparse (void)
     }
 }
 
+/* (transfer full): a{sv} of the columns of these records */
+static GVariant *
+make_columns (gpointer const *records, guint n_records)
+{
+  guint n_fields;
+  const DvmRecordField *fields = _dvm_record_get_fields (G_OBJECT_TYPE (records[0]), &n_fields);
+  GVariantBuilder dict;
+
+  g_variant_builder_init (&dict, G_VARIANT_TYPE_VARDICT);
+  for (guint i = 0; i < n_fields; i++)
+    g_variant_builder_add (&dict, "{sv}", fields[i].bus_name, _dvm_record_make_column (records, n_records, &fields[i]));
+  return g_variant_ref_sink (g_variant_builder_end (&dict));
+}
+
+static void
+assert_same_columns (gpointer const *records, guint n_records)
+{
+  g_autoptr (GPtrArray) copies = g_ptr_array_new_with_free_func (g_object_unref);
+  g_autoptr (GVariant) columns = make_columns (records, n_records);
+  /* As it comes from the bus: no longer made of the values that it was made of. */
+  g_autoptr (GBytes) bytes = g_variant_get_data_as_bytes (columns);
+  g_autoptr (GVariant) received = g_variant_ref_sink (g_variant_new_from_bytes (G_VARIANT_TYPE_VARDICT, bytes, FALSE));
+  g_autoptr (GError) error = NULL;
+
+  g_ptr_array_add (copies, g_object_ref (records[0]));
+  g_assert_true (_dvm_records_add_columns (copies, G_OBJECT_TYPE (records[0]), received, &error));
+  g_assert_no_error (error);
+  g_assert_cmpuint (copies->len, ==, n_records + 1);
+  for (guint i = 0; i < n_records; i++)
+    {
+      g_autoptr (GVariant) whole = _dvm_record_to_variant (records[i]);
+      g_autoptr (GVariant) again = _dvm_record_to_variant (copies->pdata[i + 1]);
+
+      g_assert_cmpvariant (again, whole);
+    }
+}
+
+/* Values that are the same in records beside each other are one, and others are not. */
+static void
+test_columns (void)
+{
+  const guint32 targets[] = { 3, 4 };
+  g_autoptr (DvmJob) job = _dvm_job_new (7, "dvm@7");
+  g_autoptr (DvmJob) full = _dvm_job_new (8, "dvm@8");
+  g_autoptr (DvmJob) last = _dvm_job_new (9, "dvm@9");
+  g_autoptr (DvmNode) node = _dvm_node_new (3, "node3");
+  g_autoptr (DvmNode) other = _dvm_node_new (4, "node4");
+  g_autoptr (DvmSession) session = _dvm_session_new (3);
+  g_autoptr (DvmCampaign) campaign = _dvm_campaign_new (2);
+  g_autoptr (DvmCampaign) grow = _dvm_campaign_new (3);
+  gpointer jobs[] = { job, full, full, last };
+  gpointer nodes[] = { node, other };
+  gpointer sessions[] = { session };
+  gpointer campaigns[] = { campaign, grow };
+
+  fill_job (full);
+  _dvm_job_set_exit (full, 3, 0, 0);
+  _dvm_node_set_state (other, DVM_NODE_STATE_UP, "");
+  _dvm_node_set_contact (other, "there:1", 12, (const char *const[]){ "four", "iv", NULL });
+  _dvm_campaign_set_targets (grow, targets, G_N_ELEMENTS (targets), (const char *const[]){ "a", "b", NULL });
+  assert_same_columns (jobs, G_N_ELEMENTS (jobs));
+  assert_same_columns (nodes, G_N_ELEMENTS (nodes));
+  assert_same_columns (sessions, 1);
+  assert_same_columns (campaigns, G_N_ELEMENTS (campaigns));
+}
+
+static void
+refuse_columns (const char *text, const char *part)
+{
+  g_autoptr (GPtrArray) records = g_ptr_array_new_with_free_func (g_object_unref);
+  g_autoptr (GVariant) columns = g_variant_ref_sink (g_variant_new_parsed (text));
+  g_autoptr (GError) error = NULL;
+
+  g_assert_false (_dvm_records_add_columns (records, DVM_TYPE_JOB, columns, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
+  g_assert_nonnull (strstr (error->message, part));
+  g_assert_cmpuint (records->len, ==, 0);
+}
+
+static void
+test_wrong_columns (void)
+{
+  g_autoptr (GPtrArray) records = g_ptr_array_new_with_free_func (g_object_unref);
+  g_autoptr (GVariant) newer = g_variant_ref_sink (
+      g_variant_new_parsed ("{'Id': <[uint32 5, 6]>, 'Fashion': <['new']>, 'NumProcs': <[uint32 1, 2]>}"));
+  g_autoptr (GVariant) none = g_variant_ref_sink (g_variant_new_parsed ("{'Id': <@au []>, 'Name': <@as []>}"));
+
+  refuse_columns ("{'Id': <uint32 5>}", "Id is of type u, not au");
+  refuse_columns ("{'Id': <[uint32 5, 6]>, 'Namespace': <'dvm@5'>}", "Namespace is of type s, not as");
+  refuse_columns ("{'Id': <[uint32 5, 6]>, 'NumProcs': <[1, 2]>}", "NumProcs is of type ai, not au");
+  refuse_columns ("{'Id': <[uint32 5, 6]>, 'Name': <['one']>}", "Name has 1 values, where others have 2");
+  refuse_columns ("{'Id': <[uint32 5]>, 'State': <@au []>}", "State has 0 values, where others have 1");
+  g_assert_true (_dvm_records_add_columns (records, DVM_TYPE_JOB, newer, NULL));
+  g_assert_true (_dvm_records_add_columns (records, DVM_TYPE_JOB, none, NULL));
+  g_assert_cmpuint (records->len, ==, 2);
+  g_assert_cmpuint (dvm_job_get_id (records->pdata[1]), ==, 6);
+  g_assert_cmpuint (dvm_job_get_num_procs (records->pdata[1]), ==, 2);
+}
+
 static void
 test_job_update (void)
 {
@@ -548,6 +647,8 @@ main (int argc, char **argv)
   g_test_add_func ("/records/job/quiet", test_job_quiet);
   g_test_add_func ("/records/job/variant", test_job_variant);
   g_test_add_func ("/records/sparse", test_sparse);
+  g_test_add_func ("/records/columns", test_columns);
+  g_test_add_func ("/records/wrong-columns", test_wrong_columns);
   g_test_add_func ("/records/job/update", test_job_update);
   g_test_add_func ("/records/job/json", test_job_json);
   g_test_add_func ("/records/fields", test_fields);
