@@ -344,11 +344,18 @@ add_job (DvmCliTable *table, GHashTable *names, GHashTable *record)
                                      join (record, "Command", " "), get_text (record, "Instance") });
 }
 
+/* The state that it had when it was put down is not that of its end. */
+static GVariant *
+describe_campaign (GHashTable *record)
+{
+  return get_boolean (record, "Lost") ? dvm_cli_text ("lost") : get_text (record, "State");
+}
+
 static void
 add_campaign (DvmCliTable *table, GHashTable *record)
 {
   dvm_cli_table_add (table, (GVariant *[]){ g_variant_new_uint32 (get_uint (record, "Id")), get_text (record, "Kind"),
-                                            get_text (record, "State"), get_text (record, "AllocId"),
+                                            describe_campaign (record), get_text (record, "AllocId"),
                                             g_variant_new_uint64 ((guint64)get_time (record, "StartedAt")),
                                             g_variant_new_uint64 ((guint64)get_time (record, "EndedAt")),
                                             take_span (record), join (record, "Hosts", ","),

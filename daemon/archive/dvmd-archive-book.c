@@ -27,7 +27,7 @@
 
 typedef enum
 {
-  ENTRY_START, /* of a job that runs */
+  ENTRY_START, /* of what has not ended */
   ENTRY_END,
   ENTRY_LAST, /* nothing comes any more */
 } EntryKind;
@@ -49,7 +49,7 @@ struct _DvmdArchiveBook
   guint64 size;
   GAsyncQueue *queue; /* Entry */
   GThread *thread;
-  GHashTable *started; /* of the main thread: numbers of jobs that have begun, and not ended */
+  GHashTable *started; /* of the main thread: keys of what has begun, and not ended */
   gint n_waiting;      /* atomic: what is not written, since it cannot be */
   gint n_dropped;      /* atomic: what was given up */
 
@@ -135,11 +135,12 @@ static gboolean
 write_entry (DvmdArchiveBook *self, const Entry *entry)
 {
   DvmdArchiveFile *file = &self->file;
+  gint64 key = DVMD_ARCHIVE_KEY (entry->kind, entry->id);
 
   if (entry->what == ENTRY_START)
-    return dvmd_archive_file_add_running (file, self->instance, entry->id, entry->record);
+    return dvmd_archive_file_add_running (file, self->instance, key, entry->record);
   return dvmd_archive_file_add (file, entry->kind, self->instance, entry->id, entry->record)
-         && (!entry->started || dvmd_archive_file_remove_running (file, entry->id));
+         && (!entry->started || dvmd_archive_file_remove_running (file, key));
 }
 
 /* All or nothing */
@@ -284,14 +285,15 @@ static void
 push (DvmdArchiveBook *self, EntryKind what, DvmdArchiveKind kind, guint id, GVariant *record)
 {
   Entry *entry = g_new0 (Entry, 1);
+  gint64 key = DVMD_ARCHIVE_KEY (kind, id);
 
   entry->what = what;
   entry->kind = kind;
   entry->id = id;
-  if (kind == DVMD_ARCHIVE_JOB && what == ENTRY_START)
-    entry->started = !g_hash_table_add (self->started, GUINT_TO_POINTER (id));
-  else if (kind == DVMD_ARCHIVE_JOB && what == ENTRY_END)
-    entry->started = g_hash_table_remove (self->started, GUINT_TO_POINTER (id));
+  if (what == ENTRY_START)
+    entry->started = !g_hash_table_add (self->started, g_memdup2 (&key, sizeof key));
+  else if (what == ENTRY_END)
+    entry->started = g_hash_table_remove (self->started, &key);
   entry->record = record != NULL ? g_variant_ref_sink (record) : NULL;
   g_async_queue_push (self->queue, entry);
 }
@@ -307,7 +309,7 @@ dvmd_archive_book_new (const DvmdArchiveSettings *settings, GError **error)
   self->days = settings->days;
   self->size = settings->size;
   self->queue = g_async_queue_new ();
-  self->started = g_hash_table_new (NULL, NULL);
+  self->started = g_hash_table_new_full (g_int64_hash, g_int64_equal, g_free, NULL);
   self->file.lock_fd = -1;
   if (dvmd_archive_file_open (&self->file, self->path, &own_error)
       || g_error_matches (own_error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE))
@@ -323,9 +325,9 @@ dvmd_archive_book_new (const DvmdArchiveSettings *settings, GError **error)
 }
 
 void
-dvmd_archive_book_start (DvmdArchiveBook *self, guint id, GVariant *record)
+dvmd_archive_book_start (DvmdArchiveBook *self, DvmdArchiveKind kind, guint id, GVariant *record)
 {
-  push (self, ENTRY_START, DVMD_ARCHIVE_JOB, id, record);
+  push (self, ENTRY_START, kind, id, record);
 }
 
 void

@@ -138,16 +138,17 @@ get_text (GVariant *record, const char *key)
   return text;
 }
 
-/* Campaigns end with the status 0 or with an error. */
+/* Campaigns end with the status 0 or with an error, or are lost. */
 static gboolean
 has_failed (DvmdArchiveKind kind, GVariant *record)
 {
   gboolean failed = FALSE;
   gint32 status = 0;
 
-  if (kind == DVMD_ARCHIVE_JOB)
-    g_variant_lookup (record, "Failed", "b", &failed);
-  else if (g_variant_lookup (record, "Status", "i", &status))
+  g_variant_lookup (record, "Failed", "b", &failed);
+  if (kind == DVMD_ARCHIVE_JOB || failed)
+    return failed;
+  if (g_variant_lookup (record, "Status", "i", &status))
     failed = status != 0;
   return failed;
 }
@@ -189,7 +190,7 @@ dvmd_archive_read_record (sqlite3_stmt *statement, int column)
   return g_variant_get_normal_form (stored);
 }
 
-/* ---- jobs that run ---- */
+/* ---- those that have not ended ---- */
 
 /* Of numbers alone; FALSE: sqlite3_errmsg() tells why not. */
 static gboolean
@@ -246,7 +247,7 @@ enter_writer (DvmdArchiveFile *self, const char *instance)
 }
 
 gboolean
-dvmd_archive_file_add_running (DvmdArchiveFile *self, const char *instance, guint id, GVariant *record)
+dvmd_archive_file_add_running (DvmdArchiveFile *self, const char *instance, gint64 key, GVariant *record)
 {
   sqlite3_stmt *statement = NULL;
   guint32 uid = 0;
@@ -259,7 +260,7 @@ dvmd_archive_file_add_running (DvmdArchiveFile *self, const char *instance, guin
   good = sqlite3_prepare_v2 (self->db, "INSERT OR REPLACE INTO running VALUES (?, ?, ?, ?, ?, ?)", -1, &statement, NULL)
              == SQLITE_OK
          && sqlite3_bind_int64 (statement, 1, self->writer) == SQLITE_OK
-         && sqlite3_bind_int64 (statement, 2, id) == SQLITE_OK && sqlite3_bind_int64 (statement, 3, uid) == SQLITE_OK
+         && sqlite3_bind_int64 (statement, 2, key) == SQLITE_OK && sqlite3_bind_int64 (statement, 3, uid) == SQLITE_OK
          && sqlite3_bind_text (statement, 4, get_text (record, "Label"), -1, SQLITE_TRANSIENT) == SQLITE_OK
          && sqlite3_bind_text (statement, 5, get_text (record, "Name"), -1, SQLITE_TRANSIENT) == SQLITE_OK
          && sqlite3_bind_blob64 (statement, 6, g_variant_get_data (record), g_variant_get_size (record), SQLITE_STATIC)
@@ -270,9 +271,9 @@ dvmd_archive_file_add_running (DvmdArchiveFile *self, const char *instance, guin
 }
 
 gboolean
-dvmd_archive_file_remove_running (DvmdArchiveFile *self, guint id)
+dvmd_archive_file_remove_running (DvmdArchiveFile *self, gint64 key)
 {
-  return execute (self, "DELETE FROM running WHERE writer = ? AND id = ?", self->writer, id);
+  return execute (self, "DELETE FROM running WHERE writer = ? AND id = ?", self->writer, key);
 }
 
 gboolean
@@ -295,20 +296,22 @@ dvmd_archive_file_roll_back (DvmdArchiveFile *self, gboolean was_entered)
 /* ---- those that are lost ---- */
 
 GVariant *
-dvmd_archive_make_lost (GVariant *record, gint64 seen)
+dvmd_archive_make_lost (DvmdArchiveKind kind, GVariant *record, gint64 seen)
 {
   g_autoptr (GVariantDict) dict = g_variant_dict_new (record);
+  g_autofree char *reason = g_strdup_printf (
+      "its DVM was killed, or its machine went down: how the %s ended is not known",
+      kind == DVMD_ARCHIVE_CAMPAIGN ? "campaign" : "job");
 
   g_variant_dict_insert (dict, "Lost", "b", TRUE);
   g_variant_dict_insert (dict, "Failed", "b", TRUE);
   g_variant_dict_insert (dict, "EndedAt", "t", (guint64)seen);
-  g_variant_dict_insert (dict, "Reason", "s",
-                         "its DVM was killed, or its machine went down: how the job ended is not known");
+  g_variant_dict_insert (dict, "Reason", "s", reason);
   return g_variant_ref_sink (g_variant_dict_end (dict));
 }
 
 static gboolean
-take_jobs (DvmdArchiveFile *self, gint64 writer)
+take_all (DvmdArchiveFile *self, gint64 writer)
 {
   sqlite3_stmt *statement = NULL;
   gboolean good = sqlite3_prepare_v2 (self->db,
@@ -322,10 +325,12 @@ take_jobs (DvmdArchiveFile *self, gint64 writer)
   while (good && (status = sqlite3_step (statement)) == SQLITE_ROW)
     {
       g_autoptr (GVariant) record = dvmd_archive_read_record (statement, 3);
-      g_autoptr (GVariant) lost = dvmd_archive_make_lost (record, sqlite3_column_int64 (statement, 1));
+      gint64 key = sqlite3_column_int64 (statement, 2);
+      DvmdArchiveKind kind = DVMD_ARCHIVE_KEY_KIND (key);
+      g_autoptr (GVariant) lost = dvmd_archive_make_lost (kind, record, sqlite3_column_int64 (statement, 1));
 
-      good = dvmd_archive_file_add (self, DVMD_ARCHIVE_JOB, (const char *)sqlite3_column_text (statement, 0),
-                                    (guint)sqlite3_column_int64 (statement, 2), lost);
+      good = dvmd_archive_file_add (self, kind, (const char *)sqlite3_column_text (statement, 0),
+                                    DVMD_ARCHIVE_KEY_ID (key), lost);
     }
   sqlite3_finalize (statement);
   return good && status == SQLITE_DONE && execute (self, "DELETE FROM running WHERE writer = ?", writer, 0)
@@ -349,6 +354,6 @@ dvmd_archive_file_take_lost (DvmdArchiveFile *self)
     }
   sqlite3_finalize (statement);
   for (guint i = 0; good && i < gone->len; i++)
-    good = take_jobs (self, g_array_index (gone, gint64, i));
+    good = take_all (self, g_array_index (gone, gint64, i));
   return good && status == SQLITE_DONE;
 }

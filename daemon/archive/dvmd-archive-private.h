@@ -14,7 +14,7 @@ G_BEGIN_DECLS
 #define DVMD_ARCHIVE_LAYOUT 1
 
 DvmdArchiveBook *dvmd_archive_book_new (const DvmdArchiveSettings *settings, GError **error);
-void dvmd_archive_book_start (DvmdArchiveBook *self, guint id, GVariant *record);
+void dvmd_archive_book_start (DvmdArchiveBook *self, DvmdArchiveKind kind, guint id, GVariant *record);
 void dvmd_archive_book_add (DvmdArchiveBook *self, DvmdArchiveKind kind, guint id, GVariant *record);
 void dvmd_archive_book_count (DvmdArchiveBook *self, guint64 *n_waiting, guint64 *n_dropped);
 void dvmd_archive_book_free (DvmdArchiveBook *self);
@@ -24,9 +24,15 @@ GVariant *dvmd_archive_search (const char *path, GVariant *filter, GError **erro
 /*
  * ---- the file ----
  *
- * A DVM that runs jobs has a row in "writers" and holds a lock on the byte of its number, far behind the end of the
- * file, as long as its process lives. Jobs that run are in "running"; those of a writer whose byte is free are lost.
+ * A DVM that has jobs or campaigns has a row in "writers" and holds a lock on the byte of its number, far behind the
+ * end of the file, as long as its process lives. Those that have not ended are in "running", by their keys; those of a
+ * writer whose byte is free are lost.
  */
+
+/* In "running" the kind is above the 32 bits of the number. */
+#define DVMD_ARCHIVE_KEY(kind, id) ((gint64)(kind) << 32 | (id))
+#define DVMD_ARCHIVE_KEY_KIND(key) ((DvmdArchiveKind)((key) >> 32))
+#define DVMD_ARCHIVE_KEY_ID(key)   ((guint)((key)&G_MAXUINT32))
 
 typedef struct
 {
@@ -42,9 +48,9 @@ void dvmd_archive_file_close (DvmdArchiveFile *self);
 /* These are in a transaction of the caller, and FALSE means that sqlite3_errmsg() tells why not. */
 gboolean dvmd_archive_file_add (DvmdArchiveFile *self, DvmdArchiveKind kind, const char *instance, guint id,
                                 GVariant *record);
-gboolean dvmd_archive_file_add_running (DvmdArchiveFile *self, const char *instance, guint id, GVariant *record);
-gboolean dvmd_archive_file_remove_running (DvmdArchiveFile *self, guint id);
-/* The jobs of writers that have gone become records. */
+gboolean dvmd_archive_file_add_running (DvmdArchiveFile *self, const char *instance, gint64 key, GVariant *record);
+gboolean dvmd_archive_file_remove_running (DvmdArchiveFile *self, gint64 key);
+/* Those of writers that have gone become records. */
 gboolean dvmd_archive_file_take_lost (DvmdArchiveFile *self);
 /* Says that we live; the end of jobs that are lost is the last time that it was said. */
 gboolean dvmd_archive_file_touch (DvmdArchiveFile *self);
@@ -53,8 +59,8 @@ void dvmd_archive_file_roll_back (DvmdArchiveFile *self, gboolean was_entered);
 
 /* Whether the writer with that number has gone; fd: of the file */
 gboolean dvmd_archive_writer_is_gone (int fd, gint64 writer);
-/* (transfer full): the record of a job of a writer that has gone; record: as it was written when the job ran */
-GVariant *dvmd_archive_make_lost (GVariant *record, gint64 seen);
+/* (transfer full): the record of what a writer that has gone had; record: as it was written */
+GVariant *dvmd_archive_make_lost (DvmdArchiveKind kind, GVariant *record, gint64 seen);
 /* (transfer full): a{sv}; a record that is damaged is empty. */
 GVariant *dvmd_archive_read_record (sqlite3_stmt *statement, int column);
 

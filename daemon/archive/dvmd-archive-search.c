@@ -51,14 +51,14 @@ read_filter (GVariant *dict, Filter *filter)
   filter->ids = g_variant_lookup_value (dict, "ids", G_VARIANT_TYPE ("au"));
 }
 
-/* Jobs that ran under DVMs that have gone are among those that have ended. */
+/* What lived under DVMs that have gone is among what has ended. */
 static void
 append_lost (GString *text, const char *gone)
 {
   g_string_append_printf (text,
-                          " UNION ALL SELECT %d, instance, id, seen, 1, uid, label, name, record, 1 FROM running"
-                          " JOIN writers ON number = writer WHERE number IN (%s)",
-                          DVMD_ARCHIVE_JOB, gone);
+                          " UNION ALL SELECT id >> 32, instance, id & 4294967295, seen, 1, uid, label, name, record, 1"
+                          " FROM running JOIN writers ON number = writer WHERE number IN (%s)",
+                          gone);
 }
 
 /* gone: (nullable): numbers of writers; (transfer full): the last ones first */
@@ -87,10 +87,16 @@ build_statement (const Filter *filter, const char *gone)
   return g_string_free (g_steal_pointer (&text), FALSE);
 }
 
+static DvmdArchiveKind
+get_kind (const Filter *filter)
+{
+  return filter->campaigns ? DVMD_ARCHIVE_CAMPAIGN : DVMD_ARCHIVE_JOB;
+}
+
 static void
 bind (sqlite3_stmt *statement, const Filter *filter)
 {
-  sqlite3_bind_int (statement, 1, filter->campaigns ? DVMD_ARCHIVE_CAMPAIGN : DVMD_ARCHIVE_JOB);
+  sqlite3_bind_int (statement, 1, get_kind (filter));
   sqlite3_bind_int64 (statement, 2, filter->since);
   sqlite3_bind_int64 (statement, 3, filter->until);
   /* A parameter that is not bound is NULL. */
@@ -104,13 +110,13 @@ bind (sqlite3_stmt *statement, const Filter *filter)
 
 /* (transfer full): (sa{sv}) */
 static GVariant *
-read_row (sqlite3_stmt *statement)
+read_row (sqlite3_stmt *statement, DvmdArchiveKind kind)
 {
   g_autoptr (GVariant) record = dvmd_archive_read_record (statement, 1);
   g_autoptr (GVariant) lost = NULL;
 
   if (sqlite3_column_int (statement, 2) != 0)
-    lost = dvmd_archive_make_lost (record, sqlite3_column_int64 (statement, 3));
+    lost = dvmd_archive_make_lost (kind, record, sqlite3_column_int64 (statement, 3));
   return g_variant_ref_sink (
       g_variant_new ("(s@a{sv})", (const char *)sqlite3_column_text (statement, 0), lost != NULL ? lost : record));
 }
@@ -149,7 +155,7 @@ collect (sqlite3 *db, int fd, const char *path, const Filter *filter, GError **e
     {
       bind (statement, filter);
       while ((status = sqlite3_step (statement)) == SQLITE_ROW)
-        g_ptr_array_add (records, read_row (statement));
+        g_ptr_array_add (records, read_row (statement, get_kind (filter)));
     }
   sqlite3_finalize (statement);
   if (status != SQLITE_DONE)

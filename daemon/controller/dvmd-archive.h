@@ -34,8 +34,8 @@ typedef struct
   DvmdPartInfo info;
 
   DvmdArchiveBook *(*book_new) (const DvmdArchiveSettings *settings, GError **error);
-  /* A job runs: when the DVM is killed before book_add() this record stays, and the job is told to be lost. */
-  void (*book_start) (DvmdArchiveBook *book, guint id, GVariant *record);
+  /* It lives: when the DVM is killed before book_add() the last such record stays, and is told to be lost. */
+  void (*book_start) (DvmdArchiveBook *book, DvmdArchiveKind kind, guint id, GVariant *record);
   /* record: a{sv}, the properties of the job or campaign, floating, once. Never blocks. */
   void (*book_add) (DvmdArchiveBook *book, DvmdArchiveKind kind, guint id, GVariant *record);
   /* Records that wait since the archive cannot be written, and those that were given up */

@@ -12,8 +12,8 @@
 #include "dvmd-archive.h"
 #include "dvmd-services.h"
 
-/* A job that has run for so long (µs) is put down, so that it is not forgotten when the DVM is killed; short ones would
- * cost twice as much. */
+/* A job that has waited or run for so long (µs) is put down, so that it is not forgotten when the DVM is killed; short
+ * ones would cost twice as much. */
 #define LONG_ENOUGH (G_USEC_PER_SEC / 5)
 /* At most so many jobs are put down at once, and then a pause (µs) follows: others have their turn when thousands begin
  * together. */
@@ -25,7 +25,7 @@ typedef struct
   DvmdController *controller; /* unowned */
   const DvmdArchive *archive;
   DvmdArchiveBook *book; /* (nullable): none is wanted */
-  GHashTable *fresh;     /* DvmdJob (unowned) -> when it began (monotonic): run, and are not put down */
+  GHashTable *fresh;     /* DvmdJob (unowned) -> since when (monotonic): live, and are not put down as they are */
   guint timer;
 } Archive;
 
@@ -57,7 +57,7 @@ on_timer (gpointer user_data)
     if (now - *(gint64 *)began >= LONG_ENOUGH)
       {
         n++;
-        self->archive->book_start (self->book, dvmd_job_get_id (job),
+        self->archive->book_start (self->book, DVMD_ARCHIVE_JOB, dvmd_job_get_id (job),
                                    _dvm_record_to_sparse_variant (dvmd_job_get_record (job)));
         g_hash_table_iter_remove (&iter);
       }
@@ -66,16 +66,29 @@ on_timer (gpointer user_data)
 }
 
 static void
-job_started (gpointer service, DvmdJob *job)
+note_job (Archive *self, DvmdJob *job)
 {
-  Archive *self = service;
   gint64 now = dvmd_clock_monotonic (get_clock (self));
 
-  if (self->book == NULL)
-    return;
   g_hash_table_insert (self->fresh, job, g_memdup2 (&now, sizeof now));
   if (self->timer == 0)
     self->timer = dvmd_clock_add_timer (get_clock (self), LONG_ENOUGH, on_timer, self);
+}
+
+static void
+on_job_added (DvmdCore *core, DvmdJob *job, gpointer user_data)
+{
+  note_job (user_data, job);
+}
+
+/* If it had to wait, it is put down once more: now it has its nodes. */
+static void
+job_started (gpointer service, DvmdJob *job)
+{
+  Archive *self = service;
+
+  if (self->book != NULL)
+    note_job (self, job);
 }
 
 /* Nothing of the job will change any more. */
@@ -87,6 +100,17 @@ on_job_ended (DvmdCore *core, DvmdJob *job, gpointer user_data)
   g_hash_table_remove (self->fresh, job);
   self->archive->book_add (self->book, DVMD_ARCHIVE_JOB, dvmd_job_get_id (job),
                            _dvm_record_to_sparse_variant (dvmd_job_get_record (job)));
+}
+
+/* There are few, and each takes a while. */
+static void
+on_campaign_added (DvmdCore *core, DvmdCampaign *campaign, gpointer user_data)
+{
+  Archive *self = user_data;
+  DvmCampaign *record = dvmd_campaign_get_record (campaign);
+
+  self->archive->book_start (self->book, DVMD_ARCHIVE_CAMPAIGN, dvm_campaign_get_id (record),
+                             _dvm_record_to_sparse_variant (record));
 }
 
 static void
@@ -119,7 +143,13 @@ create (DvmdController *controller, const DvmdControllerSettings *settings)
   if (self->archive != NULL)
     self->book = self->archive->book_new (&of_book, &error);
   if (self->book != NULL)
-    g_signal_connect (dvmd_controller_get_core (controller), "job-ended", G_CALLBACK (on_job_ended), self);
+    {
+      DvmdCore *core = dvmd_controller_get_core (controller);
+
+      g_signal_connect (core, "job-added", G_CALLBACK (on_job_added), self);
+      g_signal_connect (core, "job-ended", G_CALLBACK (on_job_ended), self);
+      g_signal_connect (core, "campaign-added", G_CALLBACK (on_campaign_added), self);
+    }
   else
     g_message ("Jobs that have ended are not kept: %s", error->message);
   return self;

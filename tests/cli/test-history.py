@@ -208,6 +208,42 @@ def test_killed():
         equal(ask(path, "SELECT count(*) FROM running"), [(0,)])
 
 
+def test_killed_early():
+    """a job that waits as its DVM is killed, and a campaign that goes on, are lost as well, and those that have ended are not"""
+    with place() as here:
+        start(here, "--elastic", "--nodes", "1", "--slots", "1")
+        path = archive(here)
+        cli(here, "grow", "--hosts", "more", "--wait")
+        cli(here, "submit", "-n", "1", "--host", "more", "--label", "runs", "sleep", "1000")
+        wait_until(lambda: here.json("job", "show", "1")["state"] == "RUNNING", "it runs")
+        cli(here, "submit", "-n", "1", "--hold", "--label", "waits", "true")
+        cli(here, "submit", "-n", "1", "--hold", "--label", "goes", "true")
+        cli(here, "shrink", "--hosts", "more", "--drain-timeout", "600")
+        wait_until(lambda: ask(path, "SELECT count(*) FROM running") == [(4,)], "jobs and the campaign are put down")
+        cli(here, "kill", "3")
+        wait_until(lambda: ask(path, "SELECT count(*) FROM running") == [(3,)], "one is cancelled")
+        equal(history(here, "--label", "waits") + history(here, "--campaigns", "--failed"), [])
+        # As it was when it had waited, it had no node yet.
+        wait_until(lambda: ask(path, "SELECT count(*) FROM running WHERE id = 1 AND instr(record, 'StartedAt')") == [(1,)], "it is put down as it runs")
+        kill_dvmd(here)
+
+        def seen(*words):
+            return [(row["id"], row["label"], row["state"], row["nodes"], row["started"] is not None) for row in history(here, *words)]
+
+        lost = [(1, "runs", "lost", "more", True), (2, "waits", "lost", "", False)]
+        equal([row for row in seen() if row[0] != 3], lost)
+        equal(seen("3"), [(3, "goes", "cancelled", "", False)])
+        campaigns = history(here, "--campaigns")
+        equal([(row["id"], row["kind"], row["state"], row["hosts"]) for row in campaigns], [(1, "grow", "completed", "more"), (2, "shrink", "lost", "more")])
+        equal(history(here, "--campaigns", "--failed"), campaigns[1:])
+        contains(campaigns[1]["reason"], "its DVM was killed, or its machine went down: how the campaign ended is not known")
+        contains(cli(here, "history", "--campaigns").stdout, "lost")
+        start(here, "--slots", "1")
+        wait_until(lambda: ask(path, "SELECT count(*) FROM running") == [(0,)], "they are taken")
+        equal(([row for row in seen() if row[0] != 3], history(here, "--campaigns")), (lost, campaigns))
+        cli(here, "stop")
+
+
 def fill_disk(here):
     start(here, "--slots", "1")
     path = archive(here)
