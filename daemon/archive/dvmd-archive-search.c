@@ -51,7 +51,7 @@ read_filter (GVariant *dict, Filter *filter)
   filter->ids = g_variant_lookup_value (dict, "ids", G_VARIANT_TYPE ("au"));
 }
 
-/* What lived under DVMs that have gone is among what has ended. */
+/* Jobs and campaigns that lived under DVMs that have gone are among those that have ended. */
 static void
 append_lost (GString *text, const char *gone)
 {

@@ -35,9 +35,10 @@ tell_state (DvmdController *self, DvmdJobStreams *streams, DvmdJob *job)
   DvmdProcTable *procs = dvmd_job_get_procs (job);
   g_autofree char *nodes = g_strjoinv (",", (char **)dvm_job_get_nodes (record));
   g_autofree char *line = g_strdup_printf (
-      "the time limit of job %s has passed: %s, %u processes on %s (%u started, %u registered, %u ended)",
-      dvm_job_get_nspace (record), dvm_job_state_to_string (dvmd_job_get_state (job)), procs->n_rows, nodes,
-      dvm_job_get_num_launched (record), dvm_job_get_num_registered (record), dvm_job_get_num_terminated (record));
+      "the time limit of job %s has passed: %s, %u process%s on %s (%u started, %u registered, %u ended)",
+      dvm_job_get_nspace (record), dvm_job_state_to_string (dvmd_job_get_state (job)), procs->n_rows,
+      procs->n_rows == 1 ? "" : "es", nodes, dvm_job_get_num_launched (record), dvm_job_get_num_registered (record),
+      dvm_job_get_num_terminated (record));
 
   dvmd_job_streams_say (streams, line);
   for (guint rank = 0; rank < MIN (procs->n_rows, MOST_PROCESSES); rank++)
