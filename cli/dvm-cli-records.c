@@ -239,6 +239,12 @@ dvm_cli_describe_devices (const char *const *devices)
 }
 
 char *
+dvm_cli_describe_memory (gint64 bytes)
+{
+  return bytes > 0 ? g_format_size_full ((guint64)bytes, G_FORMAT_SIZE_IEC_UNITS) : g_strdup ("");
+}
+
+char *
 dvm_cli_join_ids (const char *const *paths)
 {
   GString *text = g_string_new (NULL);

@@ -47,6 +47,8 @@ char *dvm_cli_describe_elapsed (DvmJob *job);
 char *dvm_cli_describe_span (gint64 start, gint64 end);
 /* (transfer full): "nvml0 (dvm@4:0-1), nvml1" of those of a node */
 char *dvm_cli_describe_devices (const char *const *devices);
+/* (transfer full): "4.0 GiB"; empty for 0 */
+char *dvm_cli_describe_memory (gint64 bytes);
 /* (transfer full): "3,7" of /org/dvm/jobs/3 and /org/dvm/jobs/7; paths: (nullable) */
 char *dvm_cli_join_ids (const char *const *paths);
 

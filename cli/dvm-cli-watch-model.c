@@ -43,6 +43,7 @@ enum
   NODE_LOAD,
   NODE_MEMORY,
   NODE_TOTAL,
+  NODE_ALLOTTED,
   NODE_REASON,
 };
 
@@ -67,11 +68,17 @@ static const DvmCliWatchColumn job_columns[] = {
 };
 
 static const DvmCliWatchColumn node_columns[] = {
-  { "rank", N_ ("RANK"), DVM_CLI_WATCH_NUMBER, 4 },   { "name", N_ ("NAME"), DVM_CLI_WATCH_TEXT, 0 },
-  { "state", N_ ("STATE"), DVM_CLI_WATCH_STATE, 0 },  { "used", N_ ("USED"), DVM_CLI_WATCH_NUMBER, 6 },
-  { "slots", N_ ("SLOTS"), DVM_CLI_WATCH_NUMBER, 5 }, { "load", N_ ("LOAD"), DVM_CLI_WATCH_LOAD, 3 },
-  { "memory", N_ ("MEM"), DVM_CLI_WATCH_BYTES, 2 },   { "memory-total", N_ ("OF"), DVM_CLI_WATCH_BYTES, 1 },
-  { "reason", N_ ("REASON"), DVM_CLI_WATCH_TEXT, 7 }, { NULL, NULL, 0, 0 },
+  { "rank", N_ ("RANK"), DVM_CLI_WATCH_NUMBER, 5 },
+  { "name", N_ ("NAME"), DVM_CLI_WATCH_TEXT, 0 },
+  { "state", N_ ("STATE"), DVM_CLI_WATCH_STATE, 0 },
+  { "used", N_ ("USED"), DVM_CLI_WATCH_NUMBER, 7 },
+  { "slots", N_ ("SLOTS"), DVM_CLI_WATCH_NUMBER, 6 },
+  { "load", N_ ("LOAD"), DVM_CLI_WATCH_LOAD, 4 },
+  { "memory", N_ ("MEM"), DVM_CLI_WATCH_BYTES, 3 },
+  { "memory-total", N_ ("OF"), DVM_CLI_WATCH_BYTES, 2 },
+  { "memory-allotted", N_ ("ALLOTTED"), DVM_CLI_WATCH_BYTES, 1 },
+  { "reason", N_ ("REASON"), DVM_CLI_WATCH_TEXT, 8 },
+  { NULL, NULL, 0, 0 },
 };
 
 static const DvmCliWatchColumn campaign_columns[] = {
@@ -92,8 +99,8 @@ static const char *const job_properties[] = {
   "Command",  "CreatedAt",   "StartedAt", "EndedAt",     "OutputBytes",   "Restarts",
   NULL
 };
-static const char *const node_properties[] = { "Rank",       "Name",   "State",      "StateName", "Slots",
-                                               "SlotsInUse", "Reason", "ParentRank", NULL };
+static const char *const node_properties[] = { "Rank",       "Name",   "State",      "StateName",      "Slots",
+                                               "SlotsInUse", "Reason", "ParentRank", "MemoryAllotted", NULL };
 static const char *const campaign_properties[] = { "Id",        "Kind",    "State",    "Targets", "Pending",
                                                    "StartedAt", "EndedAt", "HeldJobs", "Hosts",   NULL };
 
@@ -431,11 +438,15 @@ fill_job (DvmCliWatchModel *self, DvmCliWatchRow *row, const DvmCliCells *cells,
 static void
 fill_node (DvmCliWatchModel *self, DvmCliWatchRow *row, const DvmCliCells *cells, gint64 now)
 {
+  gint64 allotted = dvm_cli_cells_get_time (cells, "MemoryAllotted");
+
   row->numbers[NODE_RANK] = row->id;
   set_text (row, NODE_NAME, g_strdup (dvm_cli_cells_get_text (cells, "Name")));
   set_text (row, NODE_STATE, g_strdup (dvm_cli_cells_get_text (cells, "StateName")));
   row->numbers[NODE_USED] = dvm_cli_cells_get_uint (cells, "SlotsInUse");
   row->numbers[NODE_SLOTS] = dvm_cli_cells_get_uint (cells, "Slots");
+  /* The scheduler has said nothing where it is 0. */
+  row->numbers[NODE_ALLOTTED] = allotted > 0 ? allotted : -1;
   set_text (row, NODE_REASON, g_strdup (dvm_cli_cells_get_text (cells, "Reason")));
   row->parent = dvm_cli_cells_get_uint (cells, "ParentRank");
 }

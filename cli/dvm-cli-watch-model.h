@@ -29,7 +29,7 @@ typedef enum
   DVM_CLI_WATCH_RATE,   /* bytes in a second, below 0: not known */
 } DvmCliWatchKind;
 
-#define DVM_CLI_WATCH_MAX_COLUMNS 9
+#define DVM_CLI_WATCH_MAX_COLUMNS 10
 
 typedef struct
 {

@@ -22,14 +22,23 @@ static const DvmCliOption options[] = {
 };
 
 static const DvmCliColumn columns[] = {
-  { NULL, N_ ("Node"), DVM_CLI_KIND_TEXT },      { NULL, N_ ("Rank"), DVM_CLI_KIND_NUMBER },
-  { NULL, N_ ("State"), DVM_CLI_KIND_STATE },    { NULL, N_ ("Reason"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Slots"), DVM_CLI_KIND_NUMBER },   { NULL, N_ ("Used"), DVM_CLI_KIND_NUMBER },
-  { NULL, N_ ("Jobs"), DVM_CLI_KIND_TEXT },      { NULL, N_ ("Devices"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Sessions"), DVM_CLI_KIND_TEXT },  { NULL, N_ ("Names"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Process"), DVM_CLI_KIND_NUMBER }, { NULL, N_ ("Parent"), DVM_CLI_KIND_NUMBER },
-  { NULL, N_ ("Depth"), DVM_CLI_KIND_NUMBER },   { NULL, N_ ("Topology"), DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("Last seen"), DVM_CLI_KIND_TIME }, { NULL, NULL, 0 },
+  { NULL, N_ ("Node"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Rank"), DVM_CLI_KIND_NUMBER },
+  { NULL, N_ ("State"), DVM_CLI_KIND_STATE },
+  { NULL, N_ ("Reason"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Slots"), DVM_CLI_KIND_NUMBER },
+  { NULL, N_ ("Used"), DVM_CLI_KIND_NUMBER },
+  { NULL, N_ ("Jobs"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Devices"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Sessions"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Names"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Process"), DVM_CLI_KIND_NUMBER },
+  { NULL, N_ ("Parent"), DVM_CLI_KIND_NUMBER },
+  { NULL, N_ ("Depth"), DVM_CLI_KIND_NUMBER },
+  { NULL, N_ ("Topology"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Memory allotted"), DVM_CLI_KIND_TEXT },
+  { NULL, N_ ("Last seen"), DVM_CLI_KIND_TIME },
+  { NULL, NULL, 0 },
 };
 
 static GVariant *
@@ -64,6 +73,7 @@ show_node (DvmCli *cli, DvmClient *client, DvmNode *node, GError **error)
     g_variant_new_uint32 (dvm_node_get_parent_rank (node)),
     g_variant_new_uint32 (dvm_node_get_depth (node)),
     text (dvm_node_get_topology (node)),
+    dvm_cli_take_text (dvm_cli_describe_memory (dvm_node_get_memory_allotted (node))),
     g_variant_new_uint64 ((guint64)dvm_node_get_last_seen (node)),
   };
 

@@ -49,6 +49,8 @@ get_property (DvmNode *node, const char *name)
     return g_variant_new_uint32 (g_value_get_uint (&value));
   if (G_VALUE_HOLDS_INT (&value))
     return g_variant_new_int32 (g_value_get_int (&value));
+  if (G_VALUE_HOLDS_INT64 (&value) && strcmp (name, "memory-allotted") == 0)
+    return dvm_cli_take_text (dvm_cli_describe_memory (g_value_get_int64 (&value)));
   if (G_VALUE_HOLDS_INT64 (&value))
     return g_variant_new_uint64 ((guint64)g_value_get_int64 (&value));
   if (G_VALUE_HOLDS_BOXED (&value))
@@ -88,6 +90,7 @@ static const struct
   { "devices", { NULL, N_ ("DEVICES"), DVM_CLI_KIND_TEXT, 2 }, FALSE, "devices" },
   { "address", { NULL, N_ ("ADDRESS"), DVM_CLI_KIND_TEXT, 1 }, FALSE, "address" },
   { "topology", { NULL, N_ ("TOPOLOGY"), DVM_CLI_KIND_TEXT, 1 }, FALSE, "topology" },
+  { "memory-allotted", { NULL, N_ ("ALLOTTED"), DVM_CLI_KIND_TEXT, 2 }, FALSE, "memory-allotted" },
   { "last-seen", { NULL, N_ ("LAST SEEN"), DVM_CLI_KIND_TIME, 1 }, FALSE, "last-seen" },
   { "launcher", { NULL, N_ ("LAUNCHER"), DVM_CLI_KIND_TEXT, 1 }, FALSE, "launcher" },
   { "allocator", { NULL, N_ ("ALLOCATOR"), DVM_CLI_KIND_TEXT, 1 }, FALSE, "allocator" },

@@ -142,8 +142,8 @@ typedef struct
 } DvmKindInfo;
 
 const DvmKindInfo *_dvm_kind_get_info (DvmKind kind);
-/* (transfer full): it takes its number with its properties */
 GType _dvm_kind_get_type (DvmKind kind);
+/* (transfer full): it takes its number with its properties */
 GObject *_dvm_kind_new_record (DvmKind kind);
 gboolean _dvm_kind_parse_path (DvmKind kind, const char *path, guint *number);
 const char *_dvm_record_get_path (GObject *record);

@@ -302,6 +302,24 @@ dvm_node_get_topology (DvmNode *self)
 }
 
 /**
+ * dvm_node_get_memory_allotted:
+ * @self: a DvmNode
+ *
+ * How many bytes of memory the scheduler has given of the node; 0 if it has not said so, and before the agent of the
+ * node has reported.
+ *
+ * Returns: a number of bytes
+ * Since: 0.1
+ */
+gint64
+dvm_node_get_memory_allotted (DvmNode *self)
+{
+  g_return_val_if_fail (DVM_IS_NODE (self), 0);
+
+  return self->memory_allotted;
+}
+
+/**
  * dvm_node_get_last_seen:
  * @self: a DvmNode
  *

@@ -26,6 +26,7 @@ struct _DvmNode
   guint parent_rank;
   guint depth;
   char *topology;
+  gint64 memory_allotted;
   gint64 last_seen;
   char *launcher;
   char *allocator;

@@ -168,6 +168,14 @@ static const DvmRecordField fields[] = {
    */
   { "Topology", "topology", DVM_RECORD_FIELD_STRING, G_STRUCT_OFFSET (DvmNode, topology) },
   /**
+   * DvmNode:memory-allotted:
+   *
+   * How many bytes of memory the scheduler has given of the node; 0 if it has not said so.
+   *
+   * Since: 0.1
+   */
+  { "MemoryAllotted", "memory-allotted", DVM_RECORD_FIELD_BYTES, G_STRUCT_OFFSET (DvmNode, memory_allotted) },
+  /**
    * DvmNode:last-seen:
    *
    * When the agent was last heard of, in microseconds since the epoch; 0 if that has not happened.
@@ -282,6 +290,12 @@ void
 _dvm_node_set_topology (DvmNode *self, const char *signature)
 {
   _dvm_record_set_string (self, &codec, &self->topology, signature);
+}
+
+void
+_dvm_node_set_memory_allotted (DvmNode *self, guint64 bytes)
+{
+  _dvm_record_set_time (self, &codec, &self->memory_allotted, (gint64)MIN (bytes, (guint64)G_MAXINT64));
 }
 
 void

@@ -32,6 +32,7 @@ const char *dvm_node_get_topology (DvmNode *self);
 const char *const *dvm_node_get_sessions (DvmNode *self);
 const char *const *dvm_node_get_jobs (DvmNode *self);
 const char *const *dvm_node_get_devices (DvmNode *self);
+gint64 dvm_node_get_memory_allotted (DvmNode *self);
 gint64 dvm_node_get_last_seen (DvmNode *self);
 const char *dvm_node_get_launcher (DvmNode *self);
 const char *dvm_node_get_allocator (DvmNode *self);

@@ -58,6 +58,7 @@ void _dvm_node_set_contact (DvmNode *self, const char *address, int pid, const c
 gboolean _dvm_node_set_place (DvmNode *self, guint parent_rank, guint depth);
 void _dvm_node_set_sessions (DvmNode *self, const char *const *object_paths);
 void _dvm_node_set_topology (DvmNode *self, const char *signature);
+void _dvm_node_set_memory_allotted (DvmNode *self, guint64 bytes);
 void _dvm_node_set_last_seen (DvmNode *self, gint64 when);
 void _dvm_node_set_origin (DvmNode *self, const char *launcher, const char *allocator);
 void _dvm_node_set_jobs (DvmNode *self, const char *const *object_paths);

@@ -84,6 +84,7 @@ const columns = {
     { key: 'load', title: 'Load', number: true, show: (row) => (row.load === null ? '-' : row.load.toFixed(2)) },
     { key: 'memory', title: 'Memory', number: true, show: (row) => bytes(row.memory) },
     { key: 'memory-total', title: 'of', number: true, show: (row) => bytes(row['memory-total']) },
+    { key: 'memory-allotted', title: 'Allotted', number: true, show: (row) => bytes(row['memory-allotted']) },
     { key: 'parent', title: 'Under', show: (row) => nameOfNode(row.parent) },
     { key: 'reason', title: 'Reason', hint: true },
   ],

@@ -37,19 +37,29 @@ set_affinity (const char *list, GError **error)
   return threads != NULL;
 }
 
-DvmdTopology *
-dvmd_agent_keep_to_cpus (DvmdTopology *topology, const char *cpus, GError **error)
+/* Processes of the agent may have the cpus of this list. (transfer full) (nullable) */
+static DvmdTopology *
+keep_to_list (DvmdTopology *machine, const char *list, GError **error)
 {
-  g_autofree char *list = dvmd_topology_choose_cpus (topology, cpus, error);
-  DvmdTopology *narrowed;
-
-  if (list == NULL)
-    return NULL;
-  if (g_strcmp0 (list, dvmd_topology_get_cpuset (topology)) == 0)
-    return dvmd_topology_ref (topology);
   /* A thread that another one started in the meantime is seen at the second time. */
-  narrowed = set_affinity (list, error) && set_affinity (list, error) ? dvmd_topology_new_local (error) : NULL;
-  if (narrowed == NULL)
+  if (!set_affinity (list, error) || !set_affinity (list, error))
+    return NULL;
+  if (g_strcmp0 (list, dvmd_topology_get_cpuset (machine)) == 0)
+    return dvmd_topology_ref (machine);
+  return dvmd_topology_new_local (error);
+}
+
+DvmdTopology *
+dvmd_agent_keep_to_cpus (DvmdTopology *machine, DvmdTopology *topology, const char *cpus, GError **error)
+{
+  g_autofree char *list = cpus[0] != '\0' ? dvmd_topology_choose_cpus (machine, cpus, error)
+                                          : g_strdup (dvmd_topology_get_cpuset (machine));
+  DvmdTopology *now;
+
+  if (list == NULL || g_strcmp0 (list, dvmd_topology_get_cpuset (topology)) == 0)
+    return list != NULL ? dvmd_topology_ref (topology) : NULL;
+  now = keep_to_list (machine, list, error);
+  if (now == NULL)
     set_affinity (dvmd_topology_get_cpuset (topology), NULL);
-  return narrowed;
+  return now;
 }

@@ -28,6 +28,7 @@ typedef struct
   DvmdClock *clock;
   DvmdEventQueue *queue;
   DvmdTopology *topology;
+  guint64 memory; /* bytes, that the scheduler gives of the node; 0: it has not said so */
   DvmdSpawner *spawner;
   DvmdReaper *reaper;
   DvmdContainers *containers;

@@ -21,7 +21,9 @@
 
 #include "dvmd-binding.h"
 #include "dvmd-log.h"
+#include "dvmd-memory.h"
 #include "dvmd-pmix-open.h"
+#include "dvmd-proc-scan.h"
 
 typedef struct
 {
@@ -85,6 +87,7 @@ dvmd_agent_describe_nodes (DvmdAgent *self, const char *nspace, DvmdMap *map)
     }
   description = dvmd_pmix_job_new (nspace, names, my_node);
   dvmd_pmix_job_set_node_ids (description, ids);
+  description->memory = dvmd_memory_find_limit (DVMD_PROC, dvmd_agent_get_parts (self)->memory);
   return description;
 }
 

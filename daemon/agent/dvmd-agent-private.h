@@ -26,7 +26,8 @@ struct _DvmdAgent
     gboolean pmix_eager;
     gboolean adopt_orphans;
     gboolean shares_reaper;
-  } options; /* DvmdAgentSettings says what they are */
+  } options;             /* DvmdAgentSettings says what they are */
+  DvmdTopology *machine; /* as it was at the start: parts.topology has the cpus that are given of it */
   DvmdLink *link;
   DvmdPmix *pmix; /* (nullable): not opened yet */
   gboolean pmix_started;

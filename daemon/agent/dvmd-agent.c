@@ -65,6 +65,7 @@ dvmd_agent_dispose (GObject *object)
   g_clear_pointer (&self->parts.queue, dvmd_event_queue_free);
   g_clear_pointer (&self->daemon, dvmd_local_daemon_unref);
   g_clear_pointer (&self->parts.topology, dvmd_topology_unref);
+  g_clear_pointer (&self->machine, dvmd_topology_unref);
   g_clear_pointer (&self->parts.clock, dvmd_clock_unref);
   g_clear_pointer (&self->parts.context, g_main_context_unref);
   G_OBJECT_CLASS (dvmd_agent_parent_class)->dispose (object);
@@ -191,7 +192,8 @@ on_terminated (DvmdLocalDaemon *daemon, gpointer user_data)
     on_pmix_stopped (self);
 }
 
-/* Several nodes of one machine cannot all have its names. cpus: to which the agent was told to keep; "": to none */
+/* Several nodes of one machine cannot all have its names. cpus: to which the agent was told to keep; "": to none, as is
+ * parts.memory 0 */
 static void
 report (DvmdAgent *self, const char *cpus)
 {
@@ -201,24 +203,24 @@ report (DvmdAgent *self, const char *cpus)
   const char *none[] = { NULL };
 
   dvmd_agent_send (self, DVMD_MSG_REPORT,
-                   g_variant_new ("(uss^assiuss)", self->parts.rank, DVM_VERSION_STRING, host,
+                   g_variant_new ("(uss^assiusst)", self->parts.rank, DVM_VERSION_STRING, host,
                                   self->options.logical ? none : aliases,
                                   self->options.addresses != NULL ? self->options.addresses : "", (gint32)getpid (),
                                   dvmd_topology_get_n_pus (self->parts.topology),
-                                  dvmd_topology_get_signature (self->parts.topology), cpus));
+                                  dvmd_topology_get_signature (self->parts.topology), cpus, self->parts.memory));
 }
 
 /* The machine is looked at anew, as a process sees it that may use these cpus alone. */
 static void
-handle_cpus (gpointer service, guint source, GVariant *body)
+handle_allotment (gpointer service, guint source, GVariant *body)
 {
   DvmdAgent *self = service;
   g_autoptr (GError) error = NULL;
   DvmdTopology *topology;
   const char *cpus;
 
-  g_variant_get (body, "(&s)", &cpus);
-  topology = dvmd_agent_keep_to_cpus (self->parts.topology, cpus, &error);
+  g_variant_get (body, "(&st)", &cpus, &self->parts.memory);
+  topology = dvmd_agent_keep_to_cpus (self->machine, self->parts.topology, cpus, &error);
   if (topology != NULL)
     {
       dvmd_topology_unref (self->parts.topology);
@@ -246,7 +248,7 @@ handle_topology_ask (gpointer service, guint source, GVariant *body)
 static const DvmdHandler handlers[] = {
   { DVMD_MSG_MEMBERSHIP, handle_membership },
   { DVMD_MSG_STOP, handle_stop },
-  { DVMD_MSG_CPUS, handle_cpus },
+  { DVMD_MSG_ALLOTMENT, handle_allotment },
   { DVMD_MSG_TOPOLOGY_ASK, handle_topology_ask },
   { DVMD_MSG_EXIT, handle_exit },
   { DVMD_MSG_LEAVE, handle_leave },
@@ -358,6 +360,7 @@ dvmd_agent_start (DvmdAgent *self, GError **error)
   self->parts.topology = read_topology (self, error);
   if (self->parts.topology == NULL)
     return FALSE;
+  self->machine = dvmd_topology_ref (self->parts.topology);
   self->parts.spawner = dvmd_spawner_new (error);
   if (self->parts.spawner == NULL)
     return FALSE;

@@ -11,7 +11,7 @@
 #include "dvmd-address.h"
 #include "dvmd-controller-private.h"
 #include "dvmd-heal.h"
-#include "dvmd-node-cpus.h"
+#include "dvmd-node-allotment.h"
 
 typedef void (*Handler) (DvmdController *self, guint rank, GVariant *body);
 
@@ -54,8 +54,8 @@ handle_report (DvmdController *self, guint source, GVariant *body)
   const char *cpus;
   guint32 rank;
 
-  g_variant_get (body, "(u&s&s^a&s&siu&s&s)", &rank, &version, &report.host, &aliases, &report.address, &report.pid,
-                 &report.hwthreads, &report.topology, &cpus);
+  g_variant_get (body, "(u&s&s^a&s&siu&s&st)", &rank, &version, &report.host, &aliases, &report.address, &report.pid,
+                 &report.hwthreads, &report.topology, &cpus, &report.memory);
   names = name_localhost (self, report.host, aliases);
   report.aliases = (const char *const *)names->pdata;
   report.hwthreads = dvmd_shape_get_default_slots (self->parts.shape, &report);
@@ -64,7 +64,7 @@ handle_report (DvmdController *self, guint source, GVariant *body)
       g_message ("Agent %u reports as rank %u", source, rank);
       return;
     }
-  if (!dvmd_controller_keeps_to_cpus (self, rank, cpus))
+  if (!dvmd_controller_keeps_to_allotment (self, rank, cpus, report.memory))
     return;
   agents->funcs->reported (agents, rank, &report);
 }

@@ -17,6 +17,7 @@
 #include "dvmd-core-sessions.h"
 #include "dvmd-controller-allocators.h"
 #include "dvmd-controller-questions.h"
+#include "dvmd-node-allotment.h"
 #include "dvmd-size-change.h"
 
 /* ---- offers ---- */
@@ -306,6 +307,20 @@ limit (DvmdController *self, Push *push, GVariant *request)
 }
 
 static void
+change_allotments (DvmdController *self, Push *push, GVariant *request)
+{
+  g_autoptr (GVariant) nodes = g_variant_lookup_value (request, "nodes", G_VARIANT_TYPE ("a{sa{sv}}"));
+  g_autoptr (GError) error = NULL;
+
+  if (nodes == NULL)
+    g_set_error (&error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+                 "There is no “nodes” of type a{sa{sv}}, which names nodes with what is given of them");
+  else
+    dvmd_controller_change_allotments (self, nodes, &error);
+  end_push (push, error);
+}
+
+static void
 end_dvm (DvmdController *self, Push *push, GVariant *request)
 {
   g_autofree char *reason = g_strdup_printf ("The allocator %s ends the DVM", push->allocator);
@@ -334,6 +349,8 @@ on_push (DvmdAllocator *allocator, const char *directive, GVariant *request, gpo
     warn (self, push, request);
   else if (strcmp (directive, "time-left") == 0)
     limit (self, push, request);
+  else if (strcmp (directive, "allotted") == 0)
+    change_allotments (self, push, request);
   else if (strcmp (directive, "end") == 0)
     end_dvm (self, push, request);
   else if (strcmp (directive, "terminate") == 0 || strcmp (directive, "control-session") == 0)

@@ -14,7 +14,7 @@
 #include "dvmd-core-sessions.h"
 #include "dvmd-size-change.h"
 #include "dvmd-controller-allocators.h"
-#include "dvmd-node-cpus.h"
+#include "dvmd-node-allotment.h"
 
 void
 dvmd_size_change_fill_grow (DvmdSizeChange *self, DvmdGrowRequest *request)
@@ -192,7 +192,7 @@ found (DvmdController *controller, gpointer data, DvmdAllocator *allocator, Dvmd
 
   if (allocation != NULL)
     {
-      dvmd_controller_note_cpus (controller, nodes, n_nodes);
+      dvmd_controller_note_allotments (controller, nodes, n_nodes);
       grow (data, nodes, n_nodes, allocator);
     }
   else if (error != NULL)

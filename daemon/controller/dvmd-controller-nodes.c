@@ -12,7 +12,7 @@
 #include "dvmd-services.h"
 #include "dvmd-controller-allocators.h"
 #include "dvmd-controller-questions.h"
-#include "dvmd-node-cpus.h"
+#include "dvmd-node-allotment.h"
 
 typedef struct
 {
@@ -210,7 +210,7 @@ found_first (DvmdController *self, gpointer data, DvmdAllocator *allocator, Dvmd
   if (shape->max_nodes > 0)
     n_nodes = MIN (n_nodes, shape->max_nodes);
   shape->logical = dvmd_allocation_get_logical (allocation) || dvmd_shape_is_local (shape);
-  dvmd_controller_note_cpus (self, nodes, n_nodes);
+  dvmd_controller_note_allotments (self, nodes, n_nodes);
   for (guint i = 0; i < n_nodes; i++)
     dvmd_core_set_node_origin (core, dvmd_core_add_node (core, nodes[i].name, nodes[i].slots, nodes[i].slots_max)->rank,
                                NULL, name);

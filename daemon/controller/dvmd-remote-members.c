@@ -112,6 +112,12 @@ dvmd_remote_reported (DvmdAgents *agents, guint rank, const DvmdAgentReport *rep
   DvmdRemote *self = (DvmdRemote *)agents;
   DvmdAgentEntry *entry = dvmd_remote_find (self, rank);
 
+  if (entry != NULL && (entry->step == AGENT_REPORTED || entry->step == AGENT_MEMBER))
+    {
+      dvmd_core_agent_changed (dvmd_controller_get_core (self->controller), rank, report);
+      dvmd_services_agent_reported (self->controller, rank);
+      return;
+    }
   if (entry == NULL || entry->step != AGENT_JOINED)
     {
       g_debug ("Agent %u reports, and is not waited for", rank);

@@ -79,7 +79,7 @@ typedef struct
   SERVICE (show)                                                                                                       \
   SERVICE (stage)                                                                                                      \
   SERVICE (topology)                                                                                                   \
-  SERVICE (node_cpus)                                                                                                  \
+  SERVICE (node_allotment)                                                                                             \
   SERVICE (cpu_claims)                                                                                                 \
   SERVICE (device_claims)                                                                                              \
   SERVICE (tree_fences)                                                                                                \

@@ -121,10 +121,29 @@ dvmd_core_agent_reported (DvmdCore *self, guint rank, const DvmdAgentReport *rep
   node->hwthreads = MAX (report->hwthreads, 1);
   dvmd_node_pool_set_contact (dvmd_core_get_nodes (self), node, report->address, report->pid, report->aliases);
   _dvm_node_set_topology (node->record, report->topology);
+  _dvm_node_set_memory_allotted (node->record, report->memory);
   _dvm_node_set_last_seen (node->record, dvmd_clock_now (dvmd_core_get_clock (self)));
   dvmd_core_node_changed (self, rank);
   dvmd_core_changed (self);
   dvmd_core_agent_step (self, node, DVMD_LIFE_REPORTED, 0, NULL);
+}
+
+void
+dvmd_core_agent_changed (DvmdCore *self, guint rank, const DvmdAgentReport *report)
+{
+  DvmdNode *node = dvmd_node_pool_get (dvmd_core_get_nodes (self), rank);
+
+  if (node == NULL || (node->stage != DVMD_STAGE_REPORTED && node->stage != DVMD_STAGE_MEMBER))
+    return;
+  node->hwthreads = MAX (report->hwthreads, 1);
+  /* One that is not a member yet gets its slots when it is wired. */
+  if (node->stage == DVMD_STAGE_MEMBER && !node->slots_given)
+    dvmd_node_pool_set_slots (dvmd_core_get_nodes (self), node, node->hwthreads + node->slots_added, node->slots_max);
+  _dvm_node_set_topology (node->record, report->topology);
+  _dvm_node_set_memory_allotted (node->record, report->memory);
+  dvmd_core_node_changed (self, rank);
+  dvmd_core_look_again (self);
+  dvmd_core_changed (self);
 }
 
 void

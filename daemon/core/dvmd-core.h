@@ -62,6 +62,7 @@ typedef struct
   int pid;
   guint hwthreads; /* slots, if nobody gives it others: one for each hardware thread, or what the settings say */
   const char *topology;
+  guint64 memory; /* bytes, that it was told are given of the node; 0: none */
 } DvmdAgentReport;
 
 DvmdCore *dvmd_core_new (const DvmdCoreSettings *settings, DvmdClock *clock, DvmdEventQueue *queue,
@@ -88,6 +89,8 @@ gboolean dvmd_core_trim_history (DvmdCore *self);
 void dvmd_core_allocated (DvmdCore *self);
 void dvmd_core_allocation_failed (DvmdCore *self, const char *reason);
 void dvmd_core_agent_reported (DvmdCore *self, guint rank, const DvmdAgentReport *report);
+/* It has reported before: cpus and memory of the node are others. Jobs that have their slots keep what they have. */
+void dvmd_core_agent_changed (DvmdCore *self, guint rank, const DvmdAgentReport *report);
 /* Where it is in the tree: the rank above it and the number of links to the controller; depth 0: nowhere. */
 void dvmd_core_place_node (DvmdCore *self, guint rank, guint parent_rank, guint depth);
 /* The node is not the DVM's any more: once its agent is lost it is not started again. */

@@ -73,6 +73,13 @@ dvmd_allocation_set_cpus (DvmdAllocation *self, guint node, const char *cpus)
 }
 
 void
+dvmd_allocation_set_memory (DvmdAllocation *self, guint node, guint64 bytes)
+{
+  g_return_if_fail (node < self->nodes->len);
+  g_array_index (self->nodes, DvmdPluginNode, node).memory = bytes;
+}
+
+void
 dvmd_allocation_set_logical (DvmdAllocation *self, gboolean logical)
 {
   self->logical = logical;

@@ -58,6 +58,18 @@ void dvmd_allocation_add_node (DvmdAllocation *self, const char *name, guint32 s
 void dvmd_allocation_set_cpus (DvmdAllocation *self, guint node, const char *cpus);
 
 /**
+ * dvmd_allocation_set_memory:
+ * @self: an allocation
+ * @node: the number of a node, in the order in which they were added
+ * @bytes: how much of its memory is given; 0 for what there is, as without this call
+ *
+ * People and processes are told; nothing is ended for it.
+ *
+ * Since: 0.1
+ */
+void dvmd_allocation_set_memory (DvmdAllocation *self, guint node, guint64 bytes);
+
+/**
  * dvmd_allocation_set_logical:
  * @self: an allocation
  * @logical: whether its nodes are no machines, but names for parts of the one that the controller runs on
@@ -254,16 +266,17 @@ void dvmd_allocator_session_ended (DvmdAllocator *self, guint32 session, const c
  * dvmd_allocator_push:
  * @self: an allocator
  * @directive: "new", "extend", "release", "reaquire" or "cancel"; "warn", "terminate" or "control-session";
- *   "time-left" or "end"
+ *   "allotted", "time-left" or "end"
  * @request: what is asked for; floating is sunk
  *
  * The scheduler wants something of itself: it tells the controller, by the signal "push" (the directive, the request).
  * The request is an a{sv} with the keys of Manager.Allocate. "warn" has alloc-id s or session u, and seconds u: the
  * requester of that allocation is told how long it will last. "terminate" has alloc-id s or session u: the session ends
  * with its jobs. "control-session" has session u beside the keys of Manager.ControlSession. A scheduler may do this
- * with every allocation. Two directives are about the nodes that the DVM was started with: "time-left" has seconds u,
- * for which it has them from now on, and nothing where there is no limit; "end" has reason s: the DVM ends, and its
- * jobs before it. Nobody is told when it is done; what is refused is in the log.
+ * with every allocation. "allotted" has nodes a{sa{sv}}: by name of a node of the DVM what is given of it from now on:
+ * memory t in bytes, 0 for what there is. Two directives are about the nodes that the DVM was started with: "time-left"
+ * has seconds u, for which it has them from now on, and nothing where there is no limit; "end" has reason s: the DVM
+ * ends, and its jobs before it. Nobody is told when it is done; what is refused is in the log.
  *
  * Since: 0.1
  */

@@ -35,6 +35,7 @@ typedef enum
  * @address: (nullable): for a launcher: how to get there, [USER@]HOST[:PORT]; %NULL for its name
  * @cpus: (nullable): from an allocator: the cpus of the node that it gives, as dvmd_allocation_set_cpus() takes them;
  *   %NULL for all that its agent may use
+ * @memory: from an allocator: how many bytes of memory of the node it gives; 0 if nobody said
  *
  * A node as launchers and allocators see it. Borrowed for the time of the call.
  *
@@ -48,6 +49,7 @@ typedef struct
   guint32 slots_max;
   const char *address;
   const char *cpus;
+  guint64 memory;
   gpointer reserved[1];
 } DvmdPluginNode;
 

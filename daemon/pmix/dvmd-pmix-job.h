@@ -59,6 +59,7 @@ typedef struct
   guint32 universe_size; /* slots that the job could use; 0: its own size */
   guint32 max_procs;     /* 0: its own size */
   guint32 session_id;
+  guint64 memory;      /* bytes that there are on this node for all its processes; 0: that is not known */
   guint32 node_size;   /* ranks of all jobs on this node, this one's included; 0: this job's alone */
   char *parent_nspace; /* (nullable): the process that spawned the job */
   guint32 parent_rank;

@@ -305,11 +305,11 @@ static void
 add_machine (Builder *b, DvmdPmixInfo *info)
 {
   const char *host = g_get_host_name ();
-  guint64 memory = (guint64)sysconf (_SC_PHYS_PAGES) * (guint64)sysconf (_SC_PAGESIZE);
 
   if (strcmp (host, b->view->node_name) != 0)
     dvmd_pmix_info_add_string (info, PMIX_HOSTNAME_ALIASES, host);
-  dvmd_pmix_info_add (info, PMIX_AVAIL_PHYS_MEMORY, &memory, PMIX_UINT64);
+  if (b->job->memory > 0)
+    dvmd_pmix_info_add (info, PMIX_AVAIL_PHYS_MEMORY, &b->job->memory, PMIX_UINT64);
 }
 
 /* Of this node, as the clients ask without naming one. */

@@ -24,7 +24,7 @@
  * be started again, uid, gid, its allocation, told besides) of an application: (argv, directory, processes, mapped by,
  * ranked by, bound to); of a rank: (node, local rank, node rank)
  */
-#define JOB "(sa" APP "asauua(uqq)a{us}a{us}uuuusuuubuusa(usay))"
+#define JOB "(sa" APP "asauua(uqq)a{us}a{us}uuutusuuubuusa(usay))"
 #define APP "(aayayussss)"
 
 typedef struct
@@ -234,13 +234,13 @@ ranks_to_variant (DvmdPmixJob *job)
 GVariant *
 dvmd_pmix_job_to_variant (DvmdPmixJob *job, gboolean guest)
 {
-  return g_variant_new ("(s@a" APP "^as@auu@a(uqq)@a{us}@a{us}uuuusuuubuus@a(usay))", job->nspace,
+  return g_variant_new ("(s@a" APP "^as@auu@a(uqq)@a{us}@a{us}uuutusuuubuus@a(usay))", job->nspace,
                         apps_to_variant (job), job->nodes,
                         g_variant_new_fixed_array (G_VARIANT_TYPE_UINT32, job->ids, job->n_nodes, sizeof *job->ids),
                         guest ? G_MAXUINT32 : job->my_node, ranks_to_variant (job), cpusets_to_variant (job),
-                        devices_to_variant (job), job->universe_size, job->max_procs, job->session_id, job->node_size,
-                        text_or_nothing (job->parent_nspace), job->parent_rank, job->offset, (guint32)job->stop,
-                        job->may_restart, job->uid, job->gid, text_or_nothing (job->alloc_id),
+                        devices_to_variant (job), job->universe_size, job->max_procs, job->session_id, job->memory,
+                        job->node_size, text_or_nothing (job->parent_nspace), job->parent_rank, job->offset,
+                        (guint32)job->stop, job->may_restart, job->uid, job->gid, text_or_nothing (job->alloc_id),
                         job->info != NULL ? job->info : g_variant_new_array (G_VARIANT_TYPE ("(usay)"), NULL, 0));
 }
 
@@ -324,19 +324,22 @@ dvmd_pmix_job_new_from_variant (GVariant *variant)
   guint32 my_node;
   guint32 stop;
   guint32 numbers[4];
+  guint64 memory;
   guint32 rest[4];
   gboolean may_restart;
   GVariant *job_info;
   DvmdPmixJob *job;
 
-  g_variant_get (variant, "(&s@a" APP "^a&s@auu@a(uqq)@a{us}@a{us}uuuu&suuubuu&s@a(usay))", &nspace, &apps, &nodes,
-                 &ids, &my_node, &ranks, &cpusets, &devices, &numbers[0], &numbers[1], &numbers[2], &numbers[3],
-                 &parent, &rest[0], &rest[1], &stop, &may_restart, &rest[2], &rest[3], &alloc_id, &job_info);
+  g_variant_get (variant, "(&s@a" APP "^a&s@auu@a(uqq)@a{us}@a{us}uuutu&suuubuu&s@a(usay))", &nspace, &apps, &nodes,
+                 &ids, &my_node, &ranks, &cpusets, &devices, &numbers[0], &numbers[1], &numbers[2], &memory,
+                 &numbers[3], &parent, &rest[0], &rest[1], &stop, &may_restart, &rest[2], &rest[3], &alloc_id,
+                 &job_info);
   job = dvmd_pmix_job_new (nspace, nodes, my_node);
   read_ids (job, ids);
   job->universe_size = numbers[0];
   job->max_procs = numbers[1];
   job->session_id = numbers[2];
+  job->memory = memory;
   job->node_size = numbers[3];
   job->parent_nspace = dup_text (parent);
   job->parent_rank = rest[0];

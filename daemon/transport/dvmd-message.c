@@ -17,7 +17,7 @@ typedef struct
 
 /* By the number of the kind: the compiler refuses a number that is given twice. */
 static const Kind kinds[] = {
-  [DVMD_MSG_REPORT] = { "report", "(ussassiuss)" },
+  [DVMD_MSG_REPORT] = { "report", "(ussassiusst)" },
   [DVMD_MSG_LAUNCHED] = { "launched", "(ua(ui)a(uis))" },
   [DVMD_MSG_PROC_STATES] = { "proc-states", "(ua(uuii))" },
   [DVMD_MSG_RELAUNCHED] = { "relaunched", "(uuuis)" },
@@ -64,7 +64,7 @@ static const Kind kinds[] = {
   [DVMD_MSG_ADDRESSES] = { "addresses", "(a(us))" },
   [DVMD_MSG_RUN] = { "run", "(taay)" },
   [DVMD_MSG_RUN_INPUT] = { "run-input", "(tayb)" },
-  [DVMD_MSG_CPUS] = { "cpus", "(s)" },
+  [DVMD_MSG_ALLOTMENT] = { "allotment", "(st)" },
   [DVMD_MSG_RUN_SIGNAL] = { "run-signal", "(ti)" },
   [DVMD_MSG_EXIT] = { "exit", "()" },
   [DVMD_MSG_LEAVING] = { "leaving", "(s)" },

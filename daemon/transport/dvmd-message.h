@@ -20,8 +20,9 @@ G_BEGIN_DECLS
 typedef enum
 {
   /* agent to controller */
-  DVMD_MSG_REPORT = 16,   /* (rank, version, host, aliases, address, pid, hardware threads, topology signature, CPUS) */
-  DVMD_MSG_LAUNCHED = 17, /* (job, [(rank, pid)], [(rank, exit code, reason)]): every local process was tried */
+  DVMD_MSG_REPORT =
+      16, /* (rank, version, host, aliases, address, pid, hardware threads, topology signature, ALLOTMENT) */
+  DVMD_MSG_LAUNCHED = 17,    /* (job, [(rank, pid)], [(rank, exit code, reason)]): every local process was tried */
   DVMD_MSG_PROC_STATES = 18, /* (job, [(rank, state, exit code, exit signal)]) */
   DVMD_MSG_RELAUNCHED = 33,  /* (job, rank, pid or 0, exit code, reason): a process that had failed was started again */
   DVMD_MSG_ABORT = 19,       /* (job, rank, status, message): all of the job */
@@ -78,7 +79,7 @@ typedef enum
   DVMD_MSG_ADDRESSES = 82,    /* [(rank, addresses)]: of those above a joiner */
   DVMD_MSG_RUN = 91,          /* (token, argv): a command of a plugin, which lives on; RUN_ENDED */
   DVMD_MSG_RUN_INPUT = 92,    /* (token, bytes, whether its standard input ends there) */
-  DVMD_MSG_CPUS = 94,         /* (cpus that the agent keeps to): REPORT, once more */
+  DVMD_MSG_ALLOTMENT = 94,    /* (cpus that the agent keeps to, "": all; bytes of memory, 0: unsaid): REPORT again */
   DVMD_MSG_RUN_SIGNAL = 93,   /* (token, signal): to its process group */
   DVMD_MSG_EXIT = 83,         /* (): every agent has said GONE; nobody is needed to pass anything on any more */
   DVMD_MSG_NODE_LOST = 84,    /* (job, rank and name of a node, ranks of the job that it took along): the job goes on */

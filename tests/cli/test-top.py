@@ -347,7 +347,7 @@ def test_plain():
         result = here.cli("top")
         equal(result.returncode, 0, result.stderr)
         check(re.search(r"^ +1 " + job + r" +running +\S+ +1 +1 +\S+ +- sleep 600$", result.stdout, re.M), result.stdout)
-        check(re.search(r"^ +1 \S+ +UP +1 +2 +\d+\.\d\d \S+ \S+ -$", result.stdout, re.M), result.stdout)
+        check(re.search(r"^ +1 \S+ +UP +1 +2 +\d+\.\d\d \S+ \S+ +- -$", result.stdout, re.M), result.stdout)
         check("\033" not in result.stdout and "CAMPAIGN" not in result.stdout, result.stdout)
         for env in ({"TERM": "dumb"}, {"TERM": ""}, {"TERM": "no-such-terminal"}):
             terminal = Terminal(here, "top", env=env)

@@ -352,6 +352,59 @@ class Allocators(dvmtest.Case):
         self.assertEqual(self.cpus_of(dvm, bind_to='none'), str(own[-1]))
         self.finish(dvm)
 
+    def allotted(self, dvm):
+        """Memory of each node, in MiB."""
+        return {row['Name']: row['MemoryAllotted'] / 2**20 for row in self.rows(dvm)}
+
+    def memory_of(self, dvm):
+        """What PMIx tells a process of the memory of its node, in MiB."""
+        done = dvm.run([os.environ['DVM_TEST_PMIX_CLIENT'], 'keys', 'pmix.hname', 'pmix.pmem!'], np=1, map_by='slot')
+        self.assertEqual(done.state, NOTIFIED, done)
+        name, size = [line.split('=', 1)[1] for line in done.lines]
+        return {name: int(size) / 2**20}
+
+    def test_memory(self):
+        """The memory that the scheduler gives is that of the node, for people and for processes; an agent that comes back is told, too."""
+        env = {'SLURM_JOB_ID': '7', 'SLURM_JOB_NODELIST': 'n[1-2]', 'SLURM_TASKS_PER_NODE': '1(x2)', 'SLURM_JOB_CPUS_PER_NODE': '2,1',
+               'SLURM_MEM_PER_CPU': '30'}
+        dvm = self.dvm(settings=[LOCAL, 'plugin-settings=allocator-slurm.interval=0'], env=env)
+        self.assertEqual(self.allotted(dvm), {'n1': 60, 'n2': 30})
+        self.assertEqual(self.memory_of(dvm), {'n1': 60})
+        os.kill(dvm.agents[0], signal.SIGKILL)
+        dvmtest.wait_until(lambda: self.rows(dvm)[0]['StateName'] == 'DOWN', 'the loss')
+        dvmtest.wait_until(lambda: [row['StateName'] for row in self.rows(dvm)] == ['UP'] * 2, 'the node to be back')
+        self.assertEqual(self.allotted(dvm), {'n1': 60, 'n2': 30})
+        self.finish(dvm)
+
+    def test_memory_unsaid(self):
+        """Without a scheduler's word there is the memory of the machine, or what a cgroup leaves of it; more than that is nobody's to give."""
+        with open('/proc/meminfo', encoding='ascii') as file:
+            machine = int(file.readline().split()[1]) / 2**10
+        dvm = self.dvm(arguments=['--nodes=1'])
+        self.assertEqual(self.allotted(dvm), {'node1': 0})
+        (usable,) = self.memory_of(dvm).values()
+        self.assertTrue(0 < usable <= machine, usable)
+        self.finish(dvm)
+        env = {'SLURM_JOB_ID': '7', 'SLURM_JOB_NODELIST': 'n1', 'SLURM_MEM_PER_NODE': '1000T'}
+        dvm = self.dvm(settings=[LOCAL, 'plugin-settings=allocator-slurm.interval=0'], env=env)
+        self.assertEqual(self.allotted(dvm), {'n1': 1000 * 2**20})
+        self.assertEqual(self.memory_of(dvm), {'n1': usable})
+        self.finish(dvm)
+
+    def test_memory_of_others(self):
+        """A command tells it after the start, and another size later: of nodes that are up, and of the jobs that come then."""
+        with open(recorded('pbs', 'qstat-f'), encoding='utf-8') as file:
+            job = file.read()
+        env, path = self.teller('pbs', job)
+        dvm = self.dvm(settings=[LOCAL, 'plugin-settings=allocator-pbs.interval=1'], env=env)
+        dvmtest.wait_until(lambda: self.allotted(dvm) == {'n001': 8192, 'n002': 8192, 'n003': 0}, 'the memory of two nodes')
+        self.answer(path, job.replace('n001:ncpus=4:mem=8388608kb', 'n001:ncpus=4:mem=20mb'))
+        dvmtest.wait_until(lambda: self.allotted(dvm) == {'n001': 20, 'n002': 8192, 'n003': 0}, 'less memory')
+        self.assertEqual(self.memory_of(dvm), {'n001': 20})
+        self.answer(path, job.replace('exec_vnode', 'exec_else'))
+        dvmtest.wait_until(lambda: set(self.allotted(dvm).values()) == {0}, 'no word of memory')
+        self.finish(dvm)
+
     def test_other_cpus(self):
         """Cpus that this machine does not have, as of another numbering: the agent keeps its own, and the log says so."""
         dvm = self.dvm(settings=[LOCAL], env=self.lsf_tasks('n1 60000'))

@@ -39,6 +39,10 @@ class Case(dvmtest.Case):
     def slots(self, dvm):
         return {row['Name']: row['Slots'] for row in dvm.get_nodes() if row['Rank'] > 0 and row['StateName'] == 'UP'}
 
+    def memory_of(self, dvm):
+        """That which is allotted of each node, in MiB."""
+        return {row['Name']: row['MemoryAllotted'] // 2**20 for row in dvm.get_nodes() if row['Rank'] > 0 and row['StateName'] == 'UP'}
+
     def nodes_of(self, allocation):
         """Those that the job has, as Slurm says."""
         names = self.cluster.run(['squeue', '--noheader', f'--jobs={allocation.job}', '--format=%N']).strip()
@@ -218,6 +222,18 @@ class Sizes(Case):
         self.assertEqual(keeps not in dvm.log(), self.cluster.resizes(), dvm.log())
         self.assertEqual(set(self.slots(dvm)), {'pn1'})
 
+    def test_memory(self):
+        """By node and by cpu, or all of the node: Slurm counts the same."""
+        for words, expected in [(['--mem=300'], {'pn1': 300, 'pn2': 300}),
+                                (['--ntasks=3', '--mem-per-cpu=70'], {'pn1': 140, 'pn2': 70})]:
+            allocation = self.allocate(2, *words)
+            dvm = self.start(allocation)
+            self.assertEqual(self.memory_of(dvm), expected)
+            self.assertEqual(self.cluster.memory_of(allocation.job), expected)
+            self.finish(dvm)
+            allocation.release()
+            self.cluster.wait_idle()
+
     def test_script(self):
         """The node that runs the script stays in the job, and another one that leaves with it goes."""
         allocation = self.allocate(3)
@@ -314,6 +330,7 @@ class Growth(Case):
         self.assertEqual(self.slots(dvm), dict.fromkeys(NAMES, 2), dvm.log())
         self.assertEqual(self.nodes_of(self.allocation), list(NAMES))
         self.assertEqual(self.jobs(), [self.allocation.job])
+        self.assertEqual(self.memory_of(dvm), dict.fromkeys(NAMES, 100))
         self.assertEqual({row['Name']: (row['Allocator'], row['Launcher']) for row in dvm.get_nodes() if row['Rank'] > 0},
                          dict.fromkeys(NAMES, ('slurm', 'slurm')))
         done = dvm.run(WHERE, np=6)

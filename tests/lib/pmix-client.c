@@ -72,6 +72,8 @@ get_with (const char *key, pmix_rank_t rank, const pmix_info_t *info, size_t n_i
       text = malloc (32);
       if (value->type == PMIX_UINT16)
         snprintf (text, 32, "%u", value->data.uint16);
+      else if (value->type == PMIX_UINT64)
+        snprintf (text, 32, "%llu", (unsigned long long)value->data.uint64);
       else if (value->type == PMIX_BOOL)
         snprintf (text, 32, "%s", value->data.flag ? "true" : "false");
       else

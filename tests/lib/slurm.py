@@ -202,6 +202,12 @@ class Slurm:
             self.stop()
             raise
 
+    def memory_of(self, job):
+        """The memory that a job has of each node, in MiB, as slurmctld counts it."""
+        said = self.run(['scontrol', 'show', 'job', '--details', job])
+        rows = re.findall(r'Nodes=(\S+) CPU_IDs=\S* Mem=(\d+)', said)
+        return {name: int(size) for names, size in rows for name in self.run(['scontrol', 'show', 'hostnames', names]).split()}
+
     def _prepare(self, cpus, more, words):
         os.chmod(self.place, 0o755)
         for path in ('state', 'spool', *(f'tmp-{name}' for name in self.names), *(f'spool/{name}' for name in self.names)):

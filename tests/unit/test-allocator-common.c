@@ -8,6 +8,7 @@
 
 #include "environment.h"
 #include <dvm.h>
+#include "node-memory.h"
 #include "node-table.h"
 
 #include <glib/gstdio.h>
@@ -343,6 +344,74 @@ test_node_cpus (void)
   g_assert_null (nodes[3].cpus);
 }
 
+static void
+test_node_memory (void)
+{
+  g_autoptr (DvmdNodeTable) table = dvmd_node_table_new ();
+  g_autoptr (DvmdAllocation) allocation = NULL;
+  const guint64 memory[] = { 7, 0, 8 };
+  g_autoptr (GVariant) told = NULL;
+  g_autofree char *text = NULL;
+  const DvmdPluginNode *nodes;
+  guint n_nodes;
+
+  dvmd_node_table_add (table, "n1", 1);
+  dvmd_node_table_add (table, "n2", 1);
+  dvmd_node_table_add (table, "n3", 1);
+  dvmd_node_table_add_memory (table, "n1", 4096);
+  dvmd_node_table_add_memory (table, "N1", 4096);
+  dvmd_node_table_add_memory (table, "n3", G_MAXUINT64);
+  dvmd_node_table_add_memory (table, "n3", 1);
+  dvmd_node_table_add_memory (table, "another", 1);
+  allocation = dvmd_node_table_to_allocation (table, "7", "NODES", NULL);
+  nodes = dvmd_allocation_get_nodes (allocation, &n_nodes);
+  g_assert_cmpuint (n_nodes, ==, 3);
+  g_assert_cmpuint (nodes[0].memory, ==, 8192);
+  g_assert_cmpuint (nodes[1].memory, ==, 0);
+  g_assert_cmpuint (nodes[2].memory, ==, DVMD_NODE_TABLE_MOST_MEMORY);
+  told = g_variant_ref_sink (dvmd_node_memory_describe (allocation, memory));
+  text = g_variant_print (told, FALSE);
+  g_assert_cmpstr (text, ==,
+                   "{'n1': {'memory': <uint64 7>}, 'n2': {'memory': <uint64 0>}, 'n3': {'memory': <uint64 8>}}");
+}
+
+static void
+test_sizes (void)
+{
+  static const DvmdSizeUnit units[] = { { "kb", 1024 }, { "G", G_GUINT64_CONSTANT (1) << 30 }, { "", 10 } };
+  static const struct
+  {
+    const char *text;
+    guint64 bytes;
+  } right[] = {
+    { "3kb", 3072 },          { "7", 70 },      { "0", 0 },
+    { "23.4G", 25125558681 }, { "0.5kb", 512 }, { "99999999999999999999999", DVMD_NODE_TABLE_MOST_MEMORY }
+  };
+  static const char *const wrong[] = {
+    "", "kb", "3 kb", "3KB", "3kbs", "-3kb", ".5kb", "5.kb", "1.2.3", "0x10", "inf"
+  };
+  guint64 bytes;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (right); i++)
+    {
+      g_assert_true (dvmd_size_parse (right[i].text, units, &bytes));
+      g_assert_cmpuint (bytes, ==, right[i].bytes);
+    }
+  for (gsize i = 0; i < G_N_ELEMENTS (wrong); i++)
+    g_assert_false (dvmd_size_parse (wrong[i], units, &bytes));
+}
+
+static void
+test_same_hosts (void)
+{
+  g_assert_true (dvmd_node_is_same_host ("n1", "N1"));
+  g_assert_true (dvmd_node_is_same_host ("n1.cluster", "n1"));
+  g_assert_true (dvmd_node_is_same_host ("n1", "n1.cluster"));
+  g_assert_false (dvmd_node_is_same_host ("n1", "n10"));
+  g_assert_false (dvmd_node_is_same_host ("n1.a", "n1.b"));
+  g_assert_false (dvmd_node_is_same_host ("n1", "n2"));
+}
+
 int
 main (int argc, char **argv)
 {
@@ -354,6 +423,9 @@ main (int argc, char **argv)
   g_test_add_func ("/allocator-common/compressed", test_compressed);
   g_test_add_func ("/allocator-common/there-and-back", test_there_and_back);
   g_test_add_func ("/allocator-common/node-cpus", test_node_cpus);
+  g_test_add_func ("/allocator-common/node-memory", test_node_memory);
+  g_test_add_func ("/allocator-common/sizes", test_sizes);
+  g_test_add_func ("/allocator-common/same-hosts", test_same_hosts);
   g_test_add_func ("/allocator-common/short", test_short);
   g_test_add_func ("/allocator-common/numbers", test_numbers);
   g_test_add_func ("/allocator-common/files", test_files);

@@ -23,7 +23,7 @@ typedef struct
 {
   const char *allocator;
   const char *variables[6]; /* "NAME=VALUE" */
-  const char *answer;       /* (nullable): "ID: NODE=SLOTS NODE=SLOTS/CPUS"; NULL: declined */
+  const char *answer;       /* (nullable): "ID: NODE=SLOTS NODE=SLOTS/CPUS@MEMORY"; NULL: declined */
 } Job;
 
 typedef struct
@@ -140,6 +140,8 @@ show (DvmdAllocation *allocation)
                               nodes[i].slots);
       if (nodes[i].cpus != NULL)
         g_string_append_printf (text, "/%s", nodes[i].cpus);
+      if (nodes[i].memory > 0)
+        g_string_append_printf (text, "@%" G_GUINT64_FORMAT, nodes[i].memory);
       g_assert_cmpuint (nodes[i].slots_max, ==, 0);
     }
   return g_string_free (text, FALSE);

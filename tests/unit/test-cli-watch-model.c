@@ -122,17 +122,26 @@ test_nodes (void)
   DvmCliTopLayout layout;
 
   put (model, DVM_CLI_WATCH_NODES, "{'Rank': <uint32 0>, 'Name': <'controller'>}");
-  put (model, DVM_CLI_WATCH_NODES, "{'Rank': <uint32 1>, 'Name': <'n1'>, 'StateName': <'UP'>, 'Slots': <uint32 8>}");
+  put (model, DVM_CLI_WATCH_NODES,
+       "{'Rank': <uint32 1>, 'Name': <'n1'>, 'StateName': <'UP'>, 'Slots': <uint32 8>, 'MemoryAllotted': <uint64 0>}");
   dvm_cli_top_layout (model, DVM_CLI_WATCH_NODES, 0, 9, 0, 1, &layout);
   wide = dvm_cli_top_line (DVM_CLI_WATCH_NODES, dvm_cli_watch_model_get (model, DVM_CLI_WATCH_NODES, 0), &layout, 1,
                            FALSE);
-  g_assert_cmpstr (wide, ==, "    1 n1    UP         0      8     -    -   - -");
+  g_assert_cmpstr (wide, ==, "    1 n1    UP         0      8     -    -   -         - -");
   dvm_cli_watch_model_set_usage (model, 1, usage);
   g_clear_pointer (&wide, g_free);
   dvm_cli_top_layout (model, DVM_CLI_WATCH_NODES, 0, 9, 0, 1, &layout);
   wide = dvm_cli_top_line (DVM_CLI_WATCH_NODES, dvm_cli_watch_model_get (model, DVM_CLI_WATCH_NODES, 0), &layout, 1,
                            FALSE);
-  g_assert_cmpstr (wide, ==, "    1 n1    UP         0      8  0.26 3.0K 4.0K -");
+  g_assert_cmpstr (wide, ==, "    1 n1    UP         0      8  0.26 3.0K 4.0K         - -");
+  put (model, DVM_CLI_WATCH_NODES,
+       "{'Rank': <uint32 1>, 'Name': <'n1'>, 'StateName': <'UP'>, 'Slots': <uint32 8>, 'MemoryAllotted': <uint64 "
+       "2048>}");
+  g_clear_pointer (&wide, g_free);
+  dvm_cli_top_layout (model, DVM_CLI_WATCH_NODES, 0, 9, 0, 1, &layout);
+  wide = dvm_cli_top_line (DVM_CLI_WATCH_NODES, dvm_cli_watch_model_get (model, DVM_CLI_WATCH_NODES, 0), &layout, 1,
+                           FALSE);
+  g_assert_cmpstr (wide, ==, "    1 n1    UP         0      8  0.26 3.0K 4.0K      2.0K -");
   dvm_cli_top_layout (model, DVM_CLI_WATCH_NODES, 0, 9, 20, 1, &layout);
   narrow = dvm_cli_top_titles (model, DVM_CLI_WATCH_NODES, &layout, "+");
   g_assert_cmpuint (strlen (narrow), <=, 20);

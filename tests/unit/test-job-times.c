@@ -95,6 +95,31 @@ check_command (const DvmdTimeQuestion *question, const char *id, const char *wor
   g_assert_cmpstr (all, ==, words);
 }
 
+/* hosts: "NAME:SLOTS ...", expected: "BYTES ..." of each */
+static void
+check_memory (const DvmdTimeQuestion *question, const char *id, const char *text, const char *hosts,
+              const char *expected)
+{
+  g_autofree char *made = make_text (text, g_get_real_time () / G_USEC_PER_SEC - AGO);
+  g_autoptr (DvmdAllocation) allocation = dvmd_allocation_new (id);
+  g_auto (GStrv) names = g_strsplit (hosts, " ", -1);
+  g_autoptr (GString) found = g_string_new (NULL);
+  guint64 memory[8] = { 0 };
+  gint64 left;
+
+  for (guint i = 0; names[i] != NULL; i++)
+    {
+      g_auto (GStrv) parts = g_strsplit (names[i], ":", 2);
+
+      dvmd_allocation_add_node (allocation, parts[0], (guint32)g_ascii_strtoull (parts[1], NULL, 10), 0);
+    }
+  g_assert_true (question->read (made, id, &left, NULL));
+  question->read_memory (made, id, allocation, memory);
+  for (guint i = 0; names[i] != NULL; i++)
+    g_string_append_printf (found, "%s%" G_GUINT64_FORMAT, i > 0 ? " " : "", memory[i]);
+  g_assert_cmpstr (found->str, ==, expected);
+}
+
 #define JOB   "Job Id: 12.server\n"
 #define LIMIT "    Resource_List.walltime = 02:00:00\n"
 
@@ -126,6 +151,33 @@ test_pbs (void)
 
   check_rows (rows, G_N_ELEMENTS (rows));
   check_command (&pbs_time_question, "13[2].server", "qstat -f 13[2].server");
+}
+
+#define HOSTS "n1:2 n2:2"
+
+static void
+test_pbs_memory (void)
+{
+  const DvmdTimeQuestion *pbs = &pbs_time_question;
+
+  check_memory (pbs, "12.server", "@pbs/qstat-f", "n001.cluster.example:4 n002.cluster.example:4",
+                "8589934592 8589934592");
+  check_memory (pbs, "114618", "@pbs/qstat-f-torque", HOSTS, "0 0");
+  /* Parts of a host have other names than it, long lines go on with a tab, and a host has several chunks. */
+  check_memory (
+      pbs, "12.server",
+      JOB
+      "    exec_host = n1/0*4+n2/0*2+n1/1\n"
+      "    exec_vnode = (n1[0]:ncpus=2:mem=1gb+n1[1]:ncpus=2:mem=5\n\t12mb)+(n2:ncpus=2:mem=100)+(n1[0]:ncpus=1:mem=\n"
+      "\t1kb)\n",
+      HOSTS, "1610613760 100");
+  check_memory (pbs, "12.server", JOB "    exec_host = n1/0+n2/0\n    exec_vnode = (n1:ncpus=2)+(n2:mem=lots)\n", HOSTS,
+                "0 0");
+  check_memory (pbs, "12.server", JOB "    exec_host = n1/0\n    exec_vnode = (n1:mem=1gb)+(n2:mem=1gb)\n", HOSTS,
+                "0 0");
+  check_memory (pbs, "12.server", JOB "    exec_host = n9/0\n    exec_vnode = (n9:mem=1gb)\n", HOSTS, "0 0");
+  check_memory (pbs, "12.server", JOB "    exec_host = n1/0+n1/1\n    exec_vnode = (n1:mem=9000pb)+(n1:mem=9000pb)\n",
+                HOSTS, "9223372036854775807 0");
 }
 
 static void
@@ -192,6 +244,30 @@ test_gridengine (void)
   check_command (&gridengine_time_question, "7", words);
 }
 
+#define ASKS(resource, size) "<hard_request name=\"" resource "\">" size "</hard_request>"
+#define OF_7(requests)       LIST ("<job_list><JB_job_number>7</JB_job_number>" requests "</job_list>")
+
+static void
+test_gridengine_memory (void)
+{
+  const DvmdTimeQuestion *gridengine = &gridengine_time_question;
+
+  check_memory (gridengine, "7", OF_7 (ASKS ("h_vmem", "2G")), "n1:4 n2:1", "8589934592 2147483648");
+  check_memory (gridengine, "7", OF_7 (ASKS ("mem_free", "500m")), "n1:2 n2:1", "1000000000 500000000");
+  /* A limit counts more than what was to be free. */
+  check_memory (gridengine, "7", OF_7 (ASKS ("h_vmem", "1k") ASKS ("mem_free", "2G")), HOSTS, "2000 2000");
+  check_memory (gridengine, "7", OF_7 (ASKS ("mem_free", "2G") ASKS ("h_vmem", "1k")), HOSTS, "2000 2000");
+  check_memory (gridengine, "7", OF_7 (ASKS ("h_vmem", "much")), HOSTS, "0 0");
+  check_memory (gridengine, "7", OF_7 ("<soft_request name=\"h_vmem\">2G</soft_request>"), HOSTS, "0 0");
+  check_memory (gridengine, "7", "@gridengine/qstat.xml", HOSTS, "0 0");
+  /* Of another job that stands before it. */
+  check_memory (gridengine, "7",
+                LIST ("<job_list><JB_job_number>6</JB_job_number>" ASKS (
+                    "h_vmem", "9G") "</job_list>"
+                                    "<job_list><JB_job_number>7</JB_job_number></job_list>"),
+                HOSTS, "0 0");
+}
+
 static void
 test_times (void)
 {
@@ -235,6 +311,8 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/job-times/times", test_times);
   g_test_add_func ("/job-times/pbs", test_pbs);
+  g_test_add_func ("/job-times/pbs-memory", test_pbs_memory);
+  g_test_add_func ("/job-times/gridengine-memory", test_gridengine_memory);
   g_test_add_func ("/job-times/lsf", test_lsf);
   g_test_add_func ("/job-times/gridengine", test_gridengine);
   return g_test_run ();

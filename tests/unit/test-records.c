@@ -467,6 +467,7 @@ test_node (void)
   _dvm_node_set_slots_in_use (node, 2);
   _dvm_node_set_contact (node, "unix:/x", 99, aliases);
   _dvm_node_set_topology (node, "sig");
+  _dvm_node_set_memory_allotted (node, 4096);
   _dvm_node_set_last_seen (node, 1700000000000000);
   _dvm_node_set_origin (node, "local", "hosts");
   _dvm_node_set_jobs (node, jobs);
@@ -482,12 +483,14 @@ test_node (void)
   value2 = dvm_node_to_variant (copy);
   g_assert_cmpvariant (value, value2);
   g_assert_cmpstr (dvm_node_get_launcher (copy), ==, "local");
+  g_assert_cmpint (dvm_node_get_memory_allotted (copy), ==, 4096);
   g_assert_cmpuint (dvm_node_get_parent_rank (copy), ==, 2);
   g_assert_cmpuint (dvm_node_get_depth (copy), ==, 3);
   g_assert_cmpstr (dvm_node_get_sessions (copy)[0], ==, "/org/dvm/sessions/0");
   g_assert_cmpstr (dvm_node_get_object_path (copy), ==, "/org/dvm/nodes/3");
   json = dvm_node_to_json (node);
   g_assert_nonnull (strstr (json, "\"state\":\"UP\""));
+  g_assert_nonnull (strstr (json, "\"memory-allotted\":4096"));
   g_assert_nonnull (strstr (json, "\"last-seen\":\"2023-11-14T22:13:20.000000Z\""));
   g_string_free (observer.log, TRUE);
 }

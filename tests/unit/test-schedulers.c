@@ -23,6 +23,10 @@ static const char *const all[] = {
   "SLURM_STEP_TASKS_PER_NODE",
   "SLURM_HET_SIZE",
   "SLURMD_NODENAME",
+  "SLURM_MEM_PER_NODE",
+  "SLURM_MEM_PER_CPU",
+  "SLURM_MEM_PER_NODE_HET_GROUP_0",
+  "SLURM_MEM_PER_CPU_HET_GROUP_1",
   "SLURM_JOB_NODELIST_HET_GROUP_0",
   "SLURM_TASKS_PER_NODE_HET_GROUP_0",
   "SLURM_JOB_NODELIST_HET_GROUP_1",
@@ -98,7 +102,7 @@ ask (DvmdPlugins *plugins, const DvmdAllocationRequest *request, Answer *answer)
   return "none";
 }
 
-/* "slurm 7: n1=2 n2=1", or "slurm fails: ..." */
+/* "slurm 7: n1=2 n2=1@1024" with KiB of memory, or "slurm fails: ..." */
 static char *
 describe (const char *name, const Answer *answer)
 {
@@ -115,7 +119,11 @@ describe (const char *name, const Answer *answer)
     g_string_append_printf (text, " %s", dvmd_allocation_get_id (answer->allocation));
   g_string_append_c (text, ':');
   for (guint i = 0; i < n_nodes; i++)
-    g_string_append_printf (text, " %s=%u", nodes[i].name, nodes[i].slots);
+    {
+      g_string_append_printf (text, " %s=%u", nodes[i].name, nodes[i].slots);
+      if (nodes[i].memory > 0)
+        g_string_append_printf (text, "@%" G_GUINT64_FORMAT, nodes[i].memory >> 10);
+    }
   return g_string_free (text, FALSE);
 }
 
@@ -203,6 +211,39 @@ test_slurm (void)
     { "SLURM_JOB_ID=7 SLURM_HET_SIZE=2 SLURM_JOB_NODELIST_HET_GROUP_0=n1 SLURM_TASKS_PER_NODE_HET_GROUP_0=2 "
       "SLURM_JOB_NODELIST_HET_GROUP_1=n2 SLURM_JOB_CPUS_PER_NODE_HET_GROUP_1=8 SLURM_CPUS_PER_TASK_HET_GROUP_1=4",
       "slurm 7: n1=2 n2=2" },
+  };
+
+  assert_rows (rows, G_N_ELEMENTS (rows));
+}
+
+static void
+test_slurm_memory (void)
+{
+  static const Row rows[] = {
+    { "SLURM_JOB_ID=7 SLURM_JOB_NODELIST=n[1-2] SLURM_TASKS_PER_NODE=2,1 SLURM_MEM_PER_NODE=1000",
+      "slurm 7: n1=2@1024000 n2=1@1024000" },
+    { "SLURM_JOB_ID=7 SLURM_JOB_NODELIST=n1 SLURM_MEM_PER_NODE=2G", "slurm 7: n1=0@2097152" },
+    /* Of each cpu, whatever tasks there are. */
+    { "SLURM_JOB_ID=7 SLURM_JOB_NODELIST=n[1-3] SLURM_TASKS_PER_NODE=1(x3) SLURM_JOB_CPUS_PER_NODE=4(x2),2 "
+      "SLURM_MEM_PER_CPU=3",
+      "slurm 7: n1=1@12288 n2=1@12288 n3=1@6144" },
+    { "SLURM_JOB_ID=7 SLURM_JOB_NODELIST=n1 SLURM_JOB_CPUS_PER_NODE=4 SLURM_MEM_PER_NODE=2 SLURM_MEM_PER_CPU=3",
+      "slurm 7: n1=4@2048" },
+    { "SLURM_JOB_ID=7 SLURM_JOB_NODELIST=n1 SLURM_JOB_CPUS_PER_NODE=1000 SLURM_MEM_PER_CPU=9999999999999",
+      "slurm 7: n1=1000@9007199254740991" },
+    /* All of the node, or cpus of which the number is not known. */
+    { "SLURM_JOB_ID=7 SLURM_JOB_NODELIST=n1 SLURM_MEM_PER_NODE=0", "slurm 7: n1=0" },
+    { "SLURM_JOB_ID=7 SLURM_JOB_NODELIST=n1 SLURM_TASKS_PER_NODE=2 SLURM_MEM_PER_CPU=3", "slurm 7: n1=2" },
+    { "SLURM_JOB_ID=7 SLURM_HET_SIZE=2 SLURM_JOB_NODELIST_HET_GROUP_0=n1 SLURM_MEM_PER_NODE_HET_GROUP_0=5 "
+      "SLURM_JOB_NODELIST_HET_GROUP_1=n[1-2] SLURM_JOB_CPUS_PER_NODE_HET_GROUP_1=2,3 SLURM_MEM_PER_CPU_HET_GROUP_1=1",
+      "slurm 7: n1=2@7168 n2=3@3072" },
+    { "SLURM_JOB_ID=7 SLURM_JOB_NODELIST=n1 SLURM_MEM_PER_NODE=lots",
+      "slurm fails: SLURM_MEM_PER_NODE: “lots” is no size such as 4000 (MiB) or 4G" },
+    { "SLURM_JOB_ID=7 SLURM_JOB_NODELIST=n1 SLURM_MEM_PER_CPU=-1",
+      "slurm fails: SLURM_MEM_PER_CPU: “-1” is no size such as 4000 (MiB) or 4G" },
+    { "SLURM_JOB_ID=7 SLURM_JOB_NODELIST=n[1-2] SLURM_TASKS_PER_NODE=1(x2) SLURM_JOB_CPUS_PER_NODE=4 "
+      "SLURM_MEM_PER_CPU=3",
+      "slurm fails: SLURM_JOB_CPUS_PER_NODE has counts for 1 node, and SLURM_JOB_NODELIST names 2: each node has one" },
   };
 
   assert_rows (rows, G_N_ELEMENTS (rows));
@@ -322,6 +363,7 @@ main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/schedulers/slurm", test_slurm);
+  g_test_add_func ("/schedulers/slurm-memory", test_slurm_memory);
   g_test_add_func ("/schedulers/slurm-wrong", test_slurm_wrong);
   g_test_add_func ("/schedulers/slurm-long", test_slurm_long);
   g_test_add_func ("/schedulers/wishes", test_wishes);

@@ -14,6 +14,7 @@
 #include <gio/gio.h>
 #include <glib/gstdio.h>
 
+#include "dvmd-memory.h"
 #include "dvmd-proc-scan.h"
 #include "dvmd-remove-tree.h"
 #include "dvmd-usage.h"
@@ -245,6 +246,57 @@ test_node_without (Fixture *self, gconstpointer data)
   check (self, 0, "{'load-1': <1.0>, 'load-15': <3.0>, 'disks': <@aa{sv} []>, 'networks': <@aa{sv} []>}");
 }
 
+#define LIMIT(version, allotted, expected)                                                                             \
+  put (self, "self/cgroup", version);                                                                                  \
+  g_assert_cmpuint (dvmd_memory_find_limit (self->proc, allotted), ==, expected)
+
+static void
+make_folders (Fixture *self, const char *path)
+{
+  g_autofree char *whole = g_build_filename (self->proc, path, NULL);
+
+  g_assert_cmpint (g_mkdir_with_parents (whole, 0700), ==, 0);
+}
+
+/* The smallest of the machine, of what is allotted, and of the limits of the cgroup and all around it. */
+static void
+test_limits (Fixture *self, gconstpointer data)
+{
+  g_autofree char *mounts = g_strdup_printf (
+      "25 1 0:22 / /sys rw - sysfs sysfs rw\n26 25 0:24 / %s/two rw,nosuid - cgroup2 cgroup2 rw\n"
+      "27 25 0:25 /part %s/one rw - cgroup cgroup rw,cpu,memory\n28 25 0:26 / /nowhere rw - cgroup cgroup rw,pids\n",
+      self->proc, self->proc);
+
+  g_assert_cmpuint (dvmd_memory_find_limit (self->proc, 0), ==, 0);
+  g_assert_cmpuint (dvmd_memory_find_limit (self->proc, 5), ==, 5);
+  put (self, "meminfo", "MemTotal:    8 kB\nMemFree: 7 kB\n");
+  g_assert_cmpuint (dvmd_memory_find_limit (self->proc, 0), ==, 8192);
+  g_assert_cmpuint (dvmd_memory_find_limit (self->proc, 9000), ==, 8192);
+  g_assert_cmpuint (dvmd_memory_find_limit (self->proc, 4000), ==, 4000);
+  make_folders (self, "two/job/step");
+  make_folders (self, "one/job");
+  make_folders (self, "self");
+  put (self, "self/mountinfo", mounts);
+  LIMIT ("0::/job/step\n", 0, 8192);
+  put (self, "two/job/step/memory.max", "max\n");
+  put (self, "two/job/memory.max", "6000\n");
+  put (self, "two/memory.max", "7000\n");
+  LIMIT ("0::/job/step\n", 0, 6000);
+  LIMIT ("0::/job/step\n", 5000, 5000);
+  LIMIT ("0::/other\n", 0, 7000);
+  LIMIT ("0::/\n", 0, 7000);
+  LIMIT ("0::/../job\n", 0, 8192);
+  LIMIT ("nonsense\n", 0, 8192);
+  put (self, "two/job/memory.max", "many\n");
+  LIMIT ("0::/job/step\n", 0, 7000);
+  /* A hierarchy of the older kind, of which a part is mounted. */
+  put (self, "one/job/memory.limit_in_bytes", "3000\n");
+  put (self, "one/memory.limit_in_bytes", "9223372036854771712\n");
+  LIMIT ("7:pids:/part/job\n6:cpu,memory:/part/job\n", 0, 3000);
+  LIMIT ("6:cpu,memory:/part\n", 0, 8192);
+  LIMIT ("6:cpu,memory:/else/job\n", 0, 8192);
+}
+
 /* The kernel at hand, and this process, which has 64 MiB more than before. */
 static void
 test_kernel (void)
@@ -288,6 +340,7 @@ main (int argc, char **argv)
   ADD ("new-process", test_new_process);
   ADD ("node", test_node);
   ADD ("node-without", test_node_without);
+  ADD ("limits", test_limits);
 #undef ADD
   g_test_add_func ("/usage/kernel", test_kernel);
   return g_test_run ();

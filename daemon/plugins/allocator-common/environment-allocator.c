@@ -30,7 +30,8 @@ ask_time (DvmdEnvironmentAllocator *self, DvmdAllocation *allocation)
 
   g_clear_pointer (&private->asker, dvmd_time_asker_release);
   if (question != NULL)
-  private->asker = dvmd_time_asker_new (DVMD_ALLOCATOR (self), question, dvmd_allocation_get_id (allocation));
+  private->asker = dvmd_time_asker_new (DVMD_ALLOCATOR (self), question, allocation,
+                                        dvmd_allocation_get_id (allocation));
 }
 
 static void

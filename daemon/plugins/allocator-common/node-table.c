@@ -14,6 +14,7 @@ typedef struct
   guint64 slots;
   GString *cpus; /* (nullable): nothing has been said of them */
   gboolean has_all_cpus;
+  guint64 memory; /* bytes; 0: nothing has been said of it */
 } Node;
 
 struct _DvmdNodeTable
@@ -89,6 +90,19 @@ dvmd_node_table_add_cpus (DvmdNodeTable *self, const char *name, const char *uni
     }
 }
 
+void
+dvmd_node_table_add_memory (DvmdNodeTable *self, const char *name, guint64 bytes)
+{
+  g_autofree char *key = g_ascii_strdown (name, -1);
+  gpointer place;
+  Node *node;
+
+  if (!g_hash_table_lookup_extended (self->places, key, NULL, &place))
+    return;
+  node = &g_array_index (self->nodes, Node, GPOINTER_TO_UINT (place));
+  node->memory += MIN (bytes, DVMD_NODE_TABLE_MOST_MEMORY - node->memory);
+}
+
 guint
 dvmd_node_table_get_n_nodes (DvmdNodeTable *self)
 {
@@ -119,6 +133,7 @@ dvmd_node_table_to_allocation (DvmdNodeTable *self, const char *alloc_id, const 
       dvmd_allocation_add_node (allocation, node->name, (guint32)node->slots, 0);
       if (node->cpus != NULL && !node->has_all_cpus)
         dvmd_allocation_set_cpus (allocation, i, node->cpus->str);
+      dvmd_allocation_set_memory (allocation, i, node->memory);
     }
   return g_steal_pointer (&allocation);
 }

@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "node-memory.h"
 #include "time-left.h"
 #include "timed-command.h"
 
@@ -26,6 +27,7 @@ struct _DvmdTimeAsker
   DvmdPluginHost *host;
   DvmdAllocator *allocator; /* (nullable): NULL: it has gone */
   DvmdTimeLeft *time;       /* (nullable): likewise */
+  DvmdAllocation *allocation;
   char *id;
   char *file;          /* (nullable): that the job has */
   GPtrArray *waiting;  /* GTask: for the next answer */
@@ -47,6 +49,7 @@ unref (DvmdTimeAsker *self)
     return;
   g_object_unref (self->host);
   g_ptr_array_unref (self->waiting);
+  dvmd_allocation_unref (self->allocation);
   g_free (self->file);
   g_free (self->id);
   g_free (self);
@@ -128,6 +131,23 @@ find_end (DvmdTimeAsker *self, const GError *error)
 
 /* ---- answers ---- */
 
+static void
+tell_memory (DvmdTimeAsker *self, const char *text)
+{
+  g_autofree guint64 *memory = NULL;
+  GVariantBuilder request;
+  guint n_nodes;
+
+  if (self->question->read_memory == NULL || self->allocator == NULL)
+    return;
+  dvmd_allocation_get_nodes (self->allocation, &n_nodes);
+  memory = g_new0 (guint64, n_nodes + 1);
+  self->question->read_memory (text, self->id, self->allocation, memory);
+  g_variant_builder_init (&request, G_VARIANT_TYPE_VARDICT);
+  g_variant_builder_add (&request, "{sv}", "nodes", dvmd_node_memory_describe (self->allocation, memory));
+  dvmd_allocator_push (self->allocator, "allotted", g_variant_builder_end (&request));
+}
+
 static gboolean
 read_outcome (DvmdTimeAsker *self, const DvmdPluginOutcome *outcome, gint64 *left, GError **error)
 {
@@ -137,7 +157,12 @@ read_outcome (DvmdTimeAsker *self, const DvmdPluginOutcome *outcome, gint64 *lef
   g_autofree char *words = dvmd_timed_command_get_words (outcome->messages);
 
   if (outcome->exit_code == 0)
-    return self->question->read (text, self->id, left, error);
+    {
+      if (!self->question->read (text, self->id, left, error))
+        return FALSE;
+      tell_memory (self, text);
+      return TRUE;
+    }
   if (is_unknown (self, outcome->messages))
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "its command has said: %s", words);
   else if (outcome->exit_signal != 0)
@@ -251,7 +276,8 @@ on_due (gpointer user_data)
 }
 
 DvmdTimeAsker *
-dvmd_time_asker_new (DvmdAllocator *allocator, const DvmdTimeQuestion *question, const char *id)
+dvmd_time_asker_new (DvmdAllocator *allocator, const DvmdTimeQuestion *question, DvmdAllocation *allocation,
+                     const char *id)
 {
   DvmdTimeAsker *self = g_new0 (DvmdTimeAsker, 1);
   g_autofree char *job = g_strdup_printf ("job %s of %s", id, question->scheduler);
@@ -260,6 +286,7 @@ dvmd_time_asker_new (DvmdAllocator *allocator, const DvmdTimeQuestion *question,
   self->question = question;
   self->host = g_object_ref (dvmd_plugin_get_host (allocator));
   self->allocator = allocator;
+  self->allocation = dvmd_allocation_ref (allocation);
   self->id = g_strdup (id);
   self->file = question->file != NULL ? g_strdup (g_getenv (question->file)) : NULL;
   self->waiting = g_ptr_array_new_with_free_func (g_object_unref);

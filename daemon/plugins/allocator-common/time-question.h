@@ -16,6 +16,8 @@ G_BEGIN_DECLS
  * @make_argv: (transfer full): the command. id: of the job, as the allocation has it
  * @read: its output, which is UTF-8. left: (out): seconds; -1: without a limit. FALSE with an error: it does not say
  * so; DVM_ERROR_NOT_FOUND: the job does not run any more
+ * @read_memory: (nullable): of the same output, after read: how much memory of each node of the allocation the job has,
+ * into memory, which is 0
  * @unknown: (nullable): parts of the line with which the command fails where the job does not run any more; the line
  * has the number of the job, too
  * @file: (nullable): the variable with the name of a file that is there as long as the job
@@ -26,6 +28,7 @@ typedef struct
   const char *scheduler;
   char **(*make_argv) (const char *id);
   gboolean (*read) (const char *text, const char *id, gint64 *left, GError **error);
+  void (*read_memory) (const char *text, const char *id, DvmdAllocation *allocation, guint64 *memory);
   const char *const *unknown;
   const char *file;
 } DvmdTimeQuestion;
@@ -37,8 +40,9 @@ typedef struct
  */
 typedef struct _DvmdTimeAsker DvmdTimeAsker;
 
-/* allocator: unowned */
-DvmdTimeAsker *dvmd_time_asker_new (DvmdAllocator *allocator, const DvmdTimeQuestion *question, const char *id);
+/* allocator: unowned; allocation: its nodes; id: of the job */
+DvmdTimeAsker *dvmd_time_asker_new (DvmdAllocator *allocator, const DvmdTimeQuestion *question,
+                                    DvmdAllocation *allocation, const char *id);
 /* The answer of this moment is known, and the first question is due later. left: seconds; -1: without a limit */
 void dvmd_time_asker_know (DvmdTimeAsker *self, gint64 left);
 void dvmd_time_asker_release (DvmdTimeAsker *self);

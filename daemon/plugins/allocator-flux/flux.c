@@ -29,7 +29,8 @@ ask_time (DvmdFlux *self, FluxJob *job)
   gint64 left = job->expiration > 0 ? MAX (job->expiration - g_get_real_time () / G_USEC_PER_SEC, 0) : -1;
 
   g_clear_pointer (&self->asker, dvmd_time_asker_release);
-  self->asker = dvmd_time_asker_new (DVMD_ALLOCATOR (self), &flux_time_question, id != NULL ? id : "of this instance");
+  self->asker = dvmd_time_asker_new (DVMD_ALLOCATOR (self), &flux_time_question, job->allocation,
+                                     id != NULL ? id : "of this instance");
   /* The time of the instance or job is that of the nodes that the DVM starts with. */
   dvmd_time_asker_know (self->asker, left);
 }

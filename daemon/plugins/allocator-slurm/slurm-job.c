@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "environment.h"
+#include "node-memory.h"
 #include "node-table.h"
 
 /* Components of a heterogeneous job at most. */
@@ -75,12 +76,12 @@ read_run (char *text, const char *place, guint32 *count, guint32 *n, GError **er
   return dvmd_environment_parse_number (text, place, 1, DVMD_NODE_TABLE_MOST_SLOTS, count, error);
 }
 
-/* "2(x3),1": one count for each node */
-static gboolean
-add_runs (const Component *self, const char *value, const char *place, guint32 divisor, DvmdNodeTable *table,
-          GError **error)
+/* "2(x3),1": one count for each node. (nullable) (transfer full) (element-type guint32) */
+static GArray *
+read_runs (const Component *self, const char *value, const char *place, GError **error)
 {
   g_auto (GStrv) runs = g_strsplit (value, ",", -1);
+  g_autoptr (GArray) counts = g_array_new (FALSE, FALSE, sizeof (guint32));
   guint64 n_counts = 0;
 
   for (guint i = 0; runs[i] != NULL; i++)
@@ -88,17 +89,28 @@ add_runs (const Component *self, const char *value, const char *place, guint32 d
       guint32 count, n;
 
       if (!read_run (runs[i], place, &count, &n, error))
-        return FALSE;
+        return NULL;
       for (guint k = 0; k < n && n_counts + k < self->n_names; k++)
-        dvmd_node_table_add (table, self->names[n_counts + k], MAX (count / divisor, 1));
+        g_array_append_val (counts, count);
       n_counts += n;
     }
   if (n_counts == self->n_names)
-    return TRUE;
+    return g_steal_pointer (&counts);
   g_set_error (error, DVM_ERROR, DVM_ERROR_ALLOC_FAILED,
                "%s has counts for %" G_GUINT64_FORMAT " node%s, and %s names %u: each node has one", place, n_counts,
                n_counts == 1 ? "" : "s", self->list_name, self->n_names);
-  return FALSE;
+  return NULL;
+}
+
+static gboolean
+add_runs (const Component *self, const char *value, const char *place, guint32 divisor, DvmdNodeTable *table,
+          GError **error)
+{
+  g_autoptr (GArray) counts = read_runs (self, value, place, error);
+
+  for (guint i = 0; counts != NULL && i < counts->len; i++)
+    dvmd_node_table_add (table, self->names[i], MAX (g_array_index (counts, guint32, i) / divisor, 1));
+  return counts != NULL;
 }
 
 static gboolean
@@ -141,6 +153,55 @@ add_nodes (const Component *self, DvmdNodeTable *table, GError **error)
          && add_runs (self, cpus, cpus_name, per_task, table, error);
 }
 
+/* ---- memory ---- */
+
+/* MiB unless a unit says otherwise, as srun takes it. bytes: (out): 0: nothing is said, or all of the node. */
+static gboolean
+read_memory (const Component *self, const char *stem, guint64 *bytes, GError **error)
+{
+  static const DvmdSizeUnit units[] = { { "K", G_GUINT64_CONSTANT (1) << 10 },
+                                        { "M", G_GUINT64_CONSTANT (1) << 20 },
+                                        { "G", G_GUINT64_CONSTANT (1) << 30 },
+                                        { "T", G_GUINT64_CONSTANT (1) << 40 },
+                                        { "", G_GUINT64_CONSTANT (1) << 20 } };
+  g_autofree char *name = NULL;
+  const char *value = get_variable (self, stem, &name);
+  g_autofree char *shown = NULL;
+
+  *bytes = 0;
+  if (value == NULL || dvmd_size_parse (value, units, bytes))
+    return TRUE;
+  shown = g_utf8_make_valid (value, (gssize)strnlen (value, 60));
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "%s: “%s” is no size such as 4000 (MiB) or 4G", name, shown);
+  return FALSE;
+}
+
+/* --mem, or --mem-per-cpu for each cpu of the node. */
+static gboolean
+add_memory (const Component *self, DvmdNodeTable *table, GError **error)
+{
+  g_autofree char *cpus_name = NULL;
+  const char *cpus = get_variable (self, "SLURM_JOB_CPUS_PER_NODE", &cpus_name);
+  g_autoptr (GArray) counts = NULL;
+  guint64 of_node, of_cpu;
+
+  if (!read_memory (self, "SLURM_MEM_PER_NODE", &of_node, error)
+      || !read_memory (self, "SLURM_MEM_PER_CPU", &of_cpu, error))
+    return FALSE;
+  for (guint i = 0; of_node > 0 && i < self->n_names; i++)
+    dvmd_node_table_add_memory (table, self->names[i], of_node);
+  if (of_node > 0 || of_cpu == 0 || cpus == NULL)
+    return TRUE;
+  counts = read_runs (self, cpus, cpus_name, error);
+  for (guint i = 0; counts != NULL && i < counts->len; i++)
+    {
+      guint32 n = g_array_index (counts, guint32, i);
+
+      dvmd_node_table_add_memory (table, self->names[i], MIN (of_cpu, DVMD_NODE_TABLE_MOST_MEMORY / n) * n);
+    }
+  return counts != NULL;
+}
+
 /* ---- components ---- */
 
 /* FALSE without error: there is no such variable */
@@ -169,7 +230,7 @@ static gboolean
 add_component (const char *const *environ, const char *suffix, DvmdNodeTable *table, GError **error)
 {
   Component self = { .environ = environ, .suffix = suffix };
-  gboolean right = read_names (&self, error) && add_nodes (&self, table, error);
+  gboolean right = read_names (&self, error) && add_nodes (&self, table, error) && add_memory (&self, table, error);
 
   g_strfreev (self.names);
   g_free (self.list_name);

@@ -26,6 +26,7 @@ struct _SlurmSize
   char *name;        /* by which scontrol knows it */
   char *script_node; /* (nullable) */
   guint32 slots;     /* of the first node */
+  guint64 memory;    /* likewise, in bytes; 0: nothing is said of it */
   GPtrArray *held;   /* names, as Slurm tells them */
   GHashTable *used;  /* those that the DVM has, in lower case */
   GHashTable *left;  /* those that the job had once, likewise */
@@ -105,6 +106,7 @@ slurm_size_new (DvmdPluginHost *host, const SlurmJob *job)
   self->name = slurm_make_job_name ((const char *const *)environ);
   self->script_node = g_strdup (job->script_node);
   self->slots = n_nodes > 0 ? nodes[0].slots : 0;
+  self->memory = n_nodes > 0 ? nodes[0].memory : 0;
   self->held = g_ptr_array_new_with_free_func (g_free);
   for (guint i = 0; i < n_nodes; i++)
     g_ptr_array_add (self->held, g_strdup (nodes[i].name));
@@ -494,6 +496,7 @@ finish_grow (Change *change)
       guint32 slots = i < change->slots->len ? g_array_index (change->slots, guint32, i) : 0;
 
       dvmd_allocation_add_node (allocation, change->names->pdata[i], slots > 0 ? slots : size->slots, 0);
+      dvmd_allocation_set_memory (allocation, i, size->memory);
       g_hash_table_add (size->used, make_key (change->names->pdata[i]));
     }
   g_task_return_pointer (change->task, allocation, (GDestroyNotify)dvmd_allocation_unref);

@@ -11,21 +11,26 @@
 
 #include <string.h>
 
+#include "node-memory.h"
+#include "node-table.h"
 #include "time-left.h"
 
 /* The running job that is being read, and the one that is looked for. */
 typedef struct
 {
   const char *id;
-  GString *text; /* of the element */
-  gboolean is_limit;
+  GString *text;  /* of the element */
+  char **request; /* (nullable): the member that the element is for */
   char *number;
   char *task; /* (nullable): of an array */
   char *start;
-  char *limit; /* (nullable) */
+  char *limit;          /* (nullable) */
+  char *limited_memory; /* (nullable): h_vmem */
+  char *free_memory;    /* (nullable): mem_free */
   char *state;
   gboolean is_found;
   gint64 left;
+  guint64 memory; /* bytes of each slot; 0: the job has asked for none */
 } Reading;
 
 static char **
@@ -43,6 +48,8 @@ clear_job (Reading *self)
   g_clear_pointer (&self->task, g_free);
   g_clear_pointer (&self->start, g_free);
   g_clear_pointer (&self->limit, g_free);
+  g_clear_pointer (&self->limited_memory, g_free);
+  g_clear_pointer (&self->free_memory, g_free);
   g_clear_pointer (&self->state, g_free);
 }
 
@@ -55,10 +62,13 @@ on_start (GMarkupParseContext *context, const char *name, const char **names, co
   g_string_truncate (self->text, 0);
   if (strcmp (name, "job_list") == 0)
     clear_job (self);
-  self->is_limit = FALSE;
+  self->request = NULL;
   for (guint i = 0; strcmp (name, "hard_request") == 0 && names[i] != NULL; i++)
     if (strcmp (names[i], "name") == 0)
-      self->is_limit = strcmp (values[i], "h_rt") == 0;
+      self->request = strcmp (values[i], "h_rt") == 0       ? &self->limit
+                      : strcmp (values[i], "h_vmem") == 0   ? &self->limited_memory
+                      : strcmp (values[i], "mem_free") == 0 ? &self->free_memory
+                                                            : NULL;
 }
 
 static gboolean
@@ -68,6 +78,26 @@ is_wanted (Reading *self)
                                            : g_strdup (self->number);
 
   return self->number != NULL && strcmp (id, self->id) == 0;
+}
+
+/* As sge_types(1) writes memory. 0: the job has asked for none */
+static guint64
+read_size (const char *text)
+{
+  static const DvmdSizeUnit units[] = {
+    { "k", 1000 },
+    { "K", G_GUINT64_CONSTANT (1) << 10 },
+    { "m", 1000000 },
+    { "M", G_GUINT64_CONSTANT (1) << 20 },
+    { "g", 1000000000 },
+    { "G", G_GUINT64_CONSTANT (1) << 30 },
+    { "t", G_GUINT64_CONSTANT (1000000000000) },
+    { "T", G_GUINT64_CONSTANT (1) << 40 },
+    { "", 1 },
+  };
+  guint64 bytes;
+
+  return text != NULL && dvmd_size_parse (text, units, &bytes) ? bytes : 0;
 }
 
 /* Times are local ones, without a zone. */
@@ -80,6 +110,7 @@ read_job (Reading *self, GError **error)
 
   self->is_found = TRUE;
   self->left = -1;
+  self->memory = read_size (self->limited_memory != NULL ? self->limited_memory : self->free_memory);
   if (self->state != NULL && strchr (self->state, 'd') != NULL)
     g_set_error (error, DVM_ERROR, DVM_ERROR_NOT_FOUND, "qstat has said that it is deleted (state %.20s)", self->state);
   else if (self->limit == NULL || g_ascii_strcasecmp (self->limit, "infinity") == 0)
@@ -99,15 +130,14 @@ on_end (GMarkupParseContext *context, const char *name, gpointer user_data, GErr
                  : strcmp (name, "tasks") == 0          ? &self->task
                  : strcmp (name, "JAT_start_time") == 0 ? &self->start
                  : strcmp (name, "state") == 0          ? &self->state
-                 : self->is_limit                       ? &self->limit
-                                                        : NULL;
+                                                        : self->request;
 
   if (value != NULL)
     {
       g_free (*value);
       *value = g_strstrip (g_strdup (self->text->str));
     }
-  self->is_limit = FALSE;
+  self->request = NULL;
   if (strcmp (name, "job_list") == 0 && is_wanted (self))
     read_job (self, error);
 }
@@ -118,19 +148,30 @@ on_text (GMarkupParseContext *context, const char *text, gsize length, gpointer 
   g_string_append_len (((Reading *)user_data)->text, text, (gssize)length);
 }
 
+/* FALSE: it is no list of jobs, with an error of GMarkup or of the job, or without one */
 static gboolean
-read_left (const char *text, const char *id, gint64 *left, GError **error)
+read_list (const char *text, Reading *self, GError **error)
 {
   static const GMarkupParser parser = { .start_element = on_start, .end_element = on_end, .text = on_text };
   g_autoptr (GString) element = g_string_new (NULL);
-  Reading self = { .id = id, .text = element };
-  g_autoptr (GMarkupParseContext) context = g_markup_parse_context_new (&parser, 0, &self, NULL);
+  g_autoptr (GMarkupParseContext) context = g_markup_parse_context_new (&parser, 0, self, NULL);
   const char *begin = strchr (text, '<');
-  g_autoptr (GError) wrong = NULL;
-  gboolean is_list = begin != NULL && g_markup_parse_context_parse (context, begin, -1, &wrong)
-                     && g_markup_parse_context_end_parse (context, &wrong);
+  gboolean is_list;
 
-  clear_job (&self);
+  self->text = element;
+  is_list = begin != NULL && g_markup_parse_context_parse (context, begin, -1, error)
+            && g_markup_parse_context_end_parse (context, error);
+  clear_job (self);
+  return is_list;
+}
+
+static gboolean
+read_left (const char *text, const char *id, gint64 *left, GError **error)
+{
+  Reading self = { .id = id };
+  g_autoptr (GError) wrong = NULL;
+  gboolean is_list = read_list (text, &self, &wrong);
+
   *left = self.left;
   if (is_list && self.is_found)
     return TRUE;
@@ -145,10 +186,25 @@ read_left (const char *text, const char *id, gint64 *left, GError **error)
   return FALSE;
 }
 
+/* A request of the job is for each of its slots. */
+static void
+read_memory (const char *text, const char *id, DvmdAllocation *allocation, guint64 *memory)
+{
+  Reading self = { .id = id };
+  guint n_nodes;
+  const DvmdPluginNode *nodes = dvmd_allocation_get_nodes (allocation, &n_nodes);
+
+  if (!read_list (text, &self, NULL))
+    return;
+  for (guint i = 0; i < n_nodes; i++)
+    memory[i] = MIN (self.memory, DVMD_NODE_TABLE_MOST_MEMORY / MAX (nodes[i].slots, 1)) * nodes[i].slots;
+}
+
 const DvmdTimeQuestion gridengine_time_question = {
   .plugin = "allocator-gridengine",
   .scheduler = "Grid Engine",
   .make_argv = make_argv,
   .read = read_left,
+  .read_memory = read_memory,
   .file = "PE_HOSTFILE",
 };

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <time.h>
 
+#include "node-memory.h"
+#include "node-table.h"
 #include "time-left.h"
 
 static char **
@@ -102,6 +104,74 @@ read_left (const char *text, const char *id, gint64 *left, GError **error)
   return TRUE;
 }
 
+/* ---- memory ---- */
+
+static const DvmdSizeUnit units[] = {
+  { "b", 1 },
+  { "kb", G_GUINT64_CONSTANT (1) << 10 },
+  { "mb", G_GUINT64_CONSTANT (1) << 20 },
+  { "gb", G_GUINT64_CONSTANT (1) << 30 },
+  { "tb", G_GUINT64_CONSTANT (1) << 40 },
+  { "pb", G_GUINT64_CONSTANT (1) << 50 },
+  { "", 1 },
+};
+
+/* "n001:ncpus=4:mem=8388608kb", and others behind a + where a chunk is taken from several parts of a host. */
+static guint64
+read_chunk (const char *chunk)
+{
+  g_auto (GStrv) words = g_strsplit_set (chunk, ":+", -1);
+  guint64 sum = 0;
+  guint64 bytes;
+
+  for (guint i = 0; words[i] != NULL; i++)
+    if (g_str_has_prefix (words[i], "mem=") && dvmd_size_parse (words[i] + strlen ("mem="), units, &bytes))
+      sum += MIN (bytes, DVMD_NODE_TABLE_MOST_MEMORY - sum);
+  return sum;
+}
+
+static void
+add_to_host (DvmdAllocation *allocation, const char *host, guint64 bytes, guint64 *memory)
+{
+  g_autofree char *name = g_strndup (host, strcspn (host, "/"));
+  guint n_nodes;
+  const DvmdPluginNode *nodes = dvmd_allocation_get_nodes (allocation, &n_nodes);
+
+  for (guint i = 0; i < n_nodes; i++)
+    if (dvmd_node_is_same_host (nodes[i].name, name))
+      {
+        memory[i] += MIN (bytes, DVMD_NODE_TABLE_MOST_MEMORY - memory[i]);
+        return;
+      }
+}
+
+/* Lines that go on begin with a tab. */
+static char **
+join_lines (const char *text)
+{
+  g_auto (GStrv) pieces = g_strsplit (text, "\n\t", -1);
+  g_autofree char *joined = g_strjoinv ("", pieces);
+
+  return g_strsplit (joined, "\n", -1);
+}
+
+/* "(n001:ncpus=4:mem=8388608kb)+(n002:...)", chunk by chunk on the hosts of "n001/0*4+n002/0*4": a vnode may be called
+ * otherwise than its host. */
+static void
+read_memory (const char *text, const char *id, DvmdAllocation *allocation, guint64 *memory)
+{
+  g_auto (GStrv) lines = join_lines (text);
+  g_autofree char *vnodes = find_value (lines, "exec_vnode");
+  g_autofree char *hosts = find_value (lines, "exec_host");
+  g_auto (GStrv) chunks = g_strsplit (vnodes != NULL ? vnodes : "", ")+(", -1);
+  g_auto (GStrv) places = g_strsplit (hosts != NULL ? hosts : "", "+", -1);
+
+  if (g_strv_length (chunks) != g_strv_length (places))
+    return;
+  for (guint i = 0; chunks[i] != NULL; i++)
+    add_to_host (allocation, places[i], read_chunk (g_strdelimit (chunks[i], "()", '+')), memory);
+}
+
 static const char *const unknown[] = { "Unknown Job Id", "Job has finished", NULL };
 
 const DvmdTimeQuestion pbs_time_question = {
@@ -109,6 +179,7 @@ const DvmdTimeQuestion pbs_time_question = {
   .scheduler = "PBS",
   .make_argv = make_argv,
   .read = read_left,
+  .read_memory = read_memory,
   .unknown = unknown,
   .file = "PBS_NODEFILE",
 };
