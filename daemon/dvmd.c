@@ -596,8 +596,7 @@ start_daemon (Daemon *self, GError **error)
   settings.log_file = self->log;
   self->plugins = plugins;
   /* A mistake of the one who starts it, as any other wrong setting. */
-  self->wrong_usage = !dvmd_controller_check_hosts (settings.shape.hosts, error)
-                      || !check_defaults (self, self->config, error);
+  self->wrong_usage = !check_defaults (self, self->config, error);
   if (self->wrong_usage || !open_trace_file (self->config, &settings.trace_file, error))
     return FALSE;
   settings.plugins = g_steal_pointer (&plugins);

@@ -189,14 +189,6 @@ read_named (DvmdShape *shape, const char *machine, GError **error)
 }
 
 gboolean
-dvmd_controller_check_hosts (const char *hosts, GError **error)
-{
-  g_autoptr (DvmHosts) list = _dvm_hosts_new ();
-
-  return hosts == NULL || _dvm_hosts_add_list (list, hosts, "--host", NULL, error);
-}
-
-gboolean
 dvmd_controller_goes_elsewhere (const char *hosts, const char *hostfile)
 {
   const char *const lists[] = { hosts, NULL };

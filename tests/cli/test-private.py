@@ -164,12 +164,12 @@ def test_settings():
     with place() as here:
         for words, told in ((("--launcher", "nix"), 'There is no launcher "nix"'),
                             (("--host", "localhost", "--set", "launcher=nix"), 'There is no launcher "nix"'),
-                            (("--set", "hostfile=/nonexistent"), "/nonexistent")):
+                            (("--set", "hostfile=/nonexistent"), "/nonexistent"),
+                            (("--set", "hosts=localhost:x"), "number of slots")):
             result = here.cli("run", *words, "-n", "1", "true")
             equal(result.returncode, 125, f"{words}: {result.stdout}{result.stderr}")
             contains(result.stderr, told)
         for word, told in (("nix=1", 'command line: there is no setting "nix"'),
-                           ("hosts=localhost:x", "--host: “localhost:x”: behind the colon stands the number of slots"),
                            ("plugin-settings=x", 'plugin-settings: "x" is not of the form'),
                            ("plugin-settings=mapper-nix.a=b", 'plugin-settings: mapper-nix.a is for nobody: there is no plugin "mapper-nix"')):
             for verb in (("run", "-n", "1", "true"), ("start",), ("doctor",)):
