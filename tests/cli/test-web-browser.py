@@ -262,7 +262,7 @@ def test_tree_and_map():
             equal(before, names[above] if above > 0 else None, name)
         indents = tab.ask("[...document.querySelectorAll('#nodes-table tbody tr')].map((row) => parseFloat(getComputedStyle(row.cells[1]).paddingLeft))")
         equal([one > indents[0] for one in indents], [depth(name) > 0 for name in shown], f"{indents}")
-        equal(tab.column("nodes", 8), ["controller" if nodes[name]["parent-rank"] == 0 else names[nodes[name]["parent-rank"]] for name in shown])
+        equal(tab.column("nodes", 9), ["controller" if nodes[name]["parent-rank"] == 0 else names[nodes[name]["parent-rank"]] for name in shown])
         tab.ask("document.getElementById('tree').click()")
         tab.wait_for("document.querySelector('#nodes-table tbody tr:nth-child(3) td').textContent === '3'", "by rank")
 
