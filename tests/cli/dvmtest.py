@@ -64,9 +64,17 @@ def wait_until(condition, what):
 
 
 def alive(pid):
-    """Whether a process lives; a zombie does not."""
+    """Whether a process lives; a zombie does not, once its last thread, with which its files are closed, has ended"""
     try:
-        with open(f"/proc/{pid}/stat") as stat:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return any(is_running(f"/proc/{pid}/task/{thread}/stat") for thread in threads)
+
+
+def is_running(path):
+    try:
+        with open(path) as stat:
             return stat.read().rsplit(")", 1)[1].split()[0] not in "ZX"
     except (FileNotFoundError, ProcessLookupError):  # also between the opening and the reading
         return False

@@ -185,7 +185,7 @@ mount -t tmpfs tmpfs /dev
 for file in {place}/dev/*; do ln -s $file /dev/${{file##*/}}; done
 rm -f /dev/log
 {link}
-exec {dvmd} "$@"
+exec {again} {dvmd} "$@"
 """
 
 
@@ -198,6 +198,8 @@ class Syslog(Case):
         if subprocess.run([*alone, 'mount', '-t', 'tmpfs', 'tmpfs', '/mnt'], capture_output=True, check=False).returncode != 0:
             self.skipTest('a syslog of its own needs a mount namespace')
         self.alone = ' '.join(alone)
+        # The user that root of the namespace was before: callers on the bus say who they are by their number.
+        self.again = '' if os.geteuid() == 0 else f'unshare --user --map-user={os.geteuid()} --map-group={os.getegid()}'
         self.syslog = None
         self.addCleanup(setattr, dvmtest, 'DVMD', dvmtest.DVMD)
 
@@ -213,7 +215,7 @@ class Syslog(Case):
             self.syslog.settimeout(dvmtest.LIMIT)
             link = f'ln -s {folder}/log /dev/log'
         with open(os.path.join(folder, 'script'), 'w', encoding='utf-8') as file:
-            file.write(WITH_SYSLOG.format(place=folder, link=link, dvmd=dvmtest.DVMD))
+            file.write(WITH_SYSLOG.format(place=folder, link=link, again=self.again, dvmd=dvmtest.DVMD))
         wrapper = os.path.join(folder, 'dvmd')
         with open(wrapper, 'w', encoding='utf-8') as file:
             file.write(f'#!/bin/sh\nexec {self.alone} sh {folder}/script "$@"\n')
