@@ -436,9 +436,11 @@ dvmd_remote_close_launch (DvmdRemote *self, DvmdAgentEntry *entry)
   if (n_left > 1)
     g_hash_table_insert (self->launches, g_memdup2 (&launch, sizeof launch), GUINT_TO_POINTER (n_left - 1));
   else if (g_hash_table_remove (self->launches, &launch))
-    dvmd_tokens_remove (self->tokens, launch);
-  if (g_hash_table_size (self->launches) == 0)
-    dvmd_remote_close_launches (self);
+    {
+      dvmd_tokens_remove (self->tokens, launch);
+      if (g_hash_table_size (self->launches) == 0)
+        dvmd_remote_close_launches (self);
+    }
 }
 
 static DvmdAgentEntry *

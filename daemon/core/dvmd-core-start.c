@@ -9,6 +9,7 @@
 
 #define G_LOG_DOMAIN "dvmd-core"
 
+#include "dvm-host-list.h"
 #include "dvm-records-private.h"
 #include "dvmd-agent-life.h"
 #include "dvmd-core-news.h"
@@ -17,6 +18,9 @@
 #include "dvmd-membership.h"
 #include "dvmd-vm-machine.h"
 #include "dvmd-vm.h"
+
+/* More names than these are told as ranges. */
+#define MOST_NAMES 20
 
 void
 dvmd_core_allocated (DvmdCore *self)
@@ -28,6 +32,15 @@ void
 dvmd_core_allocation_failed (DvmdCore *self, const char *reason)
 {
   dvmd_core_post_vm (self, DVMD_VM_FAILED, DVM_JOB_STATE_ALLOC_FAILED, reason);
+}
+
+static char *
+join_names (GPtrArray *names)
+{
+  if (names->len > MOST_NAMES)
+    return dvm_host_list_compress ((const char *const *)names->pdata, names->len);
+  g_ptr_array_add (names, NULL);
+  return g_strjoinv (", ", (char **)names->pdata);
 }
 
 /* Nodes that have one cause in common are named before it together: "node3, node4: unreachable". */
@@ -55,11 +68,9 @@ add_causes (DvmdCore *self, GString *text)
     }
   for (guint i = 0; i < causes->len; i++)
     {
-      GPtrArray *names = g_hash_table_lookup (by_cause, causes->pdata[i]);
+      g_autofree char *names = join_names (g_hash_table_lookup (by_cause, causes->pdata[i]));
 
-      for (guint k = 0; k < names->len; k++)
-        g_string_append_printf (text, "%s%s", k > 0 ? ", " : i > 0 ? "; " : "", (const char *)names->pdata[k]);
-      g_string_append_printf (text, ": %s", (const char *)causes->pdata[i]);
+      g_string_append_printf (text, "%s%s: %s", i > 0 ? "; " : "", names, (const char *)causes->pdata[i]);
     }
 }
 

@@ -145,6 +145,18 @@ test_allowed (void)
   g_assert_cmpint (world.end_state, ==, DVM_JOB_STATE_DAEMONS_TERMINATED);
 }
 
+/* A list of thousands hides the cause. */
+static void
+test_many (void)
+{
+  g_auto (World) world = { 0 };
+
+  start (&world, 30, TRUE);
+  for (guint rank = 1; rank <= 30; rank++)
+    fail (&world, rank, "refused");
+  g_assert_cmpstr (world.end_reason, ==, "30 of the 30 nodes of the DVM did not come: node[1-30]: refused");
+}
+
 static void
 test_nobody (void)
 {
@@ -258,6 +270,7 @@ main (int argc, char **argv)
   g_test_add_func ("/core-start/only-node", test_only_node);
   g_test_add_func ("/core-start/allowed", test_allowed);
   g_test_add_func ("/core-start/nobody", test_nobody);
+  g_test_add_func ("/core-start/many", test_many);
   g_test_add_data_func ("/core-start/lost-again", GUINT_TO_POINTER (FALSE), test_lost_again);
   g_test_add_data_func ("/core-start/lost-again/allowed", GUINT_TO_POINTER (TRUE), test_lost_again);
   g_test_add_data_func ("/core-start/lost-while-wiring", GUINT_TO_POINTER (FALSE), test_lost_while_wiring);
