@@ -269,7 +269,8 @@ class Codes(Case):
 class Several(Case):
     def test_each_its_own(self):
         """A release is offered to every allocator, with the nodes that it has brought, once (E40, S28)."""
-        dvm = self.elastic('allocator done x1', 'allocator decline', 'other done y1', 'allocator decline', 'other decline')
+        dvm = self.elastic('allocator done x1', 'allocator decline', 'other done y1', 'allocator decline', 'other decline',
+                           'allocator done x2')
         ids = [self.allocate(dvm, 'new', count=1)['alloc-id'] for _ in range(2)]
         self.allocate(dvm, 'new', hosts=['n9'])
         self.quiet(dvm, 'n9', 'node1', 'x1', 'y1')
@@ -282,6 +283,12 @@ class Several(Case):
         told = re.findall(r'((?:other )?told of the release of \S+), of which \[(.*)\]', dvm.log())
         self.assertEqual(sorted(told), [('other told of the release of x1,y1', 'y1'), ('told of the release of x1,y1', 'x1')])
         self.assertEqual(len(set(ids)), 2)
+        # One that has brought none of the nodes hears of it, too.
+        self.allocate(dvm, 'new', count=1)
+        self.quiet(dvm, 'n9', 'node1', 'x2')
+        self.allocate(dvm, 'release', hosts=['x2'])
+        self.quiet(dvm, 'n9', 'node1')
+        self.assertIn('other told of the release of x2, of which [] are its own', dvm.log())
         # What nobody takes back is offered to all.
         self.allocate(dvm, 'release', hosts=['n9'])
         self.quiet(dvm, 'node1')
