@@ -50,7 +50,7 @@ gboolean dvmd_archive_file_add (DvmdArchiveFile *self, DvmdArchiveKind kind, con
                                 GVariant *record);
 gboolean dvmd_archive_file_add_running (DvmdArchiveFile *self, const char *instance, gint64 key, GVariant *record);
 gboolean dvmd_archive_file_remove_running (DvmdArchiveFile *self, gint64 key);
-/* Those of writers that have gone become records. */
+/* Jobs and campaigns of writers that have gone become records. */
 gboolean dvmd_archive_file_take_lost (DvmdArchiveFile *self);
 /* Says that we live; the end of jobs that are lost is the last time that it was said. */
 gboolean dvmd_archive_file_touch (DvmdArchiveFile *self);

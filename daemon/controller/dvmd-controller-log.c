@@ -55,34 +55,49 @@ write_system (DvmdController *controller, const DvmdCall *call, guint32 priority
   return TRUE;
 }
 
+/* (nullable): NULL with an error */
+static DvmdJobStreams *
+require_streams (DvmdController *controller, const DvmdCall *call, guint32 channel, GError **error)
+{
+  DvmdJobStreams *streams = channel < DVMD_LOG_SYSTEM ? find_streams (controller, call) : NULL;
+
+  if (streams == NULL)
+    g_set_error_literal (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "it has no output that goes through the DVM");
+  return streams;
+}
+
 /* Whether there is somebody who would get the text. */
 static gboolean
-check_channel (DvmdController *controller, const DvmdCall *call, guint32 channel, guint32 priority, GError **error)
+check_text (DvmdController *controller, const DvmdCall *call, guint32 channel, guint32 priority, const char *text,
+            GError **error)
 {
   if (channel == DVMD_LOG_SYSTEM)
     return !needs_syslog (priority) || dvmd_syslog_is_there (error);
-  if (channel < DVMD_LOG_SYSTEM && find_streams (controller, call) != NULL)
-    return TRUE;
-  g_set_error_literal (error, DVM_ERROR, DVM_ERROR_NOT_SUPPORTED, "it has no output that goes through the DVM");
-  return FALSE;
+  return require_streams (controller, call, channel, error) != NULL;
 }
 
 static gboolean
 write_text (DvmdController *controller, const DvmdCall *call, guint32 channel, guint32 priority, const char *text,
             GError **error)
 {
-  if (!check_channel (controller, call, channel, priority, error))
-    return FALSE;
+  DvmdJobStreams *streams;
+
   if (channel == DVMD_LOG_SYSTEM)
     return write_system (controller, call, priority, text, error);
-  dvmd_job_streams_insert (find_streams (controller, call), call->rank,
-                           channel == DVMD_LOG_STDOUT ? DVMD_STREAM_STDOUT : DVMD_STREAM_STDERR, text);
+  streams = require_streams (controller, call, channel, error);
+  if (streams == NULL)
+    return FALSE;
+  dvmd_job_streams_insert (streams, call->rank, channel == DVMD_LOG_STDOUT ? DVMD_STREAM_STDOUT : DVMD_STREAM_STDERR,
+                           text);
   return TRUE;
 }
 
-/* Nothing is written where a channel is missing. */
+typedef gboolean (*Act) (DvmdController *controller, const DvmdCall *call, guint32 channel, guint32 priority,
+                         const char *text, GError **error);
+
+/* FALSE: act failed with one of them, and the rest was left. */
 static gboolean
-write_all (DvmdController *controller, const DvmdCall *call, GVariant *texts, GError **error)
+act_on_all (DvmdController *controller, const DvmdCall *call, GVariant *texts, Act act, GError **error)
 {
   GVariantIter iter;
   const char *text;
@@ -91,13 +106,17 @@ write_all (DvmdController *controller, const DvmdCall *call, GVariant *texts, GE
 
   g_variant_iter_init (&iter, texts);
   while (g_variant_iter_next (&iter, "(uu&s)", &channel, &priority, &text))
-    if (!check_channel (controller, call, channel, priority, error))
-      return FALSE;
-  g_variant_iter_init (&iter, texts);
-  while (g_variant_iter_next (&iter, "(uu&s)", &channel, &priority, &text))
-    if (!write_text (controller, call, channel, priority, text, error))
+    if (!act (controller, call, channel, priority, text, error))
       return FALSE;
   return TRUE;
+}
+
+/* Nothing is written where a channel is missing. */
+static gboolean
+write_all (DvmdController *controller, const DvmdCall *call, GVariant *texts, GError **error)
+{
+  return act_on_all (controller, call, texts, check_text, error)
+         && act_on_all (controller, call, texts, write_text, error);
 }
 
 /* The first one that somebody gets. error: of the last one */

@@ -57,3 +57,13 @@ def version(command):
         return text.strip().split("\n")[0]
     except OSError:
         return f"{command[0]} is not installed"
+
+
+def read_figures(parser, options):
+    """The figures of --only, each once; another one than those of its default is wrong usage."""
+    known = {name.lower() for name in parser.get_default("only").split(",")}
+    names = list(dict.fromkeys(word.strip().lower() for word in options.only.split(",")))
+    for name in names:
+        if name not in known:
+            parser.error(f"--only: there is no figure '{name}' here; there are {parser.get_default('only')}")
+    return names
