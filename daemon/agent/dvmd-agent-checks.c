@@ -172,6 +172,14 @@ fix_runtime_parent (Checks *self)
     add (self, "runtime", "bad", NULL, "the mode of %s cannot be changed: %s", parent, g_strerror (errno));
 }
 
+static gboolean
+is_full (const char *path)
+{
+  struct statvfs space;
+
+  return statvfs (path, &space) == 0 && (space.f_bavail == 0 || (space.f_files != 0 && space.f_favail == 0));
+}
+
 static void
 check_runtime_dir (Checks *self)
 {
@@ -184,7 +192,12 @@ check_runtime_dir (Checks *self)
   dir = dvmd_runtime_dir_acquire (name, NULL, &error);
   if (dir == NULL)
     {
-      add (self, "runtime", "bad", "set XDG_RUNTIME_DIR to a directory of yours with the mode 0700, on a local disk",
+      g_autofree char *room = g_strdup_printf ("make room in %s", g_get_user_runtime_dir ());
+
+      add (self, "runtime", "bad",
+           is_full (g_get_user_runtime_dir ())
+               ? room
+               : "set XDG_RUNTIME_DIR to a directory of yours with the mode 0700, on a local disk",
            "%s", error->message);
       return;
     }

@@ -323,9 +323,22 @@ class Terminal:
         raise Failed(f"it did not end: {self.output!r}")
 
 
+def run_alone(function):
+    """Runs a function of the test program in a mount namespace of its own, where it may mount what it likes."""
+    alone = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-r", "-m"]
+    if shutil.which("unshare") is None or subprocess.run([*alone, "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True).returncode != 0:
+        raise Skipped("a disk of its own needs root, or a mount namespace")
+    program = os.path.abspath(sys.modules["__main__"].__file__)
+    result = subprocess.run([*alone, sys.executable, program, "--alone", function.__name__], stdout=subprocess.PIPE, text=True)
+    check(result.returncode == 0, result.stdout)
+
+
 def run_tests(tests):
     """tests: functions, each with a docstring that says what must hold."""
     wanted = sys.argv[1:]
+    if wanted[:1] == ["--alone"]:
+        wanted = wanted[1:]
+        tests = [getattr(sys.modules["__main__"], name) for name in wanted]
     failed = 0
     signal.signal(signal.SIGALRM, on_alarm)
     tests = [test for test in tests if not wanted or test.__name__ in wanted]

@@ -13,7 +13,7 @@ import stat
 import subprocess
 import sys
 
-from dvmtest import LIMIT, Skipped, check, contains, dvm, equal, functions, place, run_tests
+from dvmtest import LIMIT, Skipped, check, contains, dvm, equal, functions, place, run_alone, run_tests
 
 # Called like ssh, but everything is on this machine. The host's name says how it goes.
 FAKE_SSH = """#!/bin/sh
@@ -287,6 +287,33 @@ def test_what_is_wrong():
         equal(next(row["verdict"] for row in found.values() if row["check"] == "leftovers"), "ok")
         found = examine(here, 1, env={"TMPDIR": "/nonexistent"})
         equal(next(row["verdict"] for row in found.values() if row["check"] == "tmp"), "bad")
+
+
+def full_runtime_dir():
+    """Of test_full_runtime_dir, in a mount namespace of its own"""
+    with place() as here:
+        run = here.path + "/small"
+        os.mkdir(run, 0o700)
+        subprocess.run(["mount", "-t", "tmpfs", "-o", "size=128k,mode=0700", "tmpfs", run], check=True)
+        try:
+            env = {"XDG_RUNTIME_DIR": run}
+            equal(here.cli("start", "--bus", "none", "--nodes", "1", env=env).returncode, 0)
+            with open(run + "/filler", "wb", buffering=0) as file, contextlib.suppress(OSError):
+                while file.write(bytes(512)):
+                    pass
+            found = examine(here, 1, env=env)["node1", "runtime"]
+            equal(found["verdict"], "bad", found)
+            contains(found["found"], "No space left on device")
+            contains(found["mend"], f"make room in {run}")
+            here.cli("stop", env=env)
+        finally:
+            here.end_dvms()
+            subprocess.run(["umount", "-l", run], check=True)
+
+
+def test_full_runtime_dir():
+    """a runtime directory without room is told to be emptied, not replaced"""
+    run_alone(full_runtime_dir)
 
 
 def test_no_dvmd():

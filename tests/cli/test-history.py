@@ -12,7 +12,7 @@ import sqlite3
 import subprocess
 import sys
 
-from dvmtest import CLI, alive, check, contains, equal, functions, place, run_tests, wait_until
+from dvmtest import CLI, alive, check, contains, equal, functions, place, run_alone, run_tests, wait_until
 
 
 def cli(here, *words, status=0):
@@ -297,12 +297,7 @@ def full_disk():
 
 def test_full():
     """a disk that is full is told by status and the log; what has ended meanwhile is written when there is room again"""
-    alone = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-r", "-m"]
-    if shutil.which("unshare") is None or subprocess.run([*alone, "mount", "-t", "tmpfs", "tmpfs", "/mnt"], capture_output=True).returncode != 0:
-        print("# left out: a disk of its own needs root, or a mount namespace")
-        return
-    result = subprocess.run([*alone, sys.executable, os.path.abspath(__file__), "--full-disk"], stdout=subprocess.PIPE, text=True)
-    check(result.returncode == 0, result.stdout)
+    run_alone(full_disk)
 
 
 def test_damage():
@@ -326,7 +321,4 @@ def test_damage():
 
 
 if __name__ == "__main__":
-    if sys.argv[1:] == ["--full-disk"]:
-        del sys.argv[1]
-        sys.exit(run_tests([full_disk]))
     sys.exit(run_tests(functions(globals())))
