@@ -85,11 +85,40 @@ def test_contents():
     return problems + [f'the search does not know {page}' for page in ('"docs/elastic"', '"dbus/interface-org.dvm.Job"') if page not in index]
 
 
-def test_percent_signs():
-    """What gdbus-codegen takes for marks is text."""
-    with open(os.path.join(SITE, 'dbus', 'interface-org.dvm.Manager.html'), encoding='utf-8') as file:
-        text = file.read()
-    return [f'{words} is not on the page of the manager' for words in ('0-99:2,200%10', 'node3:*') if words not in text]
+class Text(html.parser.HTMLParser):
+    """What a page says, without marks, and with one blank between its words."""
+
+    def __init__(self, page):
+        super().__init__()
+        self.parts = []
+        self.feed(page)
+        self.words = ' '.join(' '.join(self.parts).split())
+
+    def handle_data(self, data):
+        self.parts.append(data)
+
+
+def missing_texts(description, page):
+    """Of the comments in an interface those texts that its page does not have: of arguments, paragraphs, all but @since."""
+    words = Text(page).words
+    missing = []
+    for comment in re.findall(r'<!--\s*([\w.]+:\s.*?)-->', description, re.DOTALL):
+        for paragraph in re.split(r'\n\s*\n', comment.partition(':')[2]):
+            for text in re.split(r'[;\s]*(?<!\S)@\w+:\s', paragraph):
+                text = ' '.join(text.split())
+                if text not in words:
+                    missing.append(text)
+    return missing
+
+
+def test_interfaces():
+    """Each text of the interfaces is on their pages as it was written."""
+    problems = []
+    for path in house.files(('.xml',), ('dbus/',)):
+        name = os.path.basename(path)[:-len('.xml')]
+        with open(os.path.join(SITE, 'dbus', f'interface-{name}.html'), encoding='utf-8') as file:
+            problems += [f'the page of {name} does not say “{text}”' for text in missing_texts(house.read(path), file.read())]
+    return problems
 
 
 def test_finds_the_wrong():
@@ -99,7 +128,9 @@ def test_finds_the_wrong():
             with open(os.path.join(site, name), 'w', encoding='utf-8') as file:
                 file.write(text)
         found = dead_links(site, ['a.html', 'b.html'])
-    return [] if len(found) == 3 else [f'three links of the example are dead, and these are found: {found}']
+    problems = [] if len(found) == 3 else [f'three links of the example are dead, and these are found: {found}']
+    found = missing_texts('<!-- A:\n @x: one,\n   two\n @y: %three\n @since: 1\n\n a "b" -->', '<p>one</p><p>two, three</p><p>since 1: a “b”</p>')
+    return problems if len(found) == 3 else problems + [f'three texts of the example are missing, and these are found: {found}']
 
 
 if __name__ == '__main__':
@@ -107,6 +138,6 @@ if __name__ == '__main__':
         ('links lead somewhere', test_links),
         ('each document is a page', test_pages),
         ('the first page leads to others', test_contents),
-        ('texts of interfaces are whole', test_percent_signs),
-        ('dead links are found', test_finds_the_wrong),
+        ('texts of interfaces are whole', test_interfaces),
+        ('dead links and missing texts are found', test_finds_the_wrong),
     ]))
