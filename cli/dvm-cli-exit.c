@@ -88,14 +88,18 @@ dvm_cli_report_end (DvmCli *cli, DvmJob *job)
 }
 
 char *
+dvm_cli_describe_exit_code (gboolean failed, DvmJobState state, int code)
+{
+  /* The job was never launched, or its processes are gone with their node: a zero would look like success. */
+  return failed && !is_own_end (state) && code == 0 ? g_strdup ("") : g_strdup_printf ("%d", code);
+}
+
+char *
 dvm_cli_describe_exit (DvmJob *job)
 {
   if (!dvm_job_get_ended (job))
     return g_strdup ("");
   if (dvm_job_get_exit_signal (job) > 0)
     return dvm_cli_signal_name (dvm_job_get_exit_signal (job));
-  /* The job was never launched, or its processes are gone with their node: a zero would look like success. */
-  if (dvm_job_get_failed (job) && !is_own_end (dvm_job_get_state (job)) && dvm_job_get_exit_code (job) == 0)
-    return g_strdup ("");
-  return g_strdup_printf ("%d", dvm_job_get_exit_code (job));
+  return dvm_cli_describe_exit_code (dvm_job_get_failed (job), dvm_job_get_state (job), dvm_job_get_exit_code (job));
 }

@@ -17,5 +17,6 @@ int dvm_cli_report_end (DvmCli *cli, DvmJob *job);
 int dvm_cli_exit_status (DvmJob *job);
 /* (transfer full): for tables: "0", "SIGKILL", "" */
 char *dvm_cli_describe_exit (DvmJob *job);
+char *dvm_cli_describe_exit_code (gboolean failed, DvmJobState state, int code);
 
 G_END_DECLS

@@ -13,6 +13,7 @@
 #include <dvm.h>
 
 #include "dvm-cli-daemon.h"
+#include "dvm-cli-exit.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-records.h"
 #include "dvm-cli-state.h"
@@ -303,8 +304,10 @@ describe_exit (GHashTable *record, gboolean translated)
 
   if (get_boolean (record, "Lost"))
     return dvm_cli_text ("");
-  return g_variant_new_take_string (number != 0 ? g_strdup_printf (translated ? _ ("signal %d") : "signal %d", number)
-                                                : g_strdup_printf ("%d", get_int (record, "ExitCode")));
+  if (number != 0)
+    return g_variant_new_take_string (g_strdup_printf (translated ? _ ("signal %d") : "signal %d", number));
+  return g_variant_new_take_string (dvm_cli_describe_exit_code (
+      get_boolean (record, "Failed"), get_uint (record, "State"), get_int (record, "ExitCode")));
 }
 
 /* names: uid -> GVariant; thousands of jobs have a handful of users, and a directory may be asked for each */

@@ -88,6 +88,18 @@ def test_words():
         equal(cli(here, "history").stdout.splitlines()[1].split()[3:6], ["gescheitert", "Signal", "9"])
 
 
+def test_never_started():
+    """a job that the DVM has refused has no exit code, and none that looks like success, as in the list of jobs"""
+    with place() as here:
+        start(here, "--slots", "2")
+        cli(here, "run", "-n", "3", "true", status=125)
+        listed = [cli(here, *words).stdout.splitlines() for words in (("jobs", "--all"), ("history",))]
+        equal([dict(zip(head.split(), row.split()))["EXIT"] for head, row in listed], ["-", "-"])
+        cli(here, "stop")
+        row, = history(here)
+        equal((row["state"], row["exit"], row["procs"]), ("failed", "", 0))
+
+
 def test_campaigns():
     """changes of size, with their hosts"""
     with place() as here:
