@@ -242,6 +242,9 @@ class Jobs(Shared):
         self.assertEqual([record.props.id for record in self.vm.jobs()], [job.id])
         job.send_signal(signal.SIGUSR1)
         self.assertEqual((job.wait(LIMIT).returncode, found.wait(LIMIT).returncode), (-signal.SIGUSR1, -signal.SIGUSR1))
+        short = self.vm.submit(['true'], n=1, hosts=['node2'])
+        short.wait(LIMIT)
+        self.assertEqual(short.nodes, ['node2'])
         job.cancel()
         self.assertIn(f'signal {int(signal.SIGUSR1)}', repr(job))
         with self.assertRaises(Dvm.NotFoundError):

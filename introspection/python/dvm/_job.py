@@ -86,6 +86,7 @@ class Job:
         self._outputs = [Output(True), Output(True)]
         self._n_open = 0
         self._ended = False
+        self._has_nodes = False
         self._end: 'concurrent.futures.Future[Dvm.Job]' = concurrent.futures.Future()
         # None until the DVM has accepted it: then others get to see the job.
         self.record = cast(Dvm.Job, record)
@@ -150,11 +151,14 @@ class Job:
         """Its namespace, of PMIx."""
         return self.record.props.nspace
 
+    def _refresh(self) -> None:
+        client = self._dvm.client
+        self._dvm.thread.wait(client.refresh_job_async, client.refresh_job_finish, self.record)
+
     def _read(self) -> 'Dvm._JobProps':
         """The record, as it is now; after the end it does not change any more."""
         if not self.done():
-            client = self._dvm.client
-            self._dvm.thread.wait(client.refresh_job_async, client.refresh_job_finish, self.record)
+            self._refresh()
         return self.record.props
 
     @property
@@ -163,7 +167,12 @@ class Job:
 
     @property
     def nodes(self) -> List[str]:
-        """The names of the nodes that it has processes on."""
+        """The names of the nodes that it has processes on, or had."""
+        has_ended = self._ended
+        # What tells of an end does not name them: they are asked for once more.
+        if has_ended and not self._has_nodes:
+            self._refresh()
+        self._has_nodes = has_ended
         return list(self._read().nodes)
 
     @property
