@@ -79,9 +79,9 @@ def spec_lists():
 def wrong_places(files, lists):
     problems = []
     for path in files:
-        homes = [name for name, patterns in lists.items() if any(matches(pattern, path) for pattern in patterns)]
+        homes = [name for name, patterns in lists.items() for pattern in patterns if matches(pattern, path)]
         if len(homes) != 1:
-            problems.append(f'{path} is in {" and ".join(homes)}: one package has it' if homes else
+            problems.append(f'{path} is in {" and ".join(homes)}: one line of one package has it' if homes else
                             f'{path} is installed and in no package: see debian/*.install, debian/not-installed and {SPEC}')
     return problems
 
@@ -226,12 +226,12 @@ def test_names():
 
 
 def test_finds_the_wrong():
-    lists = {'a': ['usr/bin/x', 'usr/lib/*.so.*', 'usr/share'], 'b': ['usr/share/b']}
-    files = ['usr/bin/y', 'usr/lib/l.so.0', 'usr/lib/deep/l.so.0', 'usr/share/b/c']
+    lists = {'a': ['usr/bin/x', 'usr/lib/*.so.*', 'usr/share', 'usr/twice', 'usr/twice'], 'b': ['usr/share/b']}
+    files = ['usr/bin/y', 'usr/lib/l.so.0', 'usr/lib/deep/l.so.0', 'usr/share/b/c', 'usr/twice']
     problems = []
     found = wrong_places(files, lists)
-    if len(found) != 3:
-        problems.append(f'three files of the example are in no package or in two, and these are found: {found}')
+    if len(found) != 4:
+        problems.append(f'four files of the example are in no package, in two, or in one twice, and these are found: {found}')
     found = unused_patterns(files, lists)
     if len(found) != 1 or 'usr/bin/x' not in found[0]:
         problems.append(f'one pattern of the example matches nothing, and these are found: {found}')
