@@ -67,7 +67,7 @@ def spec_lists():
     text = house.read(SPEC)
     lists = {}
     for name, body in re.findall(r'^%files *([^\n]*)\n(.*?)(?=^%files|^%changelog)', text, re.MULTILINE | re.DOTALL):
-        lines = [re.sub(r'^%config\(noreplace\) ', '', line) for line in body.splitlines()]
+        lines = [re.sub(r'^%(config\(noreplace\)|lang\(\w+\)) ', '', line) for line in body.splitlines()]
         lists[f'{SPEC}: %files {name}'] = [line for line in lines if line and not line.startswith(('%dir ', '%doc ', '%license '))]
     removed = re.findall(r'^rm (.*)$', text, re.MULTILINE)
     lists[f'{SPEC}: rm'] = [word.replace('%{buildroot}', '') for line in removed for word in line.split() if word[0] != '-']
