@@ -36,7 +36,7 @@ struct _DvmdAgentProgram
   char **controller;
   char *instance;
   char *node;
-  char *directory;
+  char *directory; /* (nullable): of the controller, on its machine; its own from when it is let in */
   char *topology;
   gboolean logical;
   DvmdConfig *config;
@@ -275,6 +275,39 @@ static const DvmdRouterFuncs router_funcs = {
 
 /* ---- joining ---- */
 
+/*
+ * Below that of the controller; where it is elsewhere, as a DVM of its own. No name is used twice: an agent that has
+ * lost its controller may still be cleaning up when the next DVM starts. Of one that is not let in nothing is there:
+ * nobody would remove it, or the controller just then, after a campaign that has failed.
+ */
+static gboolean
+make_directory (DvmdAgentProgram *self, GError **error)
+{
+  g_autofree char *name = dvmd_runtime_dir_build_agent_name (self->instance, dvmd_identity_get_rank (self->identity));
+  g_autofree char *parent = g_steal_pointer (&self->directory);
+
+  if (parent != NULL)
+    {
+      g_autofree char *sessions = g_build_filename (parent, name, "sessions", NULL);
+
+      self->directory = g_build_filename (parent, name, NULL);
+      /* The controller's own is not made anew: when it has gone the DVM has, and nobody would remove it. */
+      if ((g_mkdir (self->directory, 0700) == 0 || errno == EEXIST)
+          && (g_mkdir (sessions, 0700) == 0 || errno == EEXIST))
+        return TRUE;
+      g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "Could not make the directory %s: %s", sessions,
+                   g_strerror (errno));
+      return FALSE;
+    }
+  self->dir = dvmd_runtime_dir_acquire (name, NULL, error);
+  if (self->dir == NULL)
+    return FALSE;
+  /* Of agents that died on this machine, with the files that jobs had brought along: these names do not come again. */
+  dvmd_runtime_dir_sweep (self->dir, "agent-");
+  self->directory = g_strdup (dvmd_runtime_dir_get_path (self->dir));
+  return TRUE;
+}
+
 /* Whether other agents come that way: the controller itself can be reached there. */
 static gboolean
 comes_by (DvmdAgentProgram *self, const char *prefix)
@@ -422,7 +455,7 @@ begin (DvmdAgentProgram *self, DvmdWire *wire)
   g_autoptr (GError) error = NULL;
 
   make_router (self);
-  if (listen (self, &error))
+  if (make_directory (self, &error) && listen (self, &error))
     {
       dvmd_router_take_wire (self->router, wire);
       if (start_agent (self, &error))
@@ -480,39 +513,6 @@ dvmd_agent_program_start (DvmdAgentProgram *self, DvmdAgentBootstrap *bootstrap)
 
 /* ---- the object ---- */
 
-/* The kernel shows everybody the path of the socket in there: it must not tell the id, with which names of jobs begin.
- */
-/*
- * Below that of the controller; where it is elsewhere, as a DVM of its own. No name is used twice: an agent that has
- * lost its controller may still be cleaning up when the next DVM starts.
- */
-static gboolean
-make_directory (DvmdAgentProgram *self, const char *parent, GError **error)
-{
-  g_autofree char *name = dvmd_runtime_dir_build_agent_name (self->instance, self->token.rank);
-
-  if (parent != NULL)
-    {
-      g_autofree char *sessions = g_build_filename (parent, name, "sessions", NULL);
-
-      self->directory = g_build_filename (parent, name, NULL);
-      /* The controller's own is not made anew: when it has gone the DVM has, and nobody would remove it. */
-      if ((g_mkdir (self->directory, 0700) == 0 || errno == EEXIST)
-          && (g_mkdir (sessions, 0700) == 0 || errno == EEXIST))
-        return TRUE;
-      g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "Could not make the directory %s: %s", sessions,
-                   g_strerror (errno));
-      return FALSE;
-    }
-  self->dir = dvmd_runtime_dir_acquire (name, NULL, error);
-  if (self->dir == NULL)
-    return FALSE;
-  /* Of agents that died on this machine, with the files that jobs had brought along: these names do not come again. */
-  dvmd_runtime_dir_sweep (self->dir, "agent-");
-  self->directory = g_strdup (dvmd_runtime_dir_get_path (self->dir));
-  return TRUE;
-}
-
 /* The DVM and the rank are those of the certificate. */
 static void
 take_identity (DvmdAgentProgram *self, DvmdAgentBootstrap *bootstrap)
@@ -549,7 +549,8 @@ dvmd_agent_program_new (const DvmdAgentProgramSettings *settings, DvmdAgentProgr
   self->departure = dvmd_leaving_new (&departure_funcs, self);
   if (settings->bootstrap != NULL)
     take_identity (self, settings->bootstrap);
-  if ((self->identity != NULL || make_identity (self, error)) && make_directory (self, settings->runtime_dir, error))
+  self->directory = g_strdup (settings->runtime_dir);
+  if (self->identity != NULL || make_identity (self, error))
     return self;
   dvmd_agent_program_free (self);
   return NULL;

@@ -36,6 +36,8 @@ struct _DvmdRuntimeDir
   int lock_fd; /* its lock is the DVM's name */
 };
 
+/* The kernel shows everybody the path of the socket in there: it must not tell the id, with which names of jobs begin.
+ */
 char *
 dvmd_runtime_dir_build_agent_name (const char *instance, guint32 rank)
 {

@@ -225,6 +225,14 @@ class Dvm(dvmtest.Dvm):
     def pid_of(self, name):
         return self.members[name]['Pid']
 
+    def rank_of(self, name):
+        """Of a node that need not have come yet."""
+        return next(row['Rank'] for row in self.get_nodes() if row['Name'] == name)
+
+    def agent_folders(self):
+        """The names of the directories that agents have made below that of the controller."""
+        return sorted(name for name in os.listdir(self.folder) if name.startswith('agent-'))
+
     def signal_agent(self, name, number):
         """To the agent of a node; its pid."""
         pid = self.pid_of(name)

@@ -226,21 +226,25 @@ class Grow:
         self.assert_refused('NotFound', campaign.alloc_id, dvm.asker.shrink, alloc_id=campaign.alloc_id)
 
     def test_D8_latecomer(self):
-        """An agent that comes when its campaign has failed does not become a member, and leaves."""
+        """An agent that comes when its campaign has failed does not become a member, and leaves; it has made nothing that stays."""
         dvm = self.dvm(nodes=2, slots=1, gates=True)
-        before = dvm.snapshot()
+        before, folders = dvm.snapshot(), dvm.agent_folders()
         dvm.gates.hold('n9', 'n10')
         campaign = dvm.asker.grow('n9', 'n10')
         dvm.gates.wait('n10')
         dvm.gates.hold_late('n9')
+        # The controller clears it away after the failure: of an agent that made it after that it would stay.
+        folder = os.path.join(dvm.folder, f'{folders[0].rpartition("-")[0]}-{dvm.rank_of("n9")}')
+        os.mkdir(folder, 0o700)
         dvm.gates.release('n10', word='exit 1')
         campaign.failed()
+        wait_until(lambda: not os.path.exists(folder), 'what it has left to be removed')
         refused = dvm.get('Statistics')['joins-refused']
         dvm.gates.come('n9')
         wait_until(lambda: dvm.get('Statistics')['joins-refused'] > refused, 'it to be refused')
         wait_until(lambda: not [pid for pid in dvm.processes() if '--node n9' in leftovers.describe_process(pid)
                                 and 'dvm-agent' in leftovers.describe_process(pid).split()[2]], 'it to end')
-        self.assertEqual(dvm.snapshot(), before)
+        self.assertEqual((dvm.snapshot(), dvm.agent_folders()), (before, folders))
         dvm.gates.close()
         dvm.asker.grow('n9').done()
 
