@@ -21,6 +21,8 @@ main (void)
     puts ("lists-nothing");
   if (PMIX_LIBRARY_LEAVES_OUT_NAMES)
     puts ("leaves-out-names");
+  if (PMIX_LIBRARY_FINDS_NO_PEERS)
+    puts ("finds-no-peers");
   if (PMIX_LIBRARY_KNOWS_SERVER)
     puts ("knows-server");
   if (PMIX_LIBRARY_ASKS_AT_ONCE)

@@ -7,6 +7,7 @@ A mutant is a file NAME.mutant:
     statement: L12 E57                     numbers of the specification; or, of what is promised elsewhere,
     promise: docs/security.md: some words  the file that promises it, and words of it
     test: core /core/L12-shutdown          the test of meson, and its case, whose name has the numbers
+    unless: leaves-out-names               where needed: what the libpmix (tests/lib/pmix-library.h) must not do that is to notice
     file: daemon/core/dvmd-vm-machine.c
     --- instead of
     text that is there once
@@ -23,7 +24,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 SIM = os.path.join(ROOT, 'tests', 'sim', 'mutants')
 NUMBER = r'(?:[LEDRSC]|RP)\d+'
-KEYS = ('statement', 'promise', 'test', 'file')
+KEYS = ('statement', 'promise', 'test', 'unless', 'file')
 
 
 class Malformed(Exception):
@@ -53,6 +54,7 @@ class Mutant:
             raise Malformed(f'{self.path}: expected a sentence, lines of {", ".join(KEYS)}, “--- instead of” and “--- there is”')
         self.statements = values.get('statement', '').split()
         self.promise = values.get('promise')
+        self.unless = values.get('unless')
         self.file = values['file']
         self.test, _, self.case = values.get('test', 'elastic' if self.is_sim else '').partition(' ')
 
