@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
@@ -26,6 +27,8 @@
 #define LOCK            "lock"
 /* How often somebody else may start or end at the same moment before we give up. */
 #define ATTEMPTS 100
+/* ms until the lock of one who was killed is looked at again */
+#define PAUSE 10
 
 struct _DvmdRuntimeDir
 {
@@ -177,8 +180,16 @@ typedef enum
 {
   LOCK_TAKEN,
   LOCK_AGAIN, /* something moved: look once more */
+  LOCK_ENDS,  /* its holder has gone, and has left it to a process for a moment */
   LOCK_FAILED,
 } LockResult;
+
+/* A process that one has begun who was killed has the lock, too, until it executes its program or ends. */
+static gboolean
+has_gone (pid_t holder)
+{
+  return holder > 0 && kill (holder, 0) != 0 && errno == ESRCH;
+}
 
 /*
  * The lock is there already: its holder lives, or has crashed and our file takes its place. By one rename(): what the
@@ -210,7 +221,7 @@ replace_lock (DvmdRuntimeDir *self, const char *own, const char *name, GError **
       g_set_error (error, DVM_ERROR, DVM_ERROR_EXISTS,
                    "a DVM named \"%s\" runs already with pid %d: stop it, or give this one another name with --name",
                    name, read_pid (fd));
-      result = LOCK_FAILED;
+      result = has_gone (read_pid (fd)) ? LOCK_ENDS : LOCK_FAILED;
     }
   close (fd);
   return result;
@@ -319,8 +330,13 @@ acquire_lock (DvmdRuntimeDir *self, const char *name, GError **error)
 {
   LockResult result = LOCK_AGAIN;
 
-  for (guint i = 0; i < ATTEMPTS && result == LOCK_AGAIN; i++)
-    result = try_acquire (self, name, error);
+  for (guint i = 0; i < ATTEMPTS && (result == LOCK_AGAIN || result == LOCK_ENDS); i++)
+    {
+      g_clear_error (error);
+      if (result == LOCK_ENDS)
+        g_usleep (PAUSE * 1000);
+      result = try_acquire (self, name, error);
+    }
   if (result == LOCK_AGAIN)
     g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED,
                  "cannot make the runtime directory %s: is the directory above it there, and who keeps removing it?",

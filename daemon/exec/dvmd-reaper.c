@@ -260,6 +260,18 @@ dvmd_reaper_get_n_watched (DvmdReaper *self)
   return g_hash_table_size (self->watches);
 }
 
+gboolean
+dvmd_reaper_reap_group (DvmdReaper *self, pid_t group)
+{
+  siginfo_t info = { 0 };
+
+  if (waitid (P_PGID, (id_t)group, &info, WEXITED | WNOHANG | WNOWAIT) != 0)
+    return errno == EINTR;
+  if (info.si_pid != 0)
+    reap (self, info.si_pid);
+  return TRUE;
+}
+
 /* TRUE: some had ended, and may have left others behind who are not in the list. */
 static gboolean
 append_orphans (DvmdReaper *self, GArray *orphans)

@@ -41,6 +41,8 @@ void dvmd_reaper_watch (DvmdReaper *self, pid_t pid, int pidfd, DvmdReaperFunc f
 void dvmd_reaper_unwatch (DvmdReaper *self, pid_t pid);
 gboolean dvmd_reaper_is_watched (DvmdReaper *self, pid_t pid);
 guint dvmd_reaper_get_n_watched (DvmdReaper *self);
+/* One of the children in a process group, if one has ended. FALSE: there are none. */
+gboolean dvmd_reaper_reap_group (DvmdReaper *self, pid_t group);
 
 /*
  * The children of this process that nobody watches: adopted orphans, dead ones that were not yet reaped excepted.

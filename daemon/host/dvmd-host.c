@@ -26,6 +26,9 @@
 /* The first bytes of each stream of a command are kept, so many at most. */
 #define RETAINED_MAX (1024 * 1024)
 #define CHUNK        (64 * 1024)
+/* µs from one look at processes that were killed to the next, two seconds in all: some users may not kill */
+#define END_PAUSE 1000
+#define END_LOOKS 2000
 
 struct _DvmdHost
 {
@@ -446,6 +449,15 @@ end_far (DvmdHost *self)
     dvmd_host_tell_lost (self, GPOINTER_TO_UINT (each->data), "the DVM has ended");
 }
 
+/* Those below the command come to this process, if it is the next subreaper above them: the DVM has not ended before
+ * they have. */
+static void
+await_group (DvmdHost *self, pid_t group)
+{
+  for (guint i = 0; i < END_LOOKS && dvmd_reaper_reap_group (self->reaper, group); i++)
+    g_usleep (END_PAUSE);
+}
+
 /* The output of the commands ends with them, and then their tasks. */
 static void
 end_commands (DvmdHost *self)
@@ -458,6 +470,7 @@ end_commands (DvmdHost *self)
         continue;
       kill (-command->pid, SIGKILL);
       dvmd_reaper_unwatch (self->reaper, command->pid);
+      await_group (self, command->pid);
       command->pid = 0;
       command->given_up = TRUE;
       command_release (command);

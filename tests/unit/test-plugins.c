@@ -14,6 +14,7 @@
 
 #include "dvmd-map-driver.h"
 #include "dvmd-plugins.h"
+#include "dvmd-proc-scan.h"
 
 /* Those before are used with a script alone, and those of Slurm by whole daemons. */
 #define SCRIPTED "allocator-test allocator-other launcher-test mapper-test allocator-slurm launcher-slurm"
@@ -760,6 +761,54 @@ test_host (void)
   dvmd_plugins_set_processes (plugins, NULL, NULL);
 }
 
+/* Those that have ended and were not waited for, too. */
+static guint
+count_group (pid_t group)
+{
+  g_autoptr (GArray) all = dvmd_proc_list_all ();
+  guint n = 0;
+
+  for (guint i = 0; i < all->len; i++)
+    n += g_array_index (all, DvmdProcInfo, i).group == group;
+  return n;
+}
+
+/* A command that runs when the DVM ends has ended with it, and so has what it has started: nobody finds it for a
+ * moment. */
+static void
+test_host_ends (void)
+{
+  g_autoptr (GError) error = NULL;
+  g_autoptr (DvmdSpawner) spawner = dvmd_spawner_new (&error);
+  g_autoptr (DvmdPlugins) plugins = load (NULL, NULL, NULL);
+  gpointer mapper = g_ptr_array_index (dvmd_plugins_get_active (plugins, DVMD_PLUGIN_MAPPER), 0);
+  const char *const argv[] = { "sh", "-c", "sleep 1000 & sleep 1000", NULL };
+  const DvmdPluginCommand command = { .argv = argv };
+  DvmdReaper *reaper;
+  Spawned spawned = { 0 };
+  g_autoptr (GArray) children = NULL;
+  pid_t group;
+
+  dvmd_reaper_block_sigchld ();
+  reaper = dvmd_reaper_new (NULL, TRUE, &error);
+  g_assert_no_error (error);
+  dvmd_plugins_set_processes (plugins, spawner, reaper);
+  dvmd_plugin_host_spawn_async (dvmd_plugin_get_host (mapper), &command, NULL, on_spawned, &spawned);
+  children = dvmd_proc_list_children ();
+  g_assert_cmpuint (children->len, ==, 1);
+  group = g_array_index (children, pid_t, 0);
+  while (count_group (group) < 3)
+    g_usleep (1000);
+  dvmd_plugins_set_processes (plugins, NULL, NULL);
+  g_assert_cmpuint (count_group (group), ==, 0);
+  g_assert_cmpuint (dvmd_reaper_get_n_watched (reaper), ==, 0);
+  while (!spawned.done)
+    g_main_context_iteration (NULL, TRUE);
+  g_assert_error (spawned.error, DVM_ERROR, DVM_ERROR_SHUTTING_DOWN);
+  g_clear_error (&spawned.error);
+  dvmd_reaper_free (reaper);
+}
+
 /* ---- the loader ---- */
 
 static void
@@ -891,6 +940,7 @@ main (int argc, char **argv)
   g_test_add_func ("/plugins/hosts-allocator", test_hosts_allocator);
   g_test_add_func ("/plugins/launcher", test_launcher);
   g_test_add_func ("/plugins/host", test_host);
+  g_test_add_func ("/plugins/host-ends", test_host_ends);
   g_test_add_func ("/plugins/refusals", test_refusals);
   g_test_add_func ("/plugins/good", test_good);
   g_test_add_func ("/plugins/wrong-type", test_wrong_type);

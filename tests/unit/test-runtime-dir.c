@@ -6,6 +6,7 @@
 
 #include <signal.h>
 #include <string.h>
+#include <sys/inotify.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -142,6 +143,57 @@ test_crashed (Fixture *fixture, gconstpointer data)
   dir = acquire (fixture);
   g_assert_false (g_file_test (leftover, G_FILE_TEST_EXISTS));
   g_assert_false (g_file_test (dvmd_runtime_dir_get_socket_path (dir), G_FILE_TEST_EXISTS));
+}
+
+/* Holds what it has inherited until somebody has looked at the lock of that directory for the second time. */
+static void
+hold_until_second_look (const char *path, int told)
+{
+  char events[4096];
+  int fd = inotify_init1 (IN_CLOEXEC);
+  guint n = 0;
+
+  /* Nobody looks twice where this is wrong. */
+  alarm (60);
+  g_assert_cmpint (inotify_add_watch (fd, path, IN_CREATE), >=, 0);
+  g_assert_cmpint (write (told, "", 1), ==, 1);
+  while (n < 2)
+    {
+      ssize_t size = read (fd, events, sizeof events);
+
+      g_assert_cmpint (size, >, 0);
+      for (char *next = events; next < events + size;
+           next += sizeof (struct inotify_event) + ((struct inotify_event *)next)->len)
+        n++;
+    }
+  _exit (0);
+}
+
+/* One that is killed as it starts a process has left the lock to that for a moment: the name is free all the same. */
+static void
+test_killed_at_fork (Fixture *fixture, gconstpointer data)
+{
+  g_autoptr (DvmdRuntimeDir) dir = NULL;
+  int told[2];
+  pid_t pid;
+  char byte;
+
+  g_assert_no_errno (pipe (told));
+  pid = fork ();
+  if (pid == 0)
+    {
+      DvmdRuntimeDir *own = dvmd_runtime_dir_acquire (NULL, fixture->path, NULL);
+
+      if (fork () == 0)
+        hold_until_second_look (dvmd_runtime_dir_get_path (own), told[1]);
+      pause ();
+    }
+  g_assert_cmpint (read (told[0], &byte, 1), ==, 1);
+  g_assert_no_errno (kill (pid, SIGKILL));
+  g_assert_cmpint (waitpid (pid, NULL, 0), ==, pid);
+  dir = acquire (fixture);
+  close (told[0]);
+  close (told[1]);
 }
 
 /* Of many that start at once after a crash, exactly one gets the name, and each loser learns the winner's pid. */
@@ -349,6 +401,7 @@ main (int argc, char **argv)
   ADD ("/runtime-dir/life", test_life);
   ADD ("/runtime-dir/second", test_second);
   ADD ("/runtime-dir/crashed", test_crashed);
+  ADD ("/runtime-dir/killed-at-fork", test_killed_at_fork);
   ADD ("/runtime-dir/sweep", test_sweep);
   ADD ("/runtime-dir/sweep-of-others", test_sweep_of_others);
   ADD ("/runtime-dir/race", test_race);
