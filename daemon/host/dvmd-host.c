@@ -449,7 +449,7 @@ end_far (DvmdHost *self)
     dvmd_host_tell_lost (self, GPOINTER_TO_UINT (each->data), "the DVM has ended");
 }
 
-/* Those below the command come to this process, if it is the next subreaper above them: the DVM has not ended before
+/* Processes below the command come to this one, if it is the next subreaper above them: the DVM has not ended before
  * they have. */
 static void
 await_group (DvmdHost *self, pid_t group)

@@ -761,7 +761,7 @@ test_host (void)
   dvmd_plugins_set_processes (plugins, NULL, NULL);
 }
 
-/* Those that have ended and were not waited for, too. */
+/* Processes of a group, also such that have ended and were not waited for. */
 static guint
 count_group (pid_t group)
 {

@@ -153,7 +153,7 @@ hold_until_second_look (const char *path, int told)
   int fd = inotify_init1 (IN_CLOEXEC);
   guint n = 0;
 
-  /* Nobody looks twice where this is wrong. */
+  /* Where this is wrong there is no second look. */
   alarm (60);
   g_assert_cmpint (inotify_add_watch (fd, path, IN_CREATE), >=, 0);
   g_assert_cmpint (write (told, "", 1), ==, 1);
