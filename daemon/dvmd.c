@@ -322,6 +322,21 @@ check_defaults (Daemon *self, DvmdConfig *config, GError **error)
   return FALSE;
 }
 
+/* A file that is not there, or has a mistake, is no wrong usage. What a private DVM is asked for its jobs and doctor
+ * look at themselves.
+ */
+static gboolean
+check_shape (Daemon *self, const DvmdControllerSettings *settings, GError **error)
+{
+  g_autoptr (GError) local = NULL;
+
+  if (is_private (self) || dvmd_controller_check_shape (settings, self->plugins, &local))
+    return TRUE;
+  self->wrong_usage = g_error_matches (local, DVM_ERROR, DVM_ERROR_BAD_PARAM);
+  g_propagate_error (error, g_steal_pointer (&local));
+  return FALSE;
+}
+
 static void
 limit_log (Daemon *self)
 {
@@ -597,7 +612,8 @@ start_daemon (Daemon *self, GError **error)
   self->plugins = plugins;
   /* A mistake of the one who starts it, as any other wrong setting. */
   self->wrong_usage = !check_defaults (self, self->config, error);
-  if (self->wrong_usage || !open_trace_file (self->config, &settings.trace_file, error))
+  if (self->wrong_usage || !check_shape (self, &settings, error)
+      || !open_trace_file (self->config, &settings.trace_file, error))
     return FALSE;
   settings.plugins = g_steal_pointer (&plugins);
   settings.runtime_dir = dvmd_runtime_dir_get_path (self->dir);

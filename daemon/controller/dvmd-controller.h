@@ -164,6 +164,9 @@ void dvmd_controller_try_policies (DvmdController *self, DvmJobSpec *spec, const
 /* By the names of the settings, for Manager.Defaults: (transfer floating) a{sv} of s, of those that there are */
 GVariant *dvmd_controller_get_defaults (DvmdController *self);
 
+/* BAD_PARAM: the nodes, the launcher or the allocator that the settings name cannot be those of a DVM */
+gboolean dvmd_controller_check_shape (const DvmdControllerSettings *settings, DvmdPlugins *plugins, GError **error);
+
 /* Whether the list or the file (both nullable) name another machine than this one. TRUE too for what cannot be read:
  * the start of the DVM says why. */
 gboolean dvmd_controller_goes_elsewhere (const char *hosts, const char *hostfile);

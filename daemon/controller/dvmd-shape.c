@@ -242,3 +242,13 @@ dvmd_shape_read (DvmdShape *shape, const char *host, DvmdPlugins *plugins, GErro
            && (!named || read_named (shape, host, error));
   return FALSE;
 }
+
+gboolean
+dvmd_controller_check_shape (const DvmdControllerSettings *settings, DvmdPlugins *plugins, GError **error)
+{
+  DvmdShape *shape = dvmd_shape_new (settings);
+  gboolean is_right = dvmd_shape_read (shape, g_get_host_name (), plugins, error);
+
+  dvmd_shape_free (shape);
+  return is_right;
+}

@@ -254,6 +254,61 @@ read_settings (DvmdPlugins *self, const char *text, GError **error)
   return TRUE;
 }
 
+/* (transfer full): for a sentence */
+static char *
+list_keys (const DvmdPluginSetting *settings)
+{
+  g_autoptr (GString) keys = g_string_new (NULL);
+
+  for (; settings->key != NULL; settings++)
+    g_string_append_printf (keys, "%s%s", keys->len > 0 ? ", " : "", settings->key);
+  return g_string_free (g_steal_pointer (&keys), FALSE);
+}
+
+/* Returns what it may be, as words of a sentence, or NULL if value is right. (transfer full) (nullable) */
+static char *
+find_mistake (const DvmdPluginSetting *setting, const char *value)
+{
+  guint64 number;
+
+  if (setting->values != NULL)
+    {
+      g_autofree char *words = g_strv_contains (setting->values, value) ? NULL
+                                                                        : g_strjoinv (" or ", (char **)setting->values);
+
+      return words != NULL ? g_strdup_printf ("it can be %s", words) : NULL;
+    }
+  if (setting->most == 0 || g_ascii_string_to_unsigned (value, 10, setting->least, setting->most, &number, NULL))
+    return NULL;
+  return g_strdup_printf ("it must be a number from %u to %u", setting->least, setting->most);
+}
+
+/* word: PLUGIN.KEY=VALUE */
+static gboolean
+check_setting (const DvmdPluginInfo *info, const char *word, GError **error)
+{
+  const DvmdPluginSetting *setting = info->settings;
+  const char *equals = strchr (word, '=');
+  g_autofree char *place = g_strndup (word, equals - word);
+  const char *key = strchr (place, '.') + 1;
+  g_autofree char *mistake = NULL;
+
+  while (setting != NULL && setting->key != NULL && strcmp (setting->key, key) != 0)
+    setting++;
+  if (setting != NULL && setting->key == NULL)
+    {
+      g_autofree char *keys = list_keys (info->settings);
+
+      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "plugin-settings: there is no setting %s; there are %s",
+                   place, keys);
+      return FALSE;
+    }
+  mistake = setting != NULL ? find_mistake (setting, equals + 1) : NULL;
+  if (mistake != NULL)
+    g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "plugin-settings: %s is “%s”; %s", place, equals + 1, mistake);
+  return mistake == NULL;
+}
+
 /* A setting with a mistake in the name of its plugin would be heeded by nobody. */
 gboolean
 dvmd_plugins_check_settings (DvmdPlugins *self, const char *text, GError **error)
@@ -266,9 +321,12 @@ dvmd_plugins_check_settings (DvmdPlugins *self, const char *text, GError **error
   for (guint i = 0; words[i] != NULL; i++)
     {
       g_autofree char *plugin = g_strndup (words[i], strcspn (words[i], "."));
+      const DvmdPluginEntry *entry = find_entry (self, plugin);
 
-      if (find_entry (self, plugin) != NULL)
+      if (entry != NULL && check_setting (entry->info, words[i], error))
         continue;
+      if (entry != NULL)
+        return FALSE;
       g_set_error (
           error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
           "plugin-settings: %.*s is for nobody: there is no plugin \"%s\"; dvm-cli plugins lists those of a DVM",

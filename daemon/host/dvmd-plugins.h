@@ -36,7 +36,8 @@ typedef struct
 
 /* NULL with an error for settings that cannot be understood; a plugin that is refused is none. */
 DvmdPlugins *dvmd_plugins_new (const DvmdPluginsSettings *settings, GError **error);
-/* BAD_PARAM names the first one in text, a value of plugin-settings, whose plugin there is not. */
+/* BAD_PARAM names the first one in text, a value of plugin-settings, whose plugin there is not, or that its plugin
+ * does not have, or not with this value. */
 gboolean dvmd_plugins_check_settings (DvmdPlugins *self, const char *text, GError **error);
 void dvmd_plugins_free (DvmdPlugins *self);
 

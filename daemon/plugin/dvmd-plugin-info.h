@@ -36,6 +36,25 @@ typedef enum
 } DvmdPluginKind;
 
 /**
+ * DvmdPluginSetting:
+ * @key: its name
+ * @values: (array zero-terminated=1) (nullable): the words that it may be
+ * @least: of a number: the least one
+ * @most: of a number: the largest one; 0: it is text
+ *
+ * A setting that a plugin heeds. Any other value of it keeps a DVM from its start.
+ *
+ * Since: 0.1
+ */
+typedef struct
+{
+  const char *key;
+  const char *const *values;
+  guint32 least;
+  guint32 most;
+} DvmdPluginSetting;
+
+/**
  * DvmdPluginInfo:
  * @abi: DVMD_PLUGIN_ABI
  * @size: sizeof (DvmdPluginInfo)
@@ -52,6 +71,8 @@ typedef enum
  * @bindings: of a mapper: the #DvmdBindTo that it can do, with the flags that it heeds; %DVMD_BIND_TO_NONE always
  * @variables: (array zero-terminated=1) (nullable): of an allocator or a launcher for the job of a scheduler, which it
  * finds in the environment of the DVM: names of variables, one of which each such job has
+ * @settings: (array zero-terminated=1) (nullable): its settings, up to one without a key: a DVM does not start with
+ * others of this plugin, or with wrong values of these. %NULL: the plugin takes any, and checks them itself
  *
  * What a plugin says of itself. A module exports exactly one, under the name dvmd_plugin_info.
  *
@@ -70,7 +91,8 @@ typedef struct
   guint32 rankings;
   guint32 bindings;
   const char *const *variables;
-  gpointer reserved[3];
+  const DvmdPluginSetting *settings;
+  gpointer reserved[2];
 } DvmdPluginInfo;
 
 /* The one symbol of a module. */

@@ -213,16 +213,19 @@ def test_nodes_refused():
             ((2, "once"), "--hostfile", hostfile, "--hostfile", hostfile),
             ((1, hostfile + ":4: slots is “x”"), "--hostfile", hostfile),
             ((1, "/no/such/file: No such file"), "--hostfile", "/no/such/file"),
-            ((1, "“a:x”"), "--host", "a:x"),
-            ((1, "relative names are for jobs"), "--host", "+n1"),
-            ((1, "names no host"), "--host", "^a"),
-            ((1, 'no launcher "pigeon"; there are: bootstrap, local, flux, slurm, gridengine, lsf, pbs, ssh, pdsh, pals'), "--host", "a", "--launcher", "pigeon"),
+            ((2, "“a:x”"), "--host", "a:x"),
+            ((2, "relative names are for jobs"), "--host", "+n1"),
+            ((2, "names no host"), "--host", "^a"),
+            ((2, 'no launcher "pigeon"; there are: bootstrap, local, flux, slurm, gridengine, lsf, pbs, ssh, pdsh, pals'), "--host", "a", "--launcher", "pigeon"),
+            ((2, "to nodes that are in the DVM grow"), "--host", "h:+1"),
             ((2, "it takes a number from 2"), "--set", "radix=1"),
+            ((2, "plugin-settings: launcher-local.grace is “soon”; it must be a number"), "--set", "plugin-settings=launcher-local.grace=soon"),
         ]
         for (status, mention), *args in wrong:
             result = here.cli("start", "--bus", "none", *args)
             equal((result.returncode, result.stdout), (status, ""), args)
             contains(result.stderr, mention, args)
+            equal(result.stderr.count(mention), 1, "it is said once")
         # A relative path is one of the caller's directory, not of the daemon's.
         result = here.cli("start", "--bus", "none", "--hostfile", "hosts", cwd=here.path)
         contains(result.stderr, hostfile + ":4:")
@@ -257,7 +260,7 @@ def test_hosts_of_a_file():
             file.write("node1 slots=4 max_slots=4\nnode2\n")
         for mention, *args in [("“node3” is not among the hosts", "--host", "node3"), (hostfile + ":1", "--host", "node1:5")]:
             result = here.cli("start", "--bus", "none", "--hostfile", hostfile, *args)
-            equal(result.returncode, 1)
+            equal(result.returncode, 2)
             contains(result.stderr, mention)
 
 

@@ -7,7 +7,7 @@ import sys
 import threading
 
 import desktop
-from dvmtest import check, dvm, equal, functions, run_tests, wait_until
+from dvmtest import check, dvm, equal, functions, place, run_tests, wait_until
 
 
 def test_ids():
@@ -48,6 +48,26 @@ def test_bounds():
             equal([job.id for job in snapshot.jobs if job.is_over], [8, 6, 5, 4])
             equal(snapshot.hidden, 4)
             it.close()
+
+
+def test_memory_allotted():
+    """the memory that a scheduler has given of a node is read, and shown for those of which it said so"""
+    import dvm as package
+    from dvm_monitor import facts, reader
+    with place() as here:
+        here.env.update({"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": "n[1-2]", "SLURM_TASKS_PER_NODE": "1(x2)", "SLURM_JOB_CPUS_PER_NODE": "2,1",
+                         "SLURM_MEM_PER_CPU": "30"})
+        words = ("--bus", "none", "--json", "--set", "launcher=local", "--set", "plugin-settings=allocator-slurm.interval=0")
+        started = here.cli("start", *words)
+        equal(started.returncode, 0, started.stderr)
+        try:
+            with package.connect(address=os.path.join(here.path, "dvm", "default", "bus")) as vm:
+                it = reader.Reader(vm, lambda: None)
+                equal({node.name: node.allotted for node in it.read().nodes if node.slots}, {"n1": 60 << 20, "n2": 30 << 20})
+                it.close()
+        finally:
+            equal(here.cli("stop").returncode, 0)
+    equal(facts.make_node({"Rank": 3}).allotted, 0)
 
 
 def test_output():

@@ -607,6 +607,12 @@ dvmd_bus_allocator_init (DvmdBusAllocator *self)
   self->waiting = g_ptr_array_new_with_free_func ((GDestroyNotify)call_free);
 }
 
+static const DvmdPluginSetting settings[] = {
+  { .key = "name" },
+  { .key = "bus" },
+  { .key = NULL },
+};
+
 const DvmdPluginInfo dvmd_plugin_info = {
   .abi = DVMD_PLUGIN_ABI,
   .size = sizeof (DvmdPluginInfo),
@@ -614,4 +620,5 @@ const DvmdPluginInfo dvmd_plugin_info = {
   .name = "bus",
   .description = "asks a scheduler that is a service of a message bus",
   .get_type = dvmd_bus_allocator_get_type,
+  .settings = settings,
 };

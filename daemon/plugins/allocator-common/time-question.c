@@ -20,6 +20,12 @@
 /* ms between the two questions of which both have to say that the job is not there */
 #define AGAIN 1000
 
+const DvmdPluginSetting dvmd_time_settings[] = {
+  { .key = "interval", .least = 0, .most = G_MAXINT32 },
+  { .key = "timeout", .least = 1, .most = G_MAXINT32 },
+  { .key = NULL },
+};
+
 struct _DvmdTimeAsker
 {
   gint ref_count;

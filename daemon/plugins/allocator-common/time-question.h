@@ -40,6 +40,9 @@ typedef struct
  */
 typedef struct _DvmdTimeAsker DvmdTimeAsker;
 
+/* What each allocator that asks so heeds: for its description. */
+extern const DvmdPluginSetting dvmd_time_settings[];
+
 /* allocator: unowned; allocation: its nodes; id: of the job */
 DvmdTimeAsker *dvmd_time_asker_new (DvmdAllocator *allocator, const DvmdTimeQuestion *question,
                                     DvmdAllocation *allocation, const char *id);

@@ -85,6 +85,12 @@ dvmd_flux_init (DvmdFlux *self)
 
 static const char *const variables[] = { "FLUX_URI", NULL };
 
+static const DvmdPluginSetting settings[] = {
+  { .key = "interval", .least = 0, .most = G_MAXINT32 },
+  { .key = "timeout", .least = 1, .most = FLUX_JOB_MOST_TIMEOUT },
+  { .key = NULL },
+};
+
 const DvmdPluginInfo dvmd_plugin_info = {
   .abi = DVMD_PLUGIN_ABI,
   .size = sizeof (DvmdPluginInfo),
@@ -93,4 +99,5 @@ const DvmdPluginInfo dvmd_plugin_info = {
   .description = "takes the nodes of the instance or the job of Flux that the DVM is in",
   .get_type = dvmd_flux_get_type,
   .variables = variables,
+  .settings = settings,
 };

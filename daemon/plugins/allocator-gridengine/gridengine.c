@@ -49,4 +49,5 @@ const DvmdPluginInfo dvmd_plugin_info = {
   .description = "takes the nodes of the job of Grid Engine that the DVM is in",
   .get_type = dvmd_gridengine_get_type,
   .variables = variables,
+  .settings = dvmd_time_settings,
 };

@@ -54,4 +54,5 @@ const DvmdPluginInfo dvmd_plugin_info = {
   .description = "takes the nodes of the job of LSF that the DVM is in",
   .get_type = dvmd_lsf_get_type,
   .variables = variables,
+  .settings = dvmd_time_settings,
 };

@@ -40,6 +40,15 @@ dvmd_pbs_init (DvmdPbs *self)
 
 static const char *const variables[] = { "PBS_JOBID", NULL };
 
+static const char *const answers[] = { "yes", "no", NULL };
+
+static const DvmdPluginSetting settings[] = {
+  { .key = "smp", .values = answers },
+  { .key = "interval", .least = 0, .most = G_MAXINT32 },
+  { .key = "timeout", .least = 1, .most = G_MAXINT32 },
+  { .key = NULL },
+};
+
 const DvmdPluginInfo dvmd_plugin_info = {
   .abi = DVMD_PLUGIN_ABI,
   .size = sizeof (DvmdPluginInfo),
@@ -48,4 +57,5 @@ const DvmdPluginInfo dvmd_plugin_info = {
   .description = "takes the nodes of the job of PBS that the DVM is in",
   .get_type = dvmd_pbs_get_type,
   .variables = variables,
+  .settings = settings,
 };

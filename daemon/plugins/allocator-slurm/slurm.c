@@ -217,6 +217,15 @@ dvmd_slurm_allocator_init (DvmdSlurmAllocator *self)
 
 static const char *const variables[] = { "SLURM_JOB_ID", "SLURM_JOBID", NULL };
 
+static const char *const booleans[] = { "true", "false", NULL };
+
+static const DvmdPluginSetting settings[] = {
+  { .key = "release", .values = booleans },
+  { .key = "interval", .least = 0, .most = G_MAXINT32 },
+  { .key = "timeout", .least = 1, .most = G_MAXINT32 },
+  { .key = NULL },
+};
+
 const DvmdPluginInfo dvmd_plugin_info = {
   .abi = DVMD_PLUGIN_ABI,
   .size = sizeof (DvmdPluginInfo),
@@ -225,4 +234,5 @@ const DvmdPluginInfo dvmd_plugin_info = {
   .description = "takes the nodes of the Slurm job that the DVM is in, and more of Slurm",
   .get_type = dvmd_slurm_allocator_get_type,
   .variables = variables,
+  .settings = settings,
 };

@@ -15,8 +15,7 @@
 #include "timed-command.h"
 
 /* Seconds that flux may take, unless the setting "timeout" says something else. */
-#define TIMEOUT      30
-#define MOST_TIMEOUT 3600
+#define TIMEOUT 30
 /* Bytes of what flux says on standard error, in a message. */
 #define SHOWN 200
 /* Bytes of its output that there are at most: the rest has been dropped. */
@@ -178,7 +177,7 @@ flux_job_ask_async (DvmdPluginHost *host, const char *plugin, GCancellable *canc
   self->timeout = TIMEOUT;
   self->plugin = g_strdup (plugin);
   g_task_set_task_data (task, self, asking_free);
-  if (limit != NULL && !dvmd_environment_parse_number (limit, place, 1, MOST_TIMEOUT, &self->timeout, &error))
+  if (limit != NULL && !dvmd_environment_parse_number (limit, place, 1, FLUX_JOB_MOST_TIMEOUT, &self->timeout, &error))
     g_task_return_error (task, error);
   else
     start_asking (host, self, g_steal_pointer (&task));

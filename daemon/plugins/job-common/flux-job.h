@@ -34,6 +34,9 @@ const char *flux_job_find_id (const char *const *environ);
  * a job of it. (transfer full) */
 char **flux_job_make_argv (const char *job);
 
+/* Seconds that the setting "timeout" may be. */
+#define FLUX_JOB_MOST_TIMEOUT 3600
+
 /* Asks the command flux. plugin: "KIND-NAME", for messages; its setting "timeout" says how long that may take */
 void flux_job_ask_async (DvmdPluginHost *host, const char *plugin, GCancellable *cancellable,
                          GAsyncReadyCallback callback, gpointer user_data);

@@ -88,6 +88,13 @@ G_DEFINE_ABSTRACT_TYPE_WITH_PRIVATE (DvmdCommandLauncher, dvmd_command_launcher,
 static void start_next (DvmdCommandLauncher *self);
 static void take_children (Agent *parent, gboolean all);
 
+const DvmdPluginSetting dvmd_command_launcher_settings[] = {
+  { .key = "concurrency", .least = 1, .most = DVMD_COMMAND_LAUNCHER_MOST },
+  { .key = "timeout", .least = 1, .most = DVMD_COMMAND_LAUNCHER_MOST },
+  { .key = "grace", .least = 1, .most = DVMD_COMMAND_LAUNCHER_MOST },
+  { .key = NULL },
+};
+
 static DvmdCommandLauncherPrivate *
 get_private (DvmdCommandLauncher *self)
 {
@@ -102,11 +109,11 @@ get_number (gpointer self, const char *key, guint minimum, guint standard)
 
   if (text == NULL)
     return standard;
-  if (g_ascii_string_to_unsigned (text, 10, minimum, 1000000, &number, NULL))
+  if (g_ascii_string_to_unsigned (text, 10, minimum, DVMD_COMMAND_LAUNCHER_MOST, &number, NULL))
     return (guint)number;
   dvmd_plugin_host_log (dvmd_plugin_get_host (self), G_LOG_LEVEL_MESSAGE,
-                        "the setting \"%s\" is \"%s\", and must be a number from %u to 1000000: it is taken as %u", key,
-                        text, minimum, standard);
+                        "the setting \"%s\" is \"%s\", and must be a number from %u to %u: it is taken as %u", key,
+                        text, minimum, DVMD_COMMAND_LAUNCHER_MOST, standard);
   return standard;
 }
 

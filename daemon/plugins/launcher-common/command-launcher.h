@@ -53,7 +53,13 @@ struct _DvmdCommandLauncherClass
 };
 
 /* One of the settings of a launcher, of any class; standard if it is not set or no number from 1 to a million. */
+/* The largest number that a setting of a launcher may be. */
+#define DVMD_COMMAND_LAUNCHER_MOST 1000000
+
 guint dvmd_command_launcher_get_number (gpointer self, const char *key, guint standard);
+
+/* What each launcher of this class heeds: for its description. */
+extern const DvmdPluginSetting dvmd_command_launcher_settings[];
 
 /* The last line of its messages that says something: (transfer full), "" if there is none. */
 char *dvmd_command_last_words (const DvmdPluginOutcome *outcome);

@@ -22,6 +22,16 @@ typedef struct
 
 G_DEFINE_ABSTRACT_TYPE_WITH_PRIVATE (DvmdJobLauncher, dvmd_job_launcher, DVMD_TYPE_COMMAND_LAUNCHER)
 
+const DvmdPluginSetting dvmd_job_launcher_settings[] = {
+  { .key = "command" },
+  { .key = "directory" },
+  { .key = "prefix" },
+  { .key = "concurrency", .least = 1, .most = DVMD_COMMAND_LAUNCHER_MOST },
+  { .key = "timeout", .least = 1, .most = DVMD_COMMAND_LAUNCHER_MOST },
+  { .key = "grace", .least = 1, .most = DVMD_COMMAND_LAUNCHER_MOST },
+  { .key = NULL },
+};
+
 /* A launch that waits for the nodes of the job. */
 typedef struct
 {

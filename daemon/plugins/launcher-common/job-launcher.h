@@ -41,6 +41,9 @@ struct _DvmdJobLauncherClass
   const JobCommand *(*find_command) (DvmdJobLauncher *self);
 };
 
+/* What each launcher of this class heeds: for its description. */
+extern const DvmdPluginSetting dvmd_job_launcher_settings[];
+
 /* (transfer full): for read_targets(): all nodes, under their names */
 GHashTable *dvmd_job_launcher_list_targets (DvmdAllocation *allocation);
 

@@ -114,4 +114,5 @@ const DvmdPluginInfo dvmd_plugin_info = {
   .description = "starts the agents of an instance or a job of Flux by flux exec",
   .get_type = dvmd_flux_launcher_get_type,
   .variables = variables,
+  .settings = dvmd_job_launcher_settings,
 };

@@ -63,4 +63,5 @@ const DvmdPluginInfo dvmd_plugin_info = {
   .description = "starts the agents of a parallel job of Grid Engine by qrsh",
   .get_type = dvmd_gridengine_launcher_get_type,
   .variables = variables,
+  .settings = dvmd_job_launcher_settings,
 };

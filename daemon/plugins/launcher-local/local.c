@@ -58,4 +58,5 @@ const DvmdPluginInfo dvmd_plugin_info = {
   .name = "local",
   .description = "starts the agents of logical nodes on this machine",
   .get_type = dvmd_local_launcher_get_type,
+  .settings = dvmd_command_launcher_settings,
 };

@@ -67,4 +67,5 @@ const DvmdPluginInfo dvmd_plugin_info = {
   .description = "starts the agents of a job of LSF by blaunch",
   .get_type = dvmd_lsf_launcher_get_type,
   .variables = variables,
+  .settings = dvmd_job_launcher_settings,
 };

@@ -96,4 +96,5 @@ const DvmdPluginInfo dvmd_plugin_info = {
   .description = "starts the agents of a job of PBS by the mpiexec of HPE PALS, if it is asked for by its name",
   .get_type = dvmd_pals_launcher_get_type,
   .variables = variables,
+  .settings = dvmd_job_launcher_settings,
 };

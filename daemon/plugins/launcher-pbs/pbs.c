@@ -69,4 +69,5 @@ const DvmdPluginInfo dvmd_plugin_info = {
   .description = "starts the agents of a job of PBS by pbs_tmrsh or pbsdsh",
   .get_type = dvmd_pbs_launcher_get_type,
   .variables = variables,
+  .settings = dvmd_job_launcher_settings,
 };

@@ -49,4 +49,5 @@ const DvmdPluginInfo dvmd_plugin_info = {
   .name = "pdsh",
   .description = "starts each agent by pdsh, if it is asked for by its name",
   .get_type = dvmd_pdsh_launcher_get_type,
+  .settings = dvmd_job_launcher_settings,
 };

@@ -266,6 +266,14 @@ dvmd_slurm_launcher_init (DvmdSlurmLauncher *self)
 
 static const char *const variables[] = { "SLURM_JOB_ID", "SLURM_JOBID", NULL };
 
+static const DvmdPluginSetting settings[] = {
+  { .key = "options" },
+  { .key = "prefix" },
+  { .key = "timeout", .least = 1, .most = DVMD_COMMAND_LAUNCHER_MOST },
+  { .key = "grace", .least = 1, .most = DVMD_COMMAND_LAUNCHER_MOST },
+  { .key = NULL },
+};
+
 const DvmdPluginInfo dvmd_plugin_info = {
   .abi = DVMD_PLUGIN_ABI,
   .size = sizeof (DvmdPluginInfo),
@@ -274,4 +282,5 @@ const DvmdPluginInfo dvmd_plugin_info = {
   .description = "starts the agents of an allocation of Slurm by srun",
   .get_type = dvmd_slurm_launcher_get_type,
   .variables = variables,
+  .settings = settings,
 };

@@ -182,6 +182,19 @@ dvmd_ssh_launcher_init (DvmdSshLauncher *self)
 {
 }
 
+static const DvmdPluginSetting settings[] = {
+  { .key = "command" },
+  { .key = "prefix" },
+  { .key = "agent" },
+  { .key = "library-path" },
+  { .key = "tree-radix", .least = 0, .most = DVMD_COMMAND_LAUNCHER_MOST },
+  { .key = "tree-depth", .least = 0, .most = DVMD_COMMAND_LAUNCHER_MOST },
+  { .key = "concurrency", .least = 1, .most = DVMD_COMMAND_LAUNCHER_MOST },
+  { .key = "timeout", .least = 1, .most = DVMD_COMMAND_LAUNCHER_MOST },
+  { .key = "grace", .least = 1, .most = DVMD_COMMAND_LAUNCHER_MOST },
+  { .key = NULL },
+};
+
 const DvmdPluginInfo dvmd_plugin_info = {
   .abi = DVMD_PLUGIN_ABI,
   .size = sizeof (DvmdPluginInfo),
@@ -189,4 +202,5 @@ const DvmdPluginInfo dvmd_plugin_info = {
   .name = "ssh",
   .description = "starts each agent by ssh, or a command like it",
   .get_type = dvmd_ssh_launcher_get_type,
+  .settings = settings,
 };

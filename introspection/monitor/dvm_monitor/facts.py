@@ -13,7 +13,7 @@ from ._toolkit import N_, _, ngettext
 JOB_COLUMNS = ['Id', 'Namespace', 'State', 'Ended', 'Failed', 'HeldAt', 'Paused', 'WaitsFor', 'AwaitedJobs', 'NumProcs', 'NumLaunched',
                'NumTerminated', 'SubmitterUid', 'Command', 'CreatedAt', 'StartedAt', 'EndedAt', 'Reason', 'ExitCode', 'ExitSignal',
                'OutputBytes']
-NODE_COLUMNS = ['Rank', 'Name', 'StateName', 'Slots', 'SlotsInUse', 'Reason', 'ParentRank']
+NODE_COLUMNS = ['Rank', 'Name', 'StateName', 'Slots', 'SlotsInUse', 'Reason', 'ParentRank', 'MemoryAllotted']
 CAMPAIGN_COLUMNS = ['Id', 'Kind', 'State', 'AllocId', 'Hosts', 'Targets', 'Pending', 'HeldJobs', 'Reason', 'StartedAt', 'EndedAt']
 
 # Of these a colour is made. The first ones have not ended.
@@ -141,6 +141,7 @@ class Node:
     used: int
     parent: int
     reason: str
+    allotted: int = 0  # bytes of memory that the scheduler has given of it
 
     @property
     def phase(self) -> str:
@@ -158,7 +159,8 @@ class Node:
 
 def make_node(row: Mapping[str, Any]) -> Node:
     return Node(id=row['Rank'], name=row.get('Name', ''), state=row.get('StateName', ''), slots=row.get('Slots', 0),
-                used=row.get('SlotsInUse', 0), parent=row.get('ParentRank', 0), reason=row.get('Reason', ''))
+                used=row.get('SlotsInUse', 0), parent=row.get('ParentRank', 0), reason=row.get('Reason', ''),
+                allotted=row.get('MemoryAllotted', 0))
 
 
 @dataclasses.dataclass(frozen=True)

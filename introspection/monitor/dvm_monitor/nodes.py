@@ -80,6 +80,9 @@ class NodesPage(Gtk.Box):
             known = usage.total > 0
             meter.set(usage.memory / usage.total if known else -1, describe_bytes(usage.memory) if known else '–', _('Memory in use'))
 
+        def fill_allotted(label: Any, row: Row) -> None:
+            label.set_text(describe_bytes(row.facts.allotted) if row.facts.allotted > 0 else '–')
+
         def fill_reason(label: Any, row: Row) -> None:
             label.set_text(row.facts.reason)
             label.set_tooltip_text(row.facts.reason or None)
@@ -91,6 +94,7 @@ class NodesPage(Gtk.Box):
             make_column(_('Slots'), Meter, fill_slots, 170),
             make_column(_('Load'), Meter, fill_load, 170),
             make_column(_('Memory'), Meter, fill_memory, 190),
+            make_column(_('Memory allotted'), lambda: make_label(1, True), fill_allotted, 130),
             make_column(_('Reason'), make_label, fill_reason, expand=True),
         ]
 
