@@ -358,10 +358,49 @@ test_job (void)
   set_variables ("");
 }
 
+static void
+test_settings (void)
+{
+  const struct
+  {
+    const char *text;
+    const char *sentence;
+  } wrong[] = {
+    { "launcher-local.grace=many", "launcher-local.grace is “many”; it must be a number from 1 to 1000000" },
+    { "launcher-ssh.tree-radix=-1", "launcher-ssh.tree-radix is “-1”; it must be a number from 0 to 1000000" },
+    { "launcher-ssh.timeout=0", "launcher-ssh.timeout is “0”; it must be a number from 1 to 1000000" },
+    { "launcher-slurm.prefix=/x launcher-slurm.options='-A b' launcher-slurm.grace=",
+      "launcher-slurm.grace is “”; it must be a number from 1 to 1000000" },
+    { "allocator-flux.timeout=3601", "allocator-flux.timeout is “3601”; it must be a number from 1 to 3600" },
+    { "allocator-pbs.smp=maybe", "allocator-pbs.smp is “maybe”; it can be yes or no" },
+    { "allocator-slurm.release=0", "allocator-slurm.release is “0”; it can be true or false" },
+    { "allocator-lsf.intervall=3", "there is no setting allocator-lsf.intervall; there are interval, timeout" },
+    { "launcher-local.prefix=/x", "there is no setting launcher-local.prefix; there are concurrency, timeout, grace" },
+  };
+  const char *right = "launcher-ssh.command='ssh -F \"a b\"' launcher-ssh.tree-radix=0 launcher-pbs.directory=/x "
+                      "launcher-local.grace=1000000 allocator-pbs.smp=yes allocator-slurm.release=false "
+                      "allocator-flux.interval=0 allocator-bus.name=org.example.Scheduler launcher-pals.prefix=";
+  g_autoptr (DvmdPlugins) plugins = dvmd_plugins_new (&(DvmdPluginsSettings){ .settings = NULL }, NULL);
+  g_autoptr (GError) none = NULL;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (wrong); i++)
+    {
+      g_autofree char *sentence = g_strconcat ("plugin-settings: ", wrong[i].sentence, NULL);
+      g_autoptr (GError) error = NULL;
+
+      g_assert_false (dvmd_plugins_check_settings (plugins, wrong[i].text, &error));
+      g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
+      g_assert_cmpstr (error->message, ==, sentence);
+    }
+  g_assert_true (dvmd_plugins_check_settings (plugins, right, &none));
+  g_assert_no_error (none);
+}
+
 int
 main (int argc, char **argv)
 {
   g_test_init (&argc, &argv, NULL);
+  g_test_add_func ("/schedulers/settings", test_settings);
   g_test_add_func ("/schedulers/slurm", test_slurm);
   g_test_add_func ("/schedulers/slurm-memory", test_slurm_memory);
   g_test_add_func ("/schedulers/slurm-wrong", test_slurm_wrong);
