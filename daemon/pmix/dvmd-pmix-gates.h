@@ -7,21 +7,21 @@
 /*
  * The abilities of the library at hand. Keys and status codes are macros, asked for with #ifdef; functions and fields
  * of structs are found by the build (dvmd-pmix-config.h). No comparison of versions: distributions patch. What Debian
- * 12 and 13 have, which a test compares with the build:
+ * 12 and 13 have, and the testing one (7.0.0rc1), which a test compares with the build:
  *
- *                                              4.2.2  5.0.7
- *   DVMD_PMIX_HAS_REQUIRED_KEY                 yes    yes    questions for data name the key that they want
- *   DVMD_PMIX_HAS_NODE_LIST                    yes    yes
- *   DVMD_PMIX_HAS_NUMA_RANK                    no     no
- *   DVMD_PMIX_HAS_INHERITANCE_TYPE             no     no     before, a way of inheritance is a number
- *   HAVE_PMIX_SERVER_MODULE_CLIENT_CONNECTED2  yes    yes    the host is told more of a client that connects
- *   HAVE_PMIX_INSIDE                           yes    yes    its own headers, with groups and fences as we know them
- *   HAVE_PMIX_SERVER_GLOBALS_GROUPS            yes    no     the server has a list of its groups
- *   HAVE_PMIX_KEYS                             yes    no     numbers of keys are looked up without a table
- *   HAVE_PMIX_VALUES                           no     yes    and values with one
- *   HAVE_PMIX_PULLS                            yes    no     a pull does not say of whom its output is
- *   HAVE_PMIX_QUERY_CADDY                      no     yes    questions of clients are read by a function of the library
- *   HAVE_PMIX_SESSION_CONTROL                  no     no     6.0: sessions are controlled; 5.0 has the field alone
+ *                                              4.2.2  5.0.7  7.0.0
+ *   DVMD_PMIX_HAS_REQUIRED_KEY                 yes    yes    yes    questions for data name the key that they want
+ *   DVMD_PMIX_HAS_NODE_LIST                    yes    yes    yes
+ *   DVMD_PMIX_HAS_NUMA_RANK                    no     no     no
+ *   DVMD_PMIX_HAS_INHERITANCE_TYPE             no     no     yes    before, a way of inheritance is a number
+ *   HAVE_PMIX_SERVER_MODULE_CLIENT_CONNECTED2  yes    yes    yes    the host is told more of a client that connects
+ *   HAVE_PMIX_INSIDE                           yes    yes    no     its own headers, and groups and fences in them
+ *   HAVE_PMIX_SERVER_GLOBALS_GROUPS            yes    no     no     the server has a list of its groups
+ *   HAVE_PMIX_KEYS                             yes    no     no     numbers of keys are looked up without a table
+ *   HAVE_PMIX_VALUES                           no     yes    no     and values with one
+ *   HAVE_PMIX_PULLS                            yes    no     no     a pull does not say of whom its output is
+ *   HAVE_PMIX_QUERY_CADDY                      no     yes    no     a function of it reads questions of clients
+ *   HAVE_PMIX_SESSION_CONTROL                  no     no     yes    sessions are controlled; 5.0 has the field alone
  */
 
 #include <pmix.h>

@@ -1,9 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The header of the library's abilities has a row for each, and says what the build has found; and all that includes libpmix compiles with
-the headers of Debian 13, too. Usage: test-pmix-gates.py BUILD-DIR"""
+the headers of Debian 13 and of the release after it, too. Usage: test-pmix-gates.py BUILD-DIR"""
 
 import concurrent.futures
+import functools
 import hashlib
 import json
 import os
@@ -26,10 +27,12 @@ ABILITY = r'(?:HAVE_PMIX|DVMD_PMIX_HAS)_\w+'
 WRONG = 'tests/style/examples/wrong-newer-pmix.c'
 MESON = '/usr/bin/meson' if os.path.exists('/usr/bin/meson') else 'meson'
 
-# The headers of a release that this system need not have. One package for all processors: only its headers are used.
-NEWER = '5.0.7'
-PACKAGE = 'pool/main/p/pmix/libpmix-dev_5.0.7-1_amd64.deb'
-SHA256 = '125cf8bfaa17725aaa0ee2bffbeadd3f37f984859772962cbe9124bba7b3ec61'
+# The headers of releases that this system need not have: version, package, its sha256. One package for all processors: only its headers are used.
+POOL = 'pool/main/p/pmix/'
+NEWER = [
+    ('5.0.7', 'libpmix-dev_5.0.7-1_amd64.deb', '125cf8bfaa17725aaa0ee2bffbeadd3f37f984859772962cbe9124bba7b3ec61'),
+    ('7.0.0', 'libpmix-dev_7.0.0~rc1-2_amd64.deb', '1967964f93fc89618785d26e4924c2cf7d1634124aa5164e29274b25ea16998c'),
+]
 HEADERS = 'usr/lib/x86_64-linux-gnu/pmix2/include'
 PC_FILE = 'usr/lib/x86_64-linux-gnu/pkgconfig/pmix.pc'
 
@@ -103,8 +106,8 @@ def test_words():
     return missing_words(abilities(house.read(GATES), house.read(BUILD)), house.read(WORDS), house.read(MAN))
 
 
-def fetch_package():
-    """The package, from the mirror that apt uses, or else from Debian's."""
+def fetch_package(package):
+    """From the mirror that apt uses, or else from Debian's."""
     if not shutil.which('dpkg-deb'):
         raise house.Skip('there is no dpkg-deb, which unpacks the headers')
     listed = subprocess.run(['grep', '-rhoE', 'https?://[^ ]+/debian/?( |$)', '/etc/apt/sources.list', '/etc/apt/sources.list.d'],
@@ -113,24 +116,25 @@ def fetch_package():
     # Twice: a busy name server does not always answer.
     for mirror in 2 * list(dict.fromkeys([*(mirror.rstrip('/') for mirror in listed), 'http://deb.debian.org/debian'])):
         try:
-            with urllib.request.urlopen(f'{mirror}/{PACKAGE}', timeout=10) as answer:
+            with urllib.request.urlopen(f'{mirror}/{POOL}{package}', timeout=10) as answer:
                 return answer.read()
         except OSError as error:
-            problem = f'{mirror}/{PACKAGE} cannot be fetched: {error}'
+            problem = f'{mirror}/{POOL}{package} cannot be fetched: {error}'
     raise house.Skip(problem)
 
 
 class Newer:
-    """The headers of the newer release, unpacked, and what the build finds in them."""
+    """The headers of a newer release, unpacked, and what the build finds in them."""
 
-    def __init__(self, place):
-        package = fetch_package()
-        if hashlib.sha256(package).hexdigest() != SHA256:
-            raise ValueError(f'{PACKAGE} of the mirror is not the one that this test knows: its sha256 is not {SHA256}')
+    def __init__(self, place, version, package, sha256):
+        self.version = version
+        content = fetch_package(package)
+        if hashlib.sha256(content).hexdigest() != sha256:
+            raise ValueError(f'{package} of the mirror is not the one that this test knows: its sha256 is not {sha256}')
         root = os.path.join(place, 'root')
         deb = os.path.join(place, 'package.deb')
         with open(deb, 'wb') as file:
-            file.write(package)
+            file.write(content)
         subprocess.run(['dpkg-deb', '-x', deb, root], check=True)
         self.headers = os.path.join(root, HEADERS)
         self.found = os.path.join(place, 'project', 'build')
@@ -182,33 +186,33 @@ def objects_with(build_dir, headers):
     return {block.partition(':')[0] for block in re.sub(r'\Aninja: Entering.*\n', '', told).split('\n\n') if f' {headers}' in block}
 
 
-def compile_file(path, compiler, directory):
+def compile_file(version, path, compiler, directory):
     """What the compiler complains of."""
     told = subprocess.run([*compiler, '-Werror', '-fdiagnostics-color=never', '-fsyntax-only', path], cwd=directory, capture_output=True, text=True)
-    return [f'{path} does not compile with libpmix {NEWER}: {told.stderr.strip()}'.replace('\n', '\n#   ')] if told.returncode else []
+    return [f'{path} does not compile with libpmix {version}: {told.stderr.strip()}'.replace('\n', '\n#   ')] if told.returncode else []
 
 
 def compile_with(newer):
     commands = newer.commands()
     names = {os.path.basename(path) for path, _, _ in commands}
-    problems = [f'{name} is not among what is compiled with libpmix {NEWER}' for name in (os.path.basename(USER), *newer.before) if name not in names]
+    problems = [f'{name} is not among what is compiled with libpmix {newer.version}' for name in (os.path.basename(USER), *newer.before) if name not in names]
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as threads:
-        for complaints in threads.map(lambda command: compile_file(*command), commands):
+        for complaints in threads.map(lambda command: compile_file(newer.version, *command), commands):
             problems += complaints
     path, compiler, directory = next(command for command in commands if command[0].endswith(newer.before[0]))
-    problems += compare(read_table(house.read(GATES)), abilities(house.read(GATES), house.read(BUILD)), NEWER, find_abilities(compiler, path, directory))
-    if 'incompatible pointer type' not in ''.join(compile_file(os.path.join(house.TOP, WRONG), compiler, directory)):
-        problems.append(f'the mistake of {WRONG} is not found with libpmix {NEWER}')
+    problems += compare(read_table(house.read(GATES)), abilities(house.read(GATES), house.read(BUILD)), newer.version, find_abilities(compiler, path, directory))
+    if 'incompatible pointer type' not in ''.join(compile_file(newer.version, os.path.join(house.TOP, WRONG), compiler, directory)):
+        problems.append(f'the mistake of {WRONG} is not found with libpmix {newer.version}')
     return problems
 
 
-def test_newer():
+def test_newer(version, package, sha256):
     """Where the build has an older library."""
-    if [int(part) for part in installed_version().split('.')] >= [int(part) for part in NEWER.split('.')]:
+    if [int(part) for part in installed_version().split('.')] >= [int(part) for part in version.split('.')]:
         raise house.Skip(f'the build has libpmix {installed_version()}')
     with tempfile.TemporaryDirectory(dir=sys.argv[1]) as place:
         try:
-            return compile_with(Newer(place))
+            return compile_with(Newer(place, version, package, sha256))
         except ValueError as error:
             return [str(error)]
 
@@ -230,5 +234,5 @@ if __name__ == '__main__':
         ('the table of abilities is true', test_table),
         ('each ability has a word that dvm-cli info tells', test_words),
         ('wrong tables are found', test_wrong),
-        (f'the sources compile with libpmix {NEWER}, and the table is true for it', test_newer),
+        *((f'the sources compile with libpmix {release[0]}, and the table is true for it', functools.partial(test_newer, *release)) for release in NEWER),
     ]))
