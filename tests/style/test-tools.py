@@ -123,7 +123,7 @@ def test_wrong_options():
     return problems
 
 
-DEBOOTSTRAP = 'mkdir -p "$3/etc" "$3/dev" "$3/usr/sbin"; echo made >>"$0.calls"'
+DEBOOTSTRAP = 'mkdir -p "$3/etc" "$3/dev" "$3/usr/sbin"; echo made "$2" >>"$0.calls"'
 # What the tool has run in the root is in unshare.calls; only root could do it.
 UNSHARE = 'while :; do case $1 in --propagation) shift 2 ;; --*) shift ;; *) break ;; esac; done; ' \
     'case $1 in debootstrap) exec "$@" ;; esac; shift 4; echo "$*" >>"$0.calls"; cat; exit 3'
@@ -162,7 +162,15 @@ def test_debian13():
             calls = read_calls(directory, 'unshare')
             expect(f'{arguments} runs {run}', result.returncode == 3 and calls[-1:] == [f'{root} {run}'], result)
         expect('nothing runs after what failed', len(calls) == 4, result)
-        expect('one root is enough', read_calls(directory, 'debootstrap') == ['made'], result)
+        expect('one root is enough', read_calls(directory, 'debootstrap') == ['made trixie'], result)
+        result = run_tool(directory, programs, 'debian13', '--suite', 'forky', 'true', DVM_DEBIAN13=root)
+        expect('a root of another release', result.returncode == 1 and 'nor a Debian forky' in result.stderr, result)
+        result = run_tool(directory, programs, 'debian13', '--suite', 'forky', 'true', DVM_DEBIAN13=root + '-forky')
+        calls = read_calls(directory, 'unshare')
+        expect('a newer release', result.returncode == 3 and calls[-1:] == [f'{root}-forky true'], result)
+        expect('each release has its root', read_calls(directory, 'debootstrap') == ['made trixie', 'made forky'], result)
+        result = run_tool(directory, programs, 'debian13', '--suite', '../etc', 'true', DVM_DEBIAN13=root)
+        expect('no name of a release', result.returncode == 1 and 'no name of a release' in result.stderr, result)
         expect('the sources are there', os.path.exists(os.path.join(root, 'dvm', 'tools', 'debian13')), result)
 
         os.unlink(os.path.join(root, 'etc', 'dvm-debian13'))
