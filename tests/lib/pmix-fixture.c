@@ -80,7 +80,8 @@ on_tool_connected (DvmdPmixHost *host, const char *nspace, guint32 *rank)
   g_free (self->tool_claim);
   self->tool_claim = g_strdup (nspace);
   *rank = 0;
-  return g_strdup_printf ("tool-%u", ++self->n_tools);
+  /* The server knows the tools of a DVM by such a name. */
+  return g_strdup_printf ("test@tool-%u", ++self->n_tools);
 }
 
 static void

@@ -31,7 +31,7 @@ struct _TestHost
   guint64 modex_token;
   guint32 modex_rank;
   guint n_events;      /* that clients have told, which go back to the job */
-  guint n_tools;       /* the first is "tool-1" */
+  guint n_tools;       /* the first is "test@tool-1" */
   char *tool_claim;    /* (nullable): what the last one called itself */
   guint n_allocations; /* of the last one: */
   guint64 alloc_token;

@@ -450,7 +450,7 @@ static void
 check_tool (PmixFixture *fixture, const char *const *words, const char *claim)
 {
   TestHost *host = fixture->host;
-  g_autofree char *name = g_strdup_printf ("tool-%u", host->n_tools + 1);
+  g_autofree char *name = g_strdup_printf ("test@tool-%u", host->n_tools + 1);
   g_autofree char *requester = g_strdup_printf ("%s.0", name);
   g_autofree char *expected = NULL;
   g_autofree char *file = find_file (fixture);
@@ -465,7 +465,7 @@ check_tool (PmixFixture *fixture, const char *const *words, const char *claim)
   g_assert_cmpstr (host->tool_claim, ==, claim);
   assert_request (fixture, requester, "new", "{'hosts': <['n9']>, 'req-id': <'mine'>, 'share': <false>}");
   dvmd_pmix_complete_call (fixture->pmix, host->alloc_token, DVMD_PMIX_SUCCESS, g_variant_new ("(ssu)", "a-2", "", 4));
-  tell (fixture, "tool-0", 0, DVMD_PMIX_DVM_IS_READY, "{'pmix.alloc.id': <'of another'>}");
+  tell (fixture, "test@tool-0", 0, DVMD_PMIX_DVM_IS_READY, "{'pmix.alloc.id': <'of another'>}");
   tell (fixture, name, 0, DVMD_PMIX_DVM_IS_READY, "{'pmix.alloc.id': <'a-2'>}");
   output = wait_tool (tool, 0);
   expected = g_strdup_printf ("%s.0 is a tool\n0 new 0 id=a-2 session=4\n0 event -195 id=a-2\n",
