@@ -4,7 +4,7 @@
  * The function by which libpmix's server tells its clients of events, which it finds before its own: what a client
  * tells goes to the agent and comes back from there for those whom it concerns.
  *
- * libpmix (4.1 to 6.0) would tell each of its clients that have registered, of whatever job, and after that ask its
+ * libpmix (4.1 to 7.0) would tell each of its clients that have registered, of whatever job, and after that ask its
  * host to tell the others; it takes values without a look at their types, and says of a range of one node nothing to
  * the host, which may have several servers there.
  */
@@ -29,7 +29,7 @@ pmix_status_t pmix_server_notify_client_of_event (pmix_status_t status, const pm
 /* Versions of the library whose function is this one; events of clients of others go the way of
  * dvmd_pmix_upcall_told_event(). */
 #define FIRST_VERSION 4
-#define LAST_VERSION  6
+#define LAST_VERSION  7
 
 static NotifyClients
 find_next (void)

@@ -91,10 +91,11 @@ dvmd_pmix_audience_free (DvmdPmixAudience *self)
 
 /* ---- the library is told ---- */
 
-/* The library reads the details until it has called back. */
+/* The library reads the details until it has called back, and the source too (7.0). */
 typedef struct
 {
   DvmdPmixInfo info;
+  pmix_proc_t source;
 } Notification;
 
 static void
@@ -132,7 +133,8 @@ notify (const Held *event, pmix_proc_t *targets, gsize n_targets)
     dvmd_pmix_info_add (&notification->info, PMIX_EVENT_TIMESTAMP, &event->time, PMIX_TIME);
   if (is_for_who_asked (event->status))
     dvmd_pmix_info_add_flag (&notification->info, PMIX_EVENT_NON_DEFAULT, TRUE);
-  rc = PMIx_Notify_event (event->status, event->has_source ? &event->source : NULL, PMIX_RANGE_CUSTOM,
+  notification->source = event->source;
+  rc = PMIx_Notify_event (event->status, event->has_source ? &notification->source : NULL, PMIX_RANGE_CUSTOM,
                           notification->info.items, notification->info.length, on_notified, notification);
   if (rc == PMIX_SUCCESS)
     return;
