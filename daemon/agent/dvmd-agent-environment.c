@@ -245,6 +245,9 @@ void
 dvmd_agent_prepare_app_environment (DvmdAgentJob *job, DvmdAgentApp *app)
 {
   static const char *const pmi[] = { "PMI_FD", "PMI_PORT", "PMI_RANK", "PMI_SIZE", "PMI_SPAWNED" };
+  /* MPICH 4.3 and later end where they find PMI and PMIx, unless they are told one; earlier ones take this by default.
+   */
+  static const char *const version[] = { "MPIR_CVAR_PMI_VERSION=1", NULL };
   DvmdVariables *environment = dvmd_variables_new (NULL);
   g_auto (GStrv) defaults = NULL;
   g_auto (GStrv) binding = dvmd_agent_dup_binding_variables (job, app);
@@ -267,6 +270,8 @@ dvmd_agent_prepare_app_environment (DvmdAgentJob *job, DvmdAgentApp *app)
   if (job->registered)
     add_logical_defaults (environment, job, put);
   put_defaults (environment, (const char *const *)binding, put);
+  if (dvmd_agent_offers_pmi (job))
+    put_defaults (environment, version, put);
   add_array_marks (environment, job, put);
   g_ptr_array_add (put, NULL);
   g_strfreev (app->defaults);

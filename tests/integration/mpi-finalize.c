@@ -17,6 +17,8 @@ main (int argc, char **argv)
 
 #ifdef ALONE
   unsetenv ("PMI_FD");
+  unsetenv ("PMI_SIZE");
+  unsetenv ("PMI_RANK");
 #endif
   MPI_Init (&argc, &argv);
   MPI_Comm_rank (MPI_COMM_WORLD, &rank);

@@ -456,6 +456,14 @@ class Talk(dvmtest.Case):
         self.assertEqual(done.out, b'PMI_FD=20\nPMI_RANK=0\nPMI_SIZE=1\n')
         self.assertEqual(done.state, NOTIFIED)
 
+    def test_one_of_two(self):
+        """MPICH that finds PMI and PMIx is told which one to use, unless the user has said it."""
+        dvm = self.dvm(slots=1)
+        asked = ['sh', '-c', 'echo ${MPIR_CVAR_PMI_VERSION-none}']
+        self.assertEqual(dvm.run(asked).lines, ['1'])
+        self.assertEqual(dvm.run(asked, env={'MPIR_CVAR_PMI_VERSION': 'x'}).lines, ['x'])
+        self.assertEqual(dvm.run(asked, personality='plain').lines, ['none'])
+
 
 if __name__ == '__main__':
     dvmtest.main()
