@@ -114,7 +114,8 @@ on_notified (pmix_status_t status, void *data)
 static gboolean
 is_for_who_asked (int status)
 {
-  return status == PMIX_DEBUGGER_RELEASE || status == PMIX_READY_FOR_DEBUG || status == (int)DVMD_PMIX_DVM_IS_READY
+  return status == PMIX_DEBUGGER_RELEASE || status == PMIX_READY_FOR_DEBUG || status == PMIX_EVENT_JOB_START
+         || status == PMIX_EVENT_JOB_END || status == (int)DVMD_PMIX_DVM_IS_READY
          || status == (int)DVMD_PMIX_ERR_DVM_MOD || status == (int)DVMD_PMIX_ALLOC_TIMEOUT_WARNING;
 }
 

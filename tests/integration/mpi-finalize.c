@@ -19,6 +19,7 @@ main (int argc, char **argv)
   unsetenv ("PMI_FD");
   unsetenv ("PMI_SIZE");
   unsetenv ("PMI_RANK");
+  unsetenv ("PMIX_NAMESPACE");
 #endif
   MPI_Init (&argc, &argv);
   MPI_Comm_rank (MPI_COMM_WORLD, &rank);
