@@ -10,7 +10,7 @@
  * the fences of that namespace, or all, to its members. Those of 4.2.4 to 5.0 hand up what they have gathered, by name
  * alone and without a word on who has come, and never while a member is missing that has died.
  *
- * So do its fences, of groups and of programs that nobody has launched, and connects to these.
+ * So do its fences, of groups and of programs that nobody has launched.
  *
  * This file, dvmd-pmix-missed.c and the other *-intercept.c know the inside of the library: they are built where the
  * headers of that are installed, and do nothing with another version than theirs.
@@ -26,48 +26,19 @@
 
 #include "dvmd-pmix-groups.h"
 #include "dvmd-pmix-inner.h"
+#include "dvmd-pmix-inside.h"
 #include "dvmd-pmix-tools.h"
 
-#include "src/include/pmix_globals.h"
-#include "src/mca/bfrops/bfrops.h"
 #include "src/mca/gds/gds.h"
 #include "src/mca/ptl/base/base.h"
-#include "src/server/pmix_server_ops.h"
 
 #define EXPORTED __attribute__ ((visibility ("default")))
 
 typedef pmix_status_t (*ServeGroup) (pmix_server_caddy_t *client, pmix_buffer_t *buffer);
-typedef pmix_status_t (*ServeConnect) (pmix_server_caddy_t *client, pmix_buffer_t *buffer, pmix_op_cbfunc_t done);
 typedef pmix_status_t (*ServeFence) (pmix_server_caddy_t *client, pmix_buffer_t *buffer, pmix_modex_cbfunc_t modex,
                                      pmix_op_cbfunc_t done);
 
 /* ---- requests ---- */
-
-static pmix_status_t
-read_items (pmix_peer_t *peer, pmix_buffer_t *buffer, gpointer *items, gsize *n, gsize size, pmix_data_type_t type)
-{
-  pmix_status_t status;
-  int32_t count = 1;
-
-  PMIX_BFROPS_UNPACK (status, peer, buffer, n, &count, PMIX_SIZE);
-  if (status != PMIX_SUCCESS || *n == 0)
-    return status;
-  /* Each takes a byte at least. */
-  if (*n > buffer->bytes_used)
-    {
-      *n = 0;
-      return PMIX_ERR_BAD_PARAM;
-    }
-  *items = calloc (*n, size);
-  if (*items == NULL)
-    {
-      *n = 0;
-      return PMIX_ERR_NOMEM;
-    }
-  count = (int32_t)*n;
-  PMIX_BFROPS_UNPACK (status, peer, buffer, *items, &count, type);
-  return status == PMIX_SUCCESS && (gsize)count != *n ? PMIX_ERR_BAD_PARAM : status;
-}
 
 /* Clients from 4.2.4 on are told the members of a group, and tell them when they dissolve it. */
 static gboolean
@@ -91,14 +62,14 @@ read_request (pmix_peer_t *peer, pmix_buffer_t *buffer, DvmdPmixGroupRequest *re
     {
       gpointer procs = NULL;
 
-      status = read_items (peer, buffer, &procs, &request->n_procs, sizeof (pmix_proc_t), PMIX_PROC);
+      status = dvmd_pmix_inside_read_items (peer, buffer, &procs, &request->n_procs, sizeof (pmix_proc_t), PMIX_PROC);
       request->procs = procs;
     }
   if (status == PMIX_SUCCESS)
     {
       gpointer info = NULL;
 
-      status = read_items (peer, buffer, &info, &request->n_info, sizeof (pmix_info_t), PMIX_INFO);
+      status = dvmd_pmix_inside_read_items (peer, buffer, &info, &request->n_info, sizeof (pmix_info_t), PMIX_INFO);
       request->info = info;
     }
   return status;
@@ -179,30 +150,6 @@ asker_free (Asker *self)
   g_free (self);
 }
 
-/* buffer: (transfer full). packed: what has come of packing the answer into it */
-static pmix_status_t
-send_answer (pmix_peer_t *peer, guint32 tag, pmix_buffer_t *buffer, pmix_status_t packed)
-{
-  pmix_status_t status = packed;
-
-  if (status == PMIX_SUCCESS)
-    PMIX_SERVER_QUEUE_REPLY (status, peer, tag, buffer);
-  /* Its process has gone. */
-  if (status != PMIX_SUCCESS)
-    PMIX_RELEASE (buffer);
-  return status;
-}
-
-static pmix_status_t
-answer_status (pmix_peer_t *peer, guint32 tag, pmix_status_t said)
-{
-  pmix_buffer_t *buffer = PMIX_NEW (pmix_buffer_t);
-  pmix_status_t status;
-
-  PMIX_BFROPS_PACK (status, peer, buffer, &said, 1, PMIX_STATUS);
-  return send_answer (peer, tag, buffer, status);
-}
-
 static void
 answer (const DvmdPmixGroupRequest *request)
 {
@@ -215,7 +162,7 @@ answer (const DvmdPmixGroupRequest *request)
   if (status != PMIX_SUCCESS)
     g_message ("What the members of group %s have for one another is not stored: %s", request->id,
                PMIx_Error_string (status));
-  send_answer (asker->peer, asker->tag, buffer, pack_answer (asker->peer, buffer, request));
+  dvmd_pmix_inside_send (asker->peer, asker->tag, buffer, pack_answer (asker->peer, buffer, request));
   asker_free (asker);
 }
 
@@ -327,7 +274,7 @@ pmix_server_message_handler (struct pmix_peer_t *sender, pmix_ptl_hdr_t *header,
     }
   status = take (peer, header->tag, buffer, TRUE, TRUE);
   if (status != PMIX_SUCCESS)
-    answer_status (peer, header->tag, status);
+    dvmd_pmix_inside_answer (peer, header->tag, status);
 }
 
 /* ---- fences of groups ---- */
@@ -404,52 +351,18 @@ fence_expanded (pmix_server_caddy_t *client, pmix_buffer_t *request, GArray *pro
   return status;
 }
 
-/* ---- programs that nobody has launched ---- */
-
-/*
- * Such a program calls itself singleton.HOST.PID, and has another name for the server (dvmd-agent-tools.c), which waits
- * for a job of that name for ever.
- */
-static gboolean
-is_singleton (const pmix_proc_t *proc)
-{
-  return g_str_has_prefix (proc->nspace, "singleton.");
-}
+/* ---- how they end ---- */
 
 /* client: still the caller's unless this succeeds */
 static pmix_status_t
 answer_fence (pmix_server_caddy_t *client, pmix_status_t how)
 {
-  pmix_status_t status = answer_status (client->peer, client->hdr.tag, how);
+  pmix_status_t status = dvmd_pmix_inside_answer (client->peer, client->hdr.tag, how);
 
   if (status == PMIX_SUCCESS)
     PMIX_RELEASE (client);
   return status;
 }
-
-EXPORTED pmix_status_t
-pmix_server_connect (pmix_server_caddy_t *client, pmix_buffer_t *buffer, pmix_op_cbfunc_t done)
-{
-  ServeConnect next = (ServeConnect)dlsym (RTLD_NEXT, "pmix_server_connect");
-  char *start = buffer->unpack_ptr;
-  gpointer procs = NULL;
-  gsize n;
-  pmix_status_t status;
-
-  if (!dvmd_pmix_groups_are_served ())
-    return next (client, buffer, done);
-  status = read_items (client->peer, buffer, &procs, &n, sizeof (pmix_proc_t), PMIX_PROC);
-  for (gsize i = 0; status == PMIX_SUCCESS && i < n; i++)
-    if (is_singleton (&((const pmix_proc_t *)procs)[i]))
-      status = PMIX_ERR_NOT_SUPPORTED;
-  free (procs);
-  if (status != PMIX_SUCCESS)
-    return status;
-  buffer->unpack_ptr = start;
-  return next (client, buffer, done);
-}
-
-/* ---- fences ---- */
 
 /* How the library ends a fence: one function for all of them. */
 static pmix_modex_cbfunc_t
@@ -520,11 +433,10 @@ pmix_server_fence (pmix_server_caddy_t *client, pmix_buffer_t *buffer, pmix_mode
 {
   ServeFence next = (ServeFence)dlsym (RTLD_NEXT, "pmix_server_fence");
   char *start = buffer->unpack_ptr;
+  g_auto (DvmdPmixMeeting) asked = { 0 };
   g_autoptr (GArray) procs = NULL;
   pmix_proc_t proc;
-  gpointer named = NULL;
-  gboolean is_alone;
-  gsize n;
+  gboolean of_tool;
   pmix_status_t status;
 
   if (!dvmd_pmix_groups_are_served ())
@@ -532,20 +444,18 @@ pmix_server_fence (pmix_server_caddy_t *client, pmix_buffer_t *buffer, pmix_mode
   remember_end (modex);
   drop_notes ();
   PMIX_LOAD_PROCID (&proc, client->peer->info->pname.nspace, client->peer->info->pname.rank);
-  if (dvmd_pmix_groups_are_none () && !dvmd_pmix_is_tool (proc.nspace))
-    return next (client, buffer, end_fence, done);
-  status = read_items (client->peer, buffer, &named, &n, sizeof (pmix_proc_t), PMIX_PROC);
-  is_alone = status == PMIX_SUCCESS && n == 1 && dvmd_pmix_is_tool (proc.nspace) && is_singleton (named);
-  if (status == PMIX_SUCCESS && !is_alone)
-    procs = expand (&proc, named, n, &status);
-  free (named);
+  of_tool = dvmd_pmix_is_tool (proc.nspace);
+  status = dvmd_pmix_meeting_read (&asked, client->peer, buffer);
+  if (status == PMIX_SUCCESS)
+    status = dvmd_pmix_meeting_check (&asked, PMIX_COLLECT_DATA);
   /* There is no other process. */
-  if (is_alone)
+  if (status == PMIX_SUCCESS && asked.n_procs == 1 && of_tool && dvmd_pmix_is_singleton (asked.procs))
     return answer_fence (client, PMIX_SUCCESS);
+  if (status == PMIX_SUCCESS && (of_tool || !dvmd_pmix_groups_are_none ()))
+    procs = expand (&proc, asked.procs, asked.n_procs, &status);
   if (status != PMIX_SUCCESS)
     return status;
-  if (procs != NULL)
-    return fence_expanded (client, buffer, procs, end_fence, done, next);
-  buffer->unpack_ptr = start;
-  return next (client, buffer, end_fence, done);
+  buffer->unpack_ptr = procs != NULL ? asked.rest : start;
+  return procs != NULL ? fence_expanded (client, buffer, procs, end_fence, done, next)
+                       : next (client, buffer, end_fence, done);
 }

@@ -12,6 +12,9 @@
 
 G_BEGIN_DECLS
 
+/* The time limit of a connect or a disconnect, where the library is not to see it (dvmd-pmix-meet-intercept.c). */
+#define DVMD_PMIX_MEETING_LIMIT "dvm.meeting.limit"
+
 typedef struct _DvmdPmixOutputs DvmdPmixOutputs;
 
 DvmdPmixHost *dvmd_pmix_server_get_host (DvmdPmixServer *self);

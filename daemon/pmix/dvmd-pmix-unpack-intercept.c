@@ -63,9 +63,72 @@ is_sound (const pmix_value_t *value, pmix_data_type_t type)
   return value->data.darray != NULL && value->data.darray->type == PMIX_PROC;
 }
 
-static pmix_status_t
-check_info (const pmix_info_t *info)
+static gboolean
+read_number (const pmix_value_t *value, gint64 *number)
 {
+  switch (value->type)
+    {
+    case PMIX_INT:
+      *number = value->data.integer;
+      return TRUE;
+    case PMIX_INT8:
+      *number = value->data.int8;
+      return TRUE;
+    case PMIX_INT16:
+      *number = value->data.int16;
+      return TRUE;
+    case PMIX_INT32:
+      *number = value->data.int32;
+      return TRUE;
+    case PMIX_INT64:
+      *number = value->data.int64;
+      return TRUE;
+    case PMIX_UINT:
+      *number = value->data.uint;
+      return TRUE;
+    case PMIX_UINT8:
+      *number = value->data.uint8;
+      return TRUE;
+    case PMIX_UINT16:
+      *number = value->data.uint16;
+      return TRUE;
+    case PMIX_UINT32:
+      *number = value->data.uint32;
+      return TRUE;
+    case PMIX_UINT64:
+      *number = (gint64)MIN (value->data.uint64, G_MAXINT64);
+      return TRUE;
+    case PMIX_SIZE:
+      *number = (gint64)MIN (value->data.size, G_MAXINT64);
+      return TRUE;
+    case PMIX_TIME:
+      *number = value->data.time;
+      return TRUE;
+    default:
+      return FALSE;
+    }
+}
+
+/* Many functions of the library read it as one type, whatever it is, and make a negative time of a very long one. */
+static pmix_status_t
+take_limit (pmix_info_t *info)
+{
+  gint64 seconds;
+
+  if (!read_number (&info->value, &seconds) || seconds < 0)
+    {
+      g_message ("%s is not a number of seconds", info->key);
+      return PMIX_ERR_BAD_PARAM;
+    }
+  info->value = (pmix_value_t){ .type = PMIX_INT, .data.integer = (int)MIN (seconds, G_MAXINT32) };
+  return PMIX_SUCCESS;
+}
+
+static pmix_status_t
+check_info (pmix_info_t *info)
+{
+  if (PMIX_CHECK_KEY (info, PMIX_TIMEOUT))
+    return take_limit (info);
   if (PMIX_CHECK_KEY (info, PMIX_CLEANUP_IGNORE))
     {
       g_message ("%s is not served: this library would end by it", info->key);

@@ -36,8 +36,9 @@ typedef struct
   gsize n_info;
   pmix_proc_t *procs;
   guint n_procs;
-  guint timeout; /* s; 0: none */
-  gint64 time;   /* of the call */
+  guint timeout;        /* s; 0: none */
+  gboolean has_a_timer; /* the library */
+  gint64 time;          /* of the call */
   DvmdPmixCall call;
 } Upcall;
 
@@ -371,7 +372,7 @@ hand_over_connect (DvmdPmixServer *self, Upcall *upcall)
   g_autofree DvmdPmixProc *procs = g_new0 (DvmdPmixProc, upcall->n_procs);
   guint64 token;
 
-  if (upcall->timeout > 0 && !upcall->leaves)
+  if (upcall->has_a_timer && !upcall->leaves)
     upcall->call.end = upcall->time + (gint64)upcall->timeout * G_USEC_PER_SEC;
   for (guint i = 0; i < upcall->n_procs; i++)
     procs[i] = (DvmdPmixProc){ upcall->procs[i].nspace, upcall->procs[i].rank };
@@ -469,8 +470,11 @@ post_connect (gboolean leaves, const pmix_proc_t procs[], size_t n_procs, const 
   gint64 timeout = 0;
 
   for (size_t i = 0; i < n_info; i++)
-    if (g_str_equal (info[i].key, PMIX_TIMEOUT))
-      read_number (&info[i], &timeout);
+    if (g_str_equal (info[i].key, PMIX_TIMEOUT) || g_str_equal (info[i].key, DVMD_PMIX_MEETING_LIMIT))
+      {
+        read_number (&info[i], &timeout);
+        upcall->has_a_timer = timeout > 0 && g_str_equal (info[i].key, PMIX_TIMEOUT);
+      }
   upcall->connects = TRUE;
   upcall->time = g_get_monotonic_time ();
   upcall->leaves = leaves;

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """PMIx programs of different jobs that publish, look up, ask for each other's data, and connect."""
 
+import itertools
 import os
 import re
 import socket
@@ -489,6 +490,15 @@ class Peers(Case):
             self.assertEqual(self.say(dvm, *['get', 'dvm-nobody@1', '0', 'mine'] * 2, *['get', 'dvm-nobody@2', '1', 'mine'] * 2, np=2),
                              ['get NOT-FOUND'] * 8)
 
+    def test_fresh(self):
+        """What a rank has put anew is what is told to those who ask for what is fresh, on its node and on another one."""
+        dvm = self.nodes()
+        for host in ('node1:2', 'node1:1,node2:1'):
+            get = ['get', '.', '0', 'color']
+            job, out = self.begin(dvm, 'rank', '0', 'put', 'color', 'red', 'all', 'fence', '.', *get, 'fence', '.', 'rank', '0', 'put', 'color', 'blue', 'all', 'fence', '.',
+                                  *get, 'fresh=1', 'fence', '.', host=host, np=2)
+            self.assertEqual(sorted(self.end(job, out)), ['fence SUCCESS'] * 8 + ['get SUCCESS blue'] * 2 + ['get SUCCESS red'] * 2, host)
+
     def test_data_that_never_comes(self):
         """Its rank does not put anything: the time limit of who asks ends that, and so does the end of the job."""
         dvm = self.nodes()
@@ -630,6 +640,20 @@ class Peers(Case):
         self.assertEqual(done.lines, ['connect TIMEOUT', 'lookup NOT-FOUND'], done)
         open(self.path('enough'), 'w').close()
         self.end(job, out)
+
+    def test_time_limits(self):
+        """A limit ends what waits for others of its node and of other nodes, and nothing that is over."""
+        dvm = self.nodes()
+        begun = []
+        for host, what in itertools.product(('node1:4', 'node1:2,node2:2'), ('connect', 'disconnect')):
+            # The lookups take longer than the limits.
+            in_time = ['fence', '.', what, '.', 'timeout=1', 'lookup', 'never', 'wait=1', 'timeout=2', 'fence', '.']
+            late = ['fence', '.', 'rank', '0', 'lookup', 'never', 'wait=1', 'timeout=4', 'all', what, '.', 'timeout=1', 'fence', '.', what, '.', 'fence', '.']
+            begun.append((self.begin(dvm, *in_time, host=host, np=4), [f'{what} SUCCESS', 'fence SUCCESS', 'fence SUCCESS', 'lookup TIMEOUT'] * 4))
+            begun.append((self.begin(dvm, *late, host=host, np=4),
+                          [f'{what} TIMEOUT', f'{what} SUCCESS', *['fence SUCCESS'] * 3] * 4 + ['lookup TIMEOUT']))
+        for (job, out), said in begun:
+            self.assertEqual(sorted(self.end(job, out)), sorted(said))
 
     def test_connect_to_nobody(self):
         dvm = self.nodes()

@@ -18,6 +18,15 @@ OF_NUMBERS = ('text', 'negative', 'proc', 'texts', 'empty')
 # function, key: status -> kinds of values. Others end the client in its own library (4.2.2), or are read there beyond their end.
 REFUSED = {
     ('get', 'pmix.hname'): {'BAD-PARAM': OF_TEXTS},
+    ('get', 'pmix.timeout'): {'BAD-PARAM': ('flag', 'none', *OF_NUMBERS)},
+    ('fence', 'pmix.timeout'): {'BAD-PARAM': ('flag', 'none', *OF_NUMBERS), 'SUCCESS': ('large', ADDRESS)},
+    ('fence', 'test.unheard'): {'NOT-SUPPORTED': ('required',), 'SUCCESS': ('flag', 'procs')},
+    ('fence', 'pmix.collect.gen'): {'NOT-SUPPORTED': ('required',), 'SUCCESS': ('flag',)},
+    ('fence', 'pmix.collect'): {'SUCCESS': ('required', 'text')},
+    ('connect', 'pmix.timeout'): {'BAD-PARAM': ('flag', 'none', *OF_NUMBERS), 'SUCCESS': ('large', ADDRESS)},
+    ('connect', 'test.unheard'): {'NOT-SUPPORTED': ('required',), 'SUCCESS': ('flag', 'procs')},
+    ('disconnect', 'pmix.timeout'): {'BAD-PARAM': ('flag', 'none', *OF_NUMBERS), 'SUCCESS': ('large', ADDRESS)},
+    ('disconnect', 'test.unheard'): {'NOT-SUPPORTED': ('required',), 'SUCCESS': ('flag', 'procs')},
     ('monitor', 'pmix.monitor.fmon'): {'BAD-PARAM': ('none', 'flag', 'large', 'negative', *OF_TEXTS)},
     ('monitor', 'pmix.monitor.cancel'): {'BAD-PARAM': ('large', 'negative', *OF_TEXTS), 'NOT-FOUND': ('text',), 'SUCCESS': ('none', 'flag')},
     ('watch', 'pmix.monitor.ftime'): {'BAD-PARAM': OF_NUMBERS},

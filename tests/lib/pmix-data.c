@@ -13,15 +13,24 @@
  *   unpublish KEY|all
  *   types                         publishes values of many types, and compares what it looks up
  *   connect NSPACE[.RANK] [timeout=S], disconnect ...   with all of its own job, and all (or that one) of that one
- *   fence NSPACE                  of both jobs; of its own alone for "."
- *   get NSPACE RANK|job|all KEY [timeout=S] [node=NAME] [app=N] [session=N]   what that has put, or what is known of
- * that job topology                      PMIx_Load_topology() distances                     PMIx_Compute_distances()
- * put KEY VALUE                 and commits query KEY[,KEY] [nspace=NAME] [host=NAME] [node=ID] [id=ALLOCATION]
- * [rank=N] [pset=NAME] [req=REQUEST] [prop=KEY] [fresh=1]   PMIx_Query_info() log CHANNEL TEXT [DIRECTIVE]...  CHANNEL:
- * stdout, stderr, syslog, gsys, email; DIRECTIVE: once, tag, time, xml, pri=N, then=CHANNEL (the same text) credential
- * PATH [types=LIST] [timeout=S]   of this process's user, is written there validate PATH [types=LIST] [timeout=S] whose
- * the credential is that stands there: UID GID file PATH                     until that file is there touch PATH makes
- * it rank N | all                  what follows is for that rank alone, for all again die kills itself
+ *                                 of its own job alone for "."
+ *   fence NSPACE                  of both jobs, likewise
+ *   get NSPACE RANK|job|all KEY [timeout=S] [node=NAME] [app=N] [session=N] [fresh=1]
+ *                                 what that has put, or what is known of that job
+ *   topology                      PMIx_Load_topology()
+ *   distances                     PMIx_Compute_distances()
+ *   put KEY VALUE                 and commits
+ *   query KEY[,KEY] [nspace=NAME] [host=NAME] [node=ID] [id=ALLOCATION] [rank=N] [pset=NAME] [req=REQUEST] [prop=KEY]
+ *         [fresh=1]               PMIx_Query_info()
+ *   log CHANNEL TEXT [DIRECTIVE]...
+ *                                 CHANNEL: stdout, stderr, syslog, gsys, email; DIRECTIVE: once, tag, time, xml, pri=N,
+ *                                 then=CHANNEL (the same text)
+ *   credential PATH [types=LIST] [timeout=S]   of this process's user, is written there
+ *   validate PATH [types=LIST] [timeout=S]     whose the credential is that stands there: UID GID
+ *   file PATH                     until that file is there
+ *   touch PATH                    makes it
+ *   rank N | all                  what follows is for that rank alone, for all again
+ *   die                           kills itself
  *
  * "@" is the namespace in the file that the environment names as PEER_FILE; "touch" writes its own there. "." is its
  * own. Each answer is one line on its output.
@@ -121,6 +130,8 @@ read_options (char **words, pmix_info_t *info, size_t *n)
         PMIX_INFO_LOAD (&info[*n], PMIX_WAIT, &number, PMIX_INT);
       else if (strncmp (*words, "timeout=", 8) == 0)
         PMIX_INFO_LOAD (&info[*n], PMIX_TIMEOUT, &number, PMIX_INT);
+      else if (strncmp (*words, "fresh=", 6) == 0)
+        PMIX_INFO_LOAD (&info[*n], PMIX_GET_REFRESH_CACHE, NULL, PMIX_BOOL);
       else if (strncmp (*words, "types=", 6) == 0)
         PMIX_INFO_LOAD (&info[*n], PMIX_CRED_TYPE, *words + 6, PMIX_STRING);
       else if (strncmp (*words, "node=", 5) == 0)
@@ -258,14 +269,15 @@ meet (char **words)
   pmix_proc_t procs[2];
   size_t n = 0;
   char **rest = read_options (words + 2, info, &n);
+  const size_t n_procs = strcmp (words[1], ".") == 0 ? 1 : 2;
 
   load_both (procs, words[1]);
   if (strcmp (words[0], "connect") == 0)
-    say ("connect", PMIx_Connect (procs, 2, n > 0 ? info : NULL, n));
+    say ("connect", PMIx_Connect (procs, n_procs, n > 0 ? info : NULL, n));
   else if (strcmp (words[0], "disconnect") == 0)
-    say ("disconnect", PMIx_Disconnect (procs, 2, n > 0 ? info : NULL, n));
+    say ("disconnect", PMIx_Disconnect (procs, n_procs, n > 0 ? info : NULL, n));
   else
-    say ("fence", PMIx_Fence (procs, strcmp (words[1], ".") == 0 ? 1 : 2, n > 0 ? info : NULL, n));
+    say ("fence", PMIx_Fence (procs, n_procs, n > 0 ? info : NULL, n));
   return rest;
 }
 

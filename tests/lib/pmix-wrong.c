@@ -106,7 +106,7 @@ load (pmix_info_t *info, const char *key, const char *kind)
   const uint32_t large = UINT32_MAX;
   const int negative = -1;
 
-  if (strcmp (kind, "flag") == 0)
+  if (strcmp (kind, "flag") == 0 || strcmp (kind, "required") == 0)
     PMIX_INFO_LOAD (info, key, &yes, PMIX_BOOL);
   else if (strcmp (kind, "text") == 0)
     PMIX_INFO_LOAD (info, key, "text", PMIX_STRING);
@@ -124,6 +124,8 @@ load (pmix_info_t *info, const char *key, const char *kind)
     PMIX_INFO_LOAD (info, key, &self, PMIX_PROC);
   else if (!load_array (info, key, kind))
     exit (34);
+  if (strcmp (kind, "required") == 0)
+    PMIX_INFO_REQUIRED (info);
 }
 
 /* ---- functions ---- */
