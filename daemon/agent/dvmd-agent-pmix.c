@@ -346,6 +346,11 @@ on_modex_fetched (GObject *source, GAsyncResult *result, gpointer user_data)
   g_autoptr (GBytes) bytes = dvmd_pmix_fetch_modex_finish (DVMD_PMIX (source), result, &error);
   gint32 status = bytes != NULL ? DVMD_PMIX_SUCCESS : DVMD_PMIX_ERR_NOT_FOUND;
 
+  if (g_error_matches (error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE))
+    {
+      g_message ("Data for a rank of another node: %s", error->message);
+      status = DVMD_PMIX_ERR_OUT_OF_RESOURCE;
+    }
   if (bytes == NULL)
     bytes = g_bytes_new_static ("", 0);
   answer_modex (user_data, status, bytes);

@@ -11,6 +11,7 @@
 #include "dvmd-pmix-calls.h"
 
 #include "dvmd-pmix-inner.h"
+#include "dvmd-pmix-messages.h"
 #include "dvmd-pmix-private.h"
 #include "dvmd-pmix-tools.h"
 
@@ -78,6 +79,12 @@ dvmd_pmix_server_call (DvmdPmixServer *self, const DvmdPmixCall *call, DvmdCallK
       g_message ("%s.%u wants to %s: %s", proc->nspace, proc->rank, dvmd_call_kind_get_type (kind)->name,
                  error->message);
       dvmd_pmix_server_complete_call (DVMD_PMIX (self), token, dvmd_pmix_status_from_error (error), NULL);
+    }
+  else if (g_variant_get_size (owned) > DVMD_PMIX_DATA_LIMIT)
+    {
+      g_message ("%s.%u wants to %s: %" G_GSIZE_FORMAT " bytes are more than a message has room for", proc->nspace,
+                 proc->rank, dvmd_call_kind_get_type (kind)->name, g_variant_get_size (owned));
+      dvmd_pmix_server_complete_call (DVMD_PMIX (self), token, PMIX_ERR_OUT_OF_RESOURCE, NULL);
     }
   else if (!dvmd_pmix_host_call (self->host, token, kind, proc->nspace, proc->rank, owned))
     dvmd_pmix_server_complete_call (DVMD_PMIX (self), token, PMIX_ERR_NOT_SUPPORTED, NULL);

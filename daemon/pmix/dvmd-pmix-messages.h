@@ -4,6 +4,7 @@
 
 #pragma once
 
+#include "dvmd-frame.h"
 #include "dvmd-packet.h"
 #include "dvmd-pmix.h"
 
@@ -63,6 +64,10 @@ typedef enum
 
 /* The link has none of its own: the kernel tells of an end, and pings of a server that does not answer. */
 #define DVMD_PMIX_HEARTBEAT (24 * 3600 * G_TIME_SPAN_SECOND)
+
+/* A request or an answer of more is none of a message: what goes around it has room besides. More than
+ * DVMD_FENCE_LIMIT, by which agents know a fence that is too large. */
+#define DVMD_PMIX_DATA_LIMIT (DVMD_FRAME_DEFAULT_LIMIT - 512 * 1024)
 
 /* Of one that has no such row: NULL. For DvmdWireOptions. */
 const GVariantType *dvmd_pmix_message_type (DvmdPacketType type, guint16 kind);

@@ -207,6 +207,13 @@ on_fetched (GObject *source, GAsyncResult *result, gpointer user_data)
   g_autoptr (GError) error = NULL;
   g_autoptr (GBytes) data = dvmd_pmix_fetch_modex_finish (call->stub->pmix, result, &error);
 
+  if (data != NULL && g_bytes_get_size (data) > DVMD_PMIX_DATA_LIMIT)
+    {
+      g_set_error (&error, DVM_ERROR, DVM_ERROR_OUT_OF_RESOURCE,
+                   "What the rank has put has %" G_GSIZE_FORMAT " bytes: others are told of up to %" G_GSIZE_FORMAT,
+                   g_bytes_get_size (data), DVMD_PMIX_DATA_LIMIT);
+      g_clear_pointer (&data, g_bytes_unref);
+    }
   say (call->stub, DVMD_PMIX_MSG_FETCHED,
        g_variant_new ("(tis@ay)", call->number, code_of (error), text_of (error), dvmd_pmix_bytes_to_variant (data)));
 }
@@ -507,9 +514,12 @@ static void
 host_fence (DvmdPmixHost *host, guint64 token, const DvmdPmixProc *participants, guint n_participants, GBytes *data,
             gboolean collect, guint timeout)
 {
+  /* A part of what is too much is too much as well: the agent says so to all that take part. */
+  g_autoptr (GBytes) said = g_bytes_new_from_bytes (data, 0, MIN (g_bytes_get_size (data), DVMD_PMIX_DATA_LIMIT));
+
   say (DVMD_PMIX_STUB (host), DVMD_PMIX_MSG_FENCE,
        g_variant_new ("(t@a(su)@aybu)", token, dvmd_pmix_procs_to_variant (participants, n_participants),
-                      dvmd_pmix_bytes_to_variant (data), collect, timeout));
+                      dvmd_pmix_bytes_to_variant (said), collect, timeout));
 }
 
 static void

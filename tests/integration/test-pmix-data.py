@@ -499,6 +499,14 @@ class Peers(Case):
                                   *get, 'fresh=1', 'fence', '.', host=host, np=2)
             self.assertEqual(sorted(self.end(job, out)), ['fence SUCCESS'] * 8 + ['get SUCCESS blue'] * 2 + ['get SUCCESS red'] * 2, host)
 
+    def test_more_than_a_message(self):
+        """What is more than daemons tell each other at once is refused for all who wait for it, and the next request is served."""
+        dvm = self.nodes()
+        job, out = self.begin(dvm, 'rank', '0', 'publish-large', 'port', '70', 'put-large', 'color', '70', 'all', 'fence', '.', 'rank', '1', 'get', '.', '0', 'color', 'all',
+                              'fence', '.', 'collect=1', 'fence', '.', 'lookup', 'port', host='node1:1,node2:1', np=2)
+        self.assertEqual(sorted(self.end(job, out)),
+                         ['fence ERROR'] * 2 + ['fence SUCCESS'] * 4 + ['get OUT-OF-RESOURCE'] + ['lookup NOT-FOUND'] * 2 + ['publish OUT-OF-RESOURCE'])
+
     def test_data_that_never_comes(self):
         """Its rank does not put anything: the time limit of who asks ends that, and so does the end of the job."""
         dvm = self.nodes()

@@ -14,12 +14,14 @@
  *   types                         publishes values of many types, and compares what it looks up
  *   connect NSPACE[.RANK] [timeout=S], disconnect ...   with all of its own job, and all (or that one) of that one
  *                                 of its own job alone for "."
- *   fence NSPACE                  of both jobs, likewise
+ *   fence NSPACE [collect=1]      of both jobs, likewise
  *   get NSPACE RANK|job|all KEY [timeout=S] [node=NAME] [app=N] [session=N] [fresh=1]
  *                                 what that has put, or what is known of that job
  *   topology                      PMIx_Load_topology()
  *   distances                     PMIx_Compute_distances()
  *   put KEY VALUE                 and commits
+ *   put-large KEY MIB             likewise, so many times 1,048,576 bytes
+ *   publish-large KEY MIB
  *   query KEY[,KEY] [nspace=NAME] [host=NAME] [node=ID] [id=ALLOCATION] [rank=N] [pset=NAME] [req=REQUEST] [prop=KEY]
  *         [fresh=1]               PMIx_Query_info()
  *   log CHANNEL TEXT [DIRECTIVE]...
@@ -130,6 +132,8 @@ read_options (char **words, pmix_info_t *info, size_t *n)
         PMIX_INFO_LOAD (&info[*n], PMIX_WAIT, &number, PMIX_INT);
       else if (strncmp (*words, "timeout=", 8) == 0)
         PMIX_INFO_LOAD (&info[*n], PMIX_TIMEOUT, &number, PMIX_INT);
+      else if (strncmp (*words, "collect=", 8) == 0)
+        PMIX_INFO_LOAD (&info[*n], PMIX_COLLECT_DATA, NULL, PMIX_BOOL);
       else if (strncmp (*words, "fresh=", 6) == 0)
         PMIX_INFO_LOAD (&info[*n], PMIX_GET_REFRESH_CACHE, NULL, PMIX_BOOL);
       else if (strncmp (*words, "types=", 6) == 0)
@@ -449,15 +453,40 @@ query (char **words)
   return rest;
 }
 
-static char **
-put (char **words)
+static void
+put (const char *key, const char *text)
 {
   pmix_value_t value;
 
-  PMIX_VALUE_LOAD (&value, words[1], PMIX_STRING);
-  check (PMIx_Put (PMIX_GLOBAL, words[0], &value), "put", 22);
+  PMIX_VALUE_LOAD (&value, text, PMIX_STRING);
+  check (PMIx_Put (PMIX_GLOBAL, key, &value), "put", 22);
   check (PMIx_Commit (), "commit", 23);
-  return words + 2;
+}
+
+static void
+publish_text (const char *key, const char *text)
+{
+  pmix_info_t info;
+
+  PMIX_INFO_LOAD (&info, key, text, PMIX_STRING);
+  say ("publish", PMIx_Publish (&info, 1));
+}
+
+/* words: the function, a key, and a text, or, where the name of the function ends in "-large", how large one is. */
+static char **
+give (char **words)
+{
+  const size_t size = strstr (words[0], "-large") != NULL ? (size_t)atoi (words[2]) << 20 : 0;
+  char *text = size > 0 ? malloc (size + 1) : NULL;
+
+  if (text != NULL)
+    {
+      memset (text, 'x', size);
+      text[size] = '\0';
+    }
+  (strcmp (words[0], "publish-large") == 0 ? publish_text : put) (words[1], text != NULL ? text : words[2]);
+  free (text);
+  return words + 3;
 }
 
 static bool
@@ -653,8 +682,8 @@ run_one (char **words)
     return meet (words);
   if (strcmp (words[0], "get") == 0)
     return get (words + 1);
-  if (strcmp (words[0], "put") == 0)
-    return put (words + 1);
+  if (strcmp (words[0], "put") == 0 || strcmp (words[0], "put-large") == 0 || strcmp (words[0], "publish-large") == 0)
+    return give (words);
   if (strcmp (words[0], "query") == 0)
     return query (words + 1);
   if (strcmp (words[0], "log") == 0)
