@@ -32,6 +32,7 @@ typedef struct
   gboolean tools;
   guint n_servers;                   /* processes; 0: the library is in this one */
   DvmdAgentPmixProcesses *processes; /* (nullable) */
+  DvmdMemory *memory;
 } Server;
 
 static DvmdPmix *
@@ -71,6 +72,7 @@ dvmd_agent_start_pmix (DvmdAgent *agent, GError **error)
 DvmdPmixJob *
 dvmd_agent_describe_nodes (DvmdAgent *self, const char *nspace, DvmdMap *map)
 {
+  Server *server = dvmd_agent_services_get (self, &dvmd_agent_pmix_service);
   g_autoptr (GArray) ranks = dvmd_map_get_nodes (map);
   g_autofree const char **names = g_new0 (const char *, ranks->len + 1);
   g_autofree guint32 *ids = g_new (guint32, ranks->len);
@@ -87,7 +89,7 @@ dvmd_agent_describe_nodes (DvmdAgent *self, const char *nspace, DvmdMap *map)
     }
   description = dvmd_pmix_job_new (nspace, names, my_node);
   dvmd_pmix_job_set_node_ids (description, ids);
-  description->memory = dvmd_memory_find_limit (DVMD_PROC, dvmd_agent_get_parts (self)->memory);
+  description->memory = dvmd_memory_find_limit (server->memory, dvmd_agent_get_parts (self)->memory);
   return description;
 }
 
@@ -405,6 +407,7 @@ create (DvmdAgent *agent, const DvmdAgentSettings *settings)
   self->gds = g_strdup (settings->pmix_gds);
   self->tools = settings->pmix_tools;
   self->n_servers = settings->pmix_servers;
+  self->memory = dvmd_memory_new (DVMD_PROC);
   return self;
 }
 
@@ -420,6 +423,7 @@ server_free (gpointer service)
   Server *self = service;
 
   g_clear_pointer (&self->processes, dvmd_agent_pmix_processes_free);
+  dvmd_memory_free (self->memory);
   g_free (self->gds);
   g_free (self);
 }

@@ -18,6 +18,13 @@ typedef struct
   const char *file;
 } Version;
 
+struct _DvmdMemory
+{
+  char *proc;
+  char *cgroups;    /* (nullable): of this process, when the files were found */
+  GPtrArray *files; /* of the limits of these, which may come and go */
+};
+
 static const Version versions[] = {
   { "cgroup2", "", "memory.max" },
   { "cgroup", "memory", "memory.limit_in_bytes" },
@@ -69,9 +76,9 @@ read_machine (const char *proc)
 
 /* "0::/user.slice", "9:memory:/slurm". (nullable) (transfer full): the cgroup of this process */
 static char *
-find_cgroup (const char *proc, const Version *version)
+find_cgroup (const char *cgroups, const Version *version)
 {
-  g_auto (GStrv) lines = read_lines (proc, "self/cgroup");
+  g_auto (GStrv) lines = g_strsplit (cgroups, "\n", -1);
 
   for (guint i = 0; lines[i] != NULL; i++)
     {
@@ -86,10 +93,8 @@ find_cgroup (const char *proc, const Version *version)
 
 /* root: (out) (transfer full): the part of the hierarchy that is seen at the mount. (nullable) (transfer full) */
 static char *
-find_mount (const char *proc, const Version *version, char **root)
+find_mount (char **lines, const Version *version, char **root)
 {
-  g_auto (GStrv) lines = read_lines (proc, "self/mountinfo");
-
   for (guint i = 0; lines[i] != NULL; i++)
     {
       const char *tail = strstr (lines[i], " - ");
@@ -105,37 +110,78 @@ find_mount (const char *proc, const Version *version, char **root)
   return NULL;
 }
 
-/* The cgroup of this process, and all around it that are seen. */
-static guint64
-take_cgroups (const char *proc, const Version *version, guint64 least)
+/* The files of the cgroup of this process, and of all around it that are seen. */
+static void
+add_files (DvmdMemory *self, char **mounts, const Version *version)
 {
-  g_autofree char *cgroup = find_cgroup (proc, version);
+  g_autofree char *cgroup = find_cgroup (self->cgroups, version);
   g_autofree char *root = NULL;
-  g_autofree char *mount = find_mount (proc, version, &root);
+  g_autofree char *mount = find_mount (mounts, version, &root);
   gsize skipped = root != NULL && strcmp (root, "/") != 0 ? strlen (root) : 0;
 
   if (cgroup == NULL || mount == NULL || strstr (cgroup, "..") != NULL || strncmp (cgroup, root, skipped) != 0)
-    return least;
+    return;
   for (char *path = cgroup + skipped;; path[strrchr (path, '/') - path] = '\0')
     {
-      g_autofree char *file = g_build_filename (mount, path, version->file, NULL);
-      g_autofree char *text = NULL;
-
-      if (g_file_get_contents (file, &text, NULL, NULL))
-        least = take_smaller (least, text);
+      g_ptr_array_add (self->files, g_build_filename (mount, path, version->file, NULL));
       if (strchr (path, '/') == NULL)
-        return least;
+        return;
     }
 }
 
-guint64
-dvmd_memory_find_limit (const char *proc, guint64 allotted)
+/* Finding them takes ten times as long as reading them: it is done once, and again when the process has been moved. */
+static void
+find_files (DvmdMemory *self)
 {
-  guint64 least = read_machine (proc);
+  g_autofree char *path = g_build_filename (self->proc, "self", "cgroup", NULL);
+  g_autofree char *cgroups = NULL;
+  g_auto (GStrv) mounts = NULL;
+
+  if (!g_file_get_contents (path, &cgroups, NULL, NULL))
+    cgroups = g_strdup ("");
+  if (g_strcmp0 (cgroups, self->cgroups) == 0)
+    return;
+  g_free (self->cgroups);
+  self->cgroups = g_steal_pointer (&cgroups);
+  g_ptr_array_set_size (self->files, 0);
+  mounts = read_lines (self->proc, "self/mountinfo");
+  for (guint i = 0; i < G_N_ELEMENTS (versions); i++)
+    add_files (self, mounts, &versions[i]);
+}
+
+DvmdMemory *
+dvmd_memory_new (const char *proc)
+{
+  DvmdMemory *self = g_new0 (DvmdMemory, 1);
+
+  self->proc = g_strdup (proc);
+  self->files = g_ptr_array_new_with_free_func (g_free);
+  return self;
+}
+
+void
+dvmd_memory_free (DvmdMemory *self)
+{
+  g_ptr_array_unref (self->files);
+  g_free (self->cgroups);
+  g_free (self->proc);
+  g_free (self);
+}
+
+guint64
+dvmd_memory_find_limit (DvmdMemory *self, guint64 allotted)
+{
+  guint64 least = read_machine (self->proc);
 
   if (allotted > 0)
     least = least > 0 ? MIN (least, allotted) : allotted;
-  for (guint i = 0; i < G_N_ELEMENTS (versions); i++)
-    least = take_cgroups (proc, &versions[i], least);
+  find_files (self);
+  for (guint i = 0; i < self->files->len; i++)
+    {
+      g_autofree char *text = NULL;
+
+      if (g_file_get_contents (g_ptr_array_index (self->files, i), &text, NULL, NULL))
+        least = take_smaller (least, text);
+    }
   return least;
 }

@@ -248,7 +248,7 @@ test_node_without (Fixture *self, gconstpointer data)
 
 #define LIMIT(version, allotted, expected)                                                                             \
   put (self, "self/cgroup", version);                                                                                  \
-  g_assert_cmpuint (dvmd_memory_find_limit (self->proc, allotted), ==, expected)
+  g_assert_cmpuint (dvmd_memory_find_limit (memory, allotted), ==, expected)
 
 static void
 make_folders (Fixture *self, const char *path)
@@ -266,13 +266,14 @@ test_limits (Fixture *self, gconstpointer data)
       "25 1 0:22 / /sys rw - sysfs sysfs rw\n26 25 0:24 / %s/two rw,nosuid - cgroup2 cgroup2 rw\n"
       "27 25 0:25 /part %s/one rw - cgroup cgroup rw,cpu,memory\n28 25 0:26 / /nowhere rw - cgroup cgroup rw,pids\n",
       self->proc, self->proc);
+  g_autoptr (DvmdMemory) memory = dvmd_memory_new (self->proc);
 
-  g_assert_cmpuint (dvmd_memory_find_limit (self->proc, 0), ==, 0);
-  g_assert_cmpuint (dvmd_memory_find_limit (self->proc, 5), ==, 5);
+  g_assert_cmpuint (dvmd_memory_find_limit (memory, 0), ==, 0);
+  g_assert_cmpuint (dvmd_memory_find_limit (memory, 5), ==, 5);
   put (self, "meminfo", "MemTotal:    8 kB\nMemFree: 7 kB\n");
-  g_assert_cmpuint (dvmd_memory_find_limit (self->proc, 0), ==, 8192);
-  g_assert_cmpuint (dvmd_memory_find_limit (self->proc, 9000), ==, 8192);
-  g_assert_cmpuint (dvmd_memory_find_limit (self->proc, 4000), ==, 4000);
+  g_assert_cmpuint (dvmd_memory_find_limit (memory, 0), ==, 8192);
+  g_assert_cmpuint (dvmd_memory_find_limit (memory, 9000), ==, 8192);
+  g_assert_cmpuint (dvmd_memory_find_limit (memory, 4000), ==, 4000);
   make_folders (self, "two/job/step");
   make_folders (self, "one/job");
   make_folders (self, "self");
@@ -295,6 +296,30 @@ test_limits (Fixture *self, gconstpointer data)
   LIMIT ("7:pids:/part/job\n6:cpu,memory:/part/job\n", 0, 3000);
   LIMIT ("6:cpu,memory:/part\n", 0, 8192);
   LIMIT ("6:cpu,memory:/else/job\n", 0, 8192);
+}
+
+/* Limits are as they are now, where the files were found: those are looked for when the process has been moved. */
+static void
+test_limits_changed (Fixture *self, gconstpointer data)
+{
+  g_autofree char *mounts = g_strdup_printf ("26 25 0:24 / %s/two rw - cgroup2 cgroup2 rw\n", self->proc);
+  g_autoptr (DvmdMemory) memory = dvmd_memory_new (self->proc);
+
+  make_folders (self, "two/job");
+  make_folders (self, "two/other");
+  make_folders (self, "self");
+  put (self, "self/mountinfo", mounts);
+  put (self, "two/other/memory.max", "2000\n");
+  LIMIT ("0::/job\n", 0, 0);
+  put (self, "two/job/memory.max", "6000\n");
+  LIMIT ("0::/job\n", 0, 6000);
+  put (self, "self/mountinfo", "");
+  put (self, "two/job/memory.max", "5000\n");
+  LIMIT ("0::/job\n", 0, 5000);
+  put (self, "self/mountinfo", mounts);
+  LIMIT ("0::/other\n", 0, 2000);
+  put (self, "two/memory.max", "1000\n");
+  LIMIT ("0::/other\n", 0, 1000);
 }
 
 /* The kernel at hand, and this process, which has 64 MiB more than before. */
@@ -341,6 +366,7 @@ main (int argc, char **argv)
   ADD ("node", test_node);
   ADD ("node-without", test_node_without);
   ADD ("limits", test_limits);
+  ADD ("limits-changed", test_limits_changed);
 #undef ADD
   g_test_add_func ("/usage/kernel", test_kernel);
   return g_test_run ();
