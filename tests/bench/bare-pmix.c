@@ -71,17 +71,17 @@ now (void)
   return time.tv_sec * 1e3 + time.tv_nsec / 1e6;
 }
 
-/* The keys are those that dvmd-pmix-jobinfo.c gives to a local rank that is not bound. */
+/* The keys are those that dvmd-pmix-jobinfo.c gives to a local rank that is not bound, and their values as long. */
 static void
 tell_rank (pmix_info_t *row, uint32_t rank)
 {
   uint16_t place = rank;
   uint32_t zero = 0;
-  char dir[64];
-  pmix_data_array_t array = { .type = PMIX_INFO, .size = 10 };
+  char dir[96];
+  pmix_data_array_t array = { .type = PMIX_INFO, .size = 13 };
   pmix_info_t *keys;
 
-  snprintf (dir, sizeof dir, "/tmp/dvm-session/of-a-job/%u", rank);
+  snprintf (dir, sizeof dir, "/run/user/1000/dvm/default/agent-01234567-1/sessions/dvm-01234567@1/%u", rank);
   PMIX_INFO_CREATE (keys, array.size);
   array.array = keys;
   PMIX_INFO_LOAD (&keys[0], PMIX_RANK, &rank, PMIX_PROC_RANK);
@@ -94,6 +94,9 @@ tell_rank (pmix_info_t *row, uint32_t rank)
   PMIX_INFO_LOAD (&keys[7], PMIX_HOSTNAME, "here", PMIX_STRING);
   PMIX_INFO_LOAD (&keys[8], PMIX_REINCARNATION, &zero, PMIX_UINT32);
   PMIX_INFO_LOAD (&keys[9], PMIX_PROCDIR, dir, PMIX_STRING);
+  PMIX_INFO_LOAD (&keys[10], PMIX_CPUSET, "hwloc:0-1", PMIX_STRING);
+  PMIX_INFO_LOAD (&keys[11], PMIX_LOCALITY_STRING, "hwloc:SK0:L30:L20-1:L10-1:CR0-1:HT0-1", PMIX_STRING);
+  PMIX_INFO_LOAD (&keys[12], PMIX_PACKAGE_RANK, &place, PMIX_UINT16);
   PMIX_INFO_LOAD (row, PMIX_PROC_INFO_ARRAY, &array, PMIX_DATA_ARRAY);
   PMIX_INFO_FREE (keys, array.size);
 }
