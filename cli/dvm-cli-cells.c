@@ -17,7 +17,7 @@ dvm_cli_cells_init (DvmCliCells *self, GVariant *values)
 gsize
 dvm_cli_cells_init_columns (DvmCliCells *self, GVariant *values)
 {
-  gsize n = G_MAXSIZE;
+  gsize n = 0;
   GVariantIter iter;
   const char *name;
   GVariant *column;
@@ -27,11 +27,17 @@ dvm_cli_cells_init_columns (DvmCliCells *self, GVariant *values)
   g_variant_iter_init (&iter, values);
   while (g_variant_iter_next (&iter, "{&sv}", &name, &column))
     {
-      /* No column is read behind the end of another one. */
-      n = MIN (n, g_variant_is_of_type (column, G_VARIANT_TYPE_ARRAY) ? g_variant_n_children (column) : 0);
+      gsize n_values = g_variant_is_of_type (column, G_VARIANT_TYPE_ARRAY) ? g_variant_n_children (column) : 0;
+
+      /* The first one has a value for each object, and others may have one for all. No column is read behind its end.
+       */
+      if (g_hash_table_size (self->columns) == 0)
+        n = n_values;
+      else if (n_values != 1)
+        n = MIN (n, n_values);
       g_hash_table_insert (self->columns, g_strdup (name), column);
     }
-  return g_hash_table_size (self->columns) > 0 ? n : 0;
+  return n;
 }
 
 void
@@ -52,7 +58,7 @@ find_value (const DvmCliCells *self, const char *key, const GVariantType *type)
   column = g_hash_table_lookup (self->columns, key);
   if (column == NULL)
     return NULL;
-  value = g_variant_get_child_value (column, self->row);
+  value = g_variant_get_child_value (column, g_variant_n_children (column) > 1 ? self->row : 0);
   return g_variant_is_of_type (value, type) ? g_steal_pointer (&value) : NULL;
 }
 

@@ -10,24 +10,35 @@
 
 #include <math.h>
 
+/* C1: terminals obey these too. */
+static gboolean
+is_c1 (const char *p)
+{
+  return (guchar)p[0] == 0xc2 && (guchar)p[1] < 0xa0;
+}
+
 void
 dvm_cli_json_append_string (GString *json, const char *text)
 {
-  g_autofree char *valid = g_utf8_make_valid (text, -1);
+  g_autofree char *valid = g_utf8_validate (text, -1, NULL) ? NULL : g_utf8_make_valid (text, -1);
+  const char *start = valid != NULL ? valid : text;
 
   g_string_append_c (json, '"');
-  for (const char *p = valid; *p != '\0'; p++)
+  for (const char *p = start; *p != '\0'; p++)
     {
+      if ((guchar)*p >= 0x20 && *p != '"' && *p != '\\' && *p != 0x7f && !is_c1 (p))
+        continue;
+      g_string_append_len (json, start, p - start);
       if (*p == '"' || *p == '\\')
         g_string_append_printf (json, "\\%c", *p);
-      else if ((guchar)*p < 0x20 || *p == 0x7f)
-        g_string_append_printf (json, "\\u%04x", (guint)(guchar)*p);
-      else if ((guchar)p[0] == 0xc2 && (guchar)p[1] < 0xa0)
-        /* C1: terminals obey these too. */
-        g_string_append_printf (json, "\\u%04x", (guint)(guchar) * ++p);
       else
-        g_string_append_c (json, *p);
+        {
+          p += is_c1 (p);
+          g_string_append_printf (json, "\\u%04x", (guint)(guchar)*p);
+        }
+      start = p + 1;
     }
+  g_string_append (json, start);
   g_string_append_c (json, '"');
 }
 

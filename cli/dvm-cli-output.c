@@ -135,11 +135,23 @@ append_shown (GString *shown, gunichar character)
     g_string_append_unichar (shown, character);
 }
 
+/* Most texts are shown as they are. */
+static gboolean
+is_plain (const char *text)
+{
+  while (*text >= 0x20 && *text < 0x7f)
+    text++;
+  return *text == '\0';
+}
+
 char *
 dvm_cli_escape (const char *text)
 {
-  GString *shown = g_string_sized_new (strlen (text));
+  GString *shown;
 
+  if (is_plain (text))
+    return g_strdup (text);
+  shown = g_string_sized_new (strlen (text));
   while (*text != '\0')
     {
       gunichar character = g_utf8_get_char_validated (text, -1);
@@ -163,8 +175,14 @@ dvm_cli_width (const char *text)
 
   for (const char *p = text; *p != '\0'; p = g_utf8_next_char (p))
     {
-      gunichar character = g_utf8_get_char (p);
+      gunichar character;
 
+      if ((guchar)*p < 0x80)
+        {
+          width++;
+          continue;
+        }
+      character = g_utf8_get_char (p);
       if (!g_unichar_iszerowidth (character))
         width += g_unichar_iswide (character) ? 2 : 1;
     }
@@ -174,11 +192,12 @@ dvm_cli_width (const char *text)
 char *
 dvm_cli_cut (const char *text, guint width)
 {
-  GString *kept = g_string_new (NULL);
+  GString *kept;
   guint used = 0;
 
   if (dvm_cli_width (text) <= width)
-    return g_string_free (g_string_assign (kept, text), FALSE);
+    return g_strdup (text);
+  kept = g_string_new (NULL);
   while (*text != '\0')
     {
       const char *next = g_utf8_next_char (text);

@@ -17,19 +17,36 @@
 /* A column that may be cut is never made narrower than this. */
 #define MIN_CUT_WIDTH 8
 
+typedef struct
+{
+  GVariant *value; /* (nullable): NULL: it is what plain has */
+  DvmCliPlain plain;
+} Cell;
+
 struct _DvmCliTable
 {
   const DvmCliColumn *columns;
   guint n_columns;
-  GPtrArray *cells; /* GVariant, row by row */
+  GArray *cells; /* Cell, row by row */
   GTimeZone *here;
   GDateTime *now;
+  gint64 last_second; /* that was shown */
+  char *last_time;    /* (nullable): how: jobs that come together have it in common */
 };
 
 static gboolean
 is_last (const DvmCliColumn *column)
 {
   return column->key == NULL && column->title == NULL;
+}
+
+static void
+cell_clear (gpointer data)
+{
+  Cell *cell = data;
+
+  g_clear_pointer (&cell->value, g_variant_unref);
+  g_free (cell->plain.text);
 }
 
 DvmCliTable *
@@ -40,7 +57,8 @@ dvm_cli_table_new (const DvmCliColumn *columns)
   self->columns = columns;
   while (!is_last (&columns[self->n_columns]))
     self->n_columns++;
-  self->cells = g_ptr_array_new_with_free_func ((GDestroyNotify)g_variant_unref);
+  self->cells = g_array_new (FALSE, FALSE, sizeof (Cell));
+  g_array_set_clear_func (self->cells, cell_clear);
   self->here = g_time_zone_new_local ();
   self->now = g_date_time_new_now (self->here);
   return self;
@@ -49,24 +67,45 @@ dvm_cli_table_new (const DvmCliColumn *columns)
 void
 dvm_cli_table_free (DvmCliTable *self)
 {
-  g_ptr_array_unref (self->cells);
+  g_array_unref (self->cells);
   g_time_zone_unref (self->here);
   g_date_time_unref (self->now);
+  g_free (self->last_time);
   g_free (self);
+}
+
+/* value: (transfer full) */
+static void
+take_value (DvmCliTable *self, GVariant *value)
+{
+  const Cell cell = { .value = value };
+
+  g_array_append_val (self->cells, cell);
 }
 
 void
 dvm_cli_table_add (DvmCliTable *self, GVariant *const *values)
 {
   for (guint i = 0; i < self->n_columns; i++)
-    g_ptr_array_add (self->cells, g_variant_ref_sink (values[i]));
+    take_value (self, g_variant_ref_sink (values[i]));
+}
+
+void
+dvm_cli_table_take (DvmCliTable *self, const DvmCliPlain *cells)
+{
+  for (guint i = 0; i < self->n_columns; i++)
+    {
+      const Cell cell = { .plain = cells[i] };
+
+      g_array_append_val (self->cells, cell);
+    }
 }
 
 void
 dvm_cli_table_add_tuple (DvmCliTable *self, GVariant *row)
 {
   for (guint i = 0; i < self->n_columns; i++)
-    g_ptr_array_add (self->cells, g_variant_get_child_value (row, i));
+    take_value (self, g_variant_get_child_value (row, i));
 }
 
 guint
@@ -86,9 +125,9 @@ dvm_cli_format_time (gint64 time)
 
 /* The hour of the viewer's place, with the date when it is not today's. */
 static char *
-format_local_time (DvmCliTable *self, gint64 time)
+format_local_time (DvmCliTable *self, gint64 second)
 {
-  g_autoptr (GDateTime) there = time != 0 ? g_date_time_new_from_unix_utc (time / G_USEC_PER_SEC) : NULL;
+  g_autoptr (GDateTime) there = g_date_time_new_from_unix_utc (second);
   g_autoptr (GDateTime) then = there != NULL ? g_date_time_to_timezone (there, self->here) : NULL;
 
   if (then == NULL)
@@ -100,22 +139,72 @@ format_local_time (DvmCliTable *self, gint64 time)
 }
 
 static char *
-show_value (DvmCliTable *self, const DvmCliColumn *column, GVariant *value)
+show_time (DvmCliTable *self, gint64 time)
 {
+  gint64 second = time / G_USEC_PER_SEC;
+
+  if (time == 0)
+    return g_strdup ("-");
+  if (self->last_time == NULL || self->last_second != second)
+    {
+      g_free (self->last_time);
+      self->last_time = format_local_time (self, second);
+      self->last_second = second;
+    }
+  return g_strdup (self->last_time);
+}
+
+static const Cell *
+get_cell (DvmCliTable *self, guint row, guint column)
+{
+  return &g_array_index (self->cells, Cell, row * self->n_columns + column);
+}
+
+static const char *
+get_text (const Cell *cell)
+{
+  if (cell->value != NULL)
+    return g_variant_get_string (cell->value, NULL);
+  return cell->plain.text != NULL ? cell->plain.text : "";
+}
+
+static gint64
+get_time (const Cell *cell)
+{
+  return cell->value != NULL ? (gint64)g_variant_get_uint64 (cell->value) : cell->plain.number;
+}
+
+static gint64
+get_offset (const Cell *cell)
+{
+  return cell->value != NULL ? g_variant_get_int64 (cell->value) : cell->plain.number;
+}
+
+static char *
+show_number (const Cell *cell)
+{
+  return cell->value != NULL ? g_variant_print (cell->value, FALSE)
+                             : g_strdup_printf ("%" G_GINT64_FORMAT, cell->plain.number);
+}
+
+static char *
+show_value (DvmCliTable *self, const DvmCliColumn *column, const Cell *cell)
+{
+  const char *text;
+
   switch (column->kind)
     {
     case DVM_CLI_KIND_NUMBER:
-      return g_variant_print (value, FALSE);
+      return show_number (cell);
     case DVM_CLI_KIND_TIME:
-      return format_local_time (self, (gint64)g_variant_get_uint64 (value));
+      return show_time (self, get_time (cell));
     case DVM_CLI_KIND_OFFSET:
-      return g_strdup_printf ("%.3f", (double)g_variant_get_int64 (value) / 1000.0);
+      return g_strdup_printf ("%.3f", (double)get_offset (cell) / 1000.0);
     case DVM_CLI_KIND_TEXT:
     case DVM_CLI_KIND_STATE:
     default:
-      if (g_variant_get_string (value, NULL)[0] == '\0')
-        return g_strdup ("-");
-      return dvm_cli_escape (g_variant_get_string (value, NULL));
+      text = get_text (cell);
+      return text[0] == '\0' ? g_strdup ("-") : dvm_cli_escape (text);
     }
 }
 
@@ -204,8 +293,7 @@ show_all (DvmCliTable *self, GArray *columns)
       {
         guint column = g_array_index (columns, guint, i);
 
-        g_ptr_array_add (shown, show_value (self, &self->columns[column],
-                                            g_ptr_array_index (self->cells, row * self->n_columns + column)));
+        g_ptr_array_add (shown, show_value (self, &self->columns[column], get_cell (self, row, column)));
       }
   return shown;
 }
@@ -360,7 +448,7 @@ append_record (DvmCliTable *self, GString *text, guint row, guint screen, gboole
 
       if (column->title == NULL)
         continue;
-      whole = show_value (self, column, g_ptr_array_index (self->cells, row * self->n_columns + i));
+      whole = show_value (self, column, get_cell (self, row, i));
       shown = screen > 0 ? dvm_cli_cut (whole, MAX (screen, width + 2 + MIN_CUT_WIDTH) - width - 2) : g_strdup (whole);
       append_padding (text, width - dvm_cli_width (_ (column->title)));
       g_string_append_printf (text, "%s: ", _ (column->title));
@@ -379,23 +467,29 @@ dvm_cli_table_to_list (DvmCliTable *self, gboolean colour)
 }
 
 static void
-append_json_cell (GString *json, const DvmCliColumn *column, GVariant *value)
+append_json_cell (GString *json, const DvmCliColumn *column, const Cell *cell)
 {
   g_autofree char *time = NULL;
+  gboolean is_text = column->kind == DVM_CLI_KIND_TEXT || column->kind == DVM_CLI_KIND_STATE;
 
   dvm_cli_json_append_string (json, column->key);
   g_string_append_c (json, ':');
   if (column->kind != DVM_CLI_KIND_TIME)
     {
-      dvm_cli_json_append_value (json, value);
+      if (cell->value != NULL)
+        dvm_cli_json_append_value (json, cell->value);
+      else if (is_text)
+        dvm_cli_json_append_string (json, get_text (cell));
+      else
+        g_string_append_printf (json, "%" G_GINT64_FORMAT, cell->plain.number);
       return;
     }
-  if (g_variant_get_uint64 (value) == 0)
+  if (get_time (cell) == 0)
     {
       g_string_append (json, "null");
       return;
     }
-  time = dvm_cli_format_time ((gint64)g_variant_get_uint64 (value));
+  time = dvm_cli_format_time (get_time (cell));
   dvm_cli_json_append_string (json, time);
 }
 
@@ -410,7 +504,7 @@ append_json_row (GString *json, DvmCliTable *self, guint row)
       if (self->columns[i].key == NULL)
         continue;
       g_string_append (json, separator);
-      append_json_cell (json, &self->columns[i], g_ptr_array_index (self->cells, row * self->n_columns + i));
+      append_json_cell (json, &self->columns[i], get_cell (self, row, i));
       separator = ",";
     }
   g_string_append_c (json, '}');

@@ -38,6 +38,15 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmCliTable, dvm_cli_table_free)
 
 /* values: (transfer none): one per column, floating ones are taken */
 void dvm_cli_table_add (DvmCliTable *self, GVariant *const *values);
+/* The same for thousands of rows, which need no GVariant then. */
+typedef struct
+{
+  char *text;    /* (transfer full) (nullable): of a text or a state; "" if it is NULL */
+  gint64 number; /* of others */
+} DvmCliPlain;
+
+/* cells: one per column */
+void dvm_cli_table_take (DvmCliTable *self, const DvmCliPlain *cells);
 /* row: (transfer none): a tuple that begins with the values of all columns */
 void dvm_cli_table_add_tuple (DvmCliTable *self, GVariant *row);
 guint dvm_cli_table_get_n_rows (DvmCliTable *self);

@@ -57,30 +57,17 @@ static void
 add_jobs (DvmCliTable *table, DvmJob *const *jobs, guint n_jobs, gboolean with_reason)
 {
   DvmJob *job = jobs[0];
-  g_autofree char *all = n_jobs > 1 ? dvm_cli_array_describe (jobs, n_jobs) : NULL;
-  g_autofree char *state = dvm_cli_describe_state (job);
-  g_autofree char *elapsed = dvm_cli_describe_elapsed (job);
-  g_autofree char *exit_text = dvm_cli_describe_exit (job);
-  g_autofree char *reason = dvm_job_dup_translated_reason (job);
-  g_autofree char *command = dvm_cli_describe_command (job);
+  g_autofree char *all = n_jobs > 1 ? dvm_cli_array_describe (jobs, n_jobs) : g_strdup (dvm_job_get_nspace (job));
   const char *const sessions[] = { dvm_job_get_session (job), NULL };
-  g_autofree char *safe_command = g_utf8_make_valid (command, -1);
-  GVariant *values[N_COLUMNS] = {
-    g_variant_new_uint32 (dvm_job_get_id (job)),
-    g_variant_new_string (all != NULL ? all : dvm_job_get_nspace (job)),
-    g_variant_new_string (state),
-    dvm_cli_take_text (dvm_cli_join_ids (sessions)),
-    g_variant_new_uint32 (dvm_job_get_num_procs (job)),
-    g_variant_new_uint64 ((guint64)dvm_job_get_created_at (job)),
-    g_variant_new_string (elapsed),
-    g_variant_new_string (exit_text),
-    g_variant_new_string (safe_command),
+  const DvmCliPlain cells[N_COLUMNS] = {
+    { .number = dvm_job_get_id (job) },        { g_steal_pointer (&all) },
+    { dvm_cli_describe_state (job) },          { dvm_cli_join_ids (sessions) },
+    { .number = dvm_job_get_num_procs (job) }, { .number = dvm_job_get_created_at (job) },
+    { dvm_cli_describe_elapsed (job) },        { dvm_cli_describe_exit (job) },
+    { dvm_cli_describe_command (job) },        { with_reason ? dvm_job_dup_translated_reason (job) : NULL },
   };
 
-  if (with_reason)
-    values[N_COLUMNS - 1] = g_variant_new_string (reason);
-
-  dvm_cli_table_add (table, values);
+  dvm_cli_table_take (table, cells);
 }
 
 static int

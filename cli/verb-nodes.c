@@ -194,9 +194,9 @@ is_wanted (DvmCli *cli, DvmNode *node)
 {
   const char *ids = dvm_cli_args_get (cli->args, "ids");
   const char *wanted = dvm_cli_args_get (cli->args, "state");
-  g_auto (GStrv) ranges = g_strsplit (ids != NULL ? ids : "0-4294967295", ",", -1);
+  g_auto (GStrv) ranges = g_strsplit (ids != NULL ? ids : "", ",", -1);
   g_auto (GStrv) states = wanted != NULL ? g_strsplit (wanted, ",", -1) : NULL;
-  gboolean found = FALSE;
+  gboolean found = ids == NULL;
 
   for (gsize i = 0; ranges[i] != NULL && !found; i++)
     {

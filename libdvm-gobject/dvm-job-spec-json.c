@@ -23,25 +23,26 @@
 /* Out. */
 
 static void
-add_byte_lists (JsonBuilder *builder, GVariant *value)
+append_byte_lists (GString *json, GVariant *value)
 {
   if (g_variant_is_of_type (value, G_VARIANT_TYPE_BYTE))
     {
-      json_builder_add_int_value (builder, g_variant_get_byte (value));
+      _dvm_json_append_int (json, g_variant_get_byte (value));
       return;
     }
-  json_builder_begin_array (builder);
+  g_string_append_c (json, '[');
   for (gsize i = 0; i < g_variant_n_children (value); i++)
     {
       g_autoptr (GVariant) child = g_variant_get_child_value (value, i);
 
-      add_byte_lists (builder, child);
+      g_string_append (json, i > 0 ? "," : "");
+      append_byte_lists (json, child);
     }
-  json_builder_end_array (builder);
+  g_string_append_c (json, ']');
 }
 
 static void
-add_members (JsonBuilder *builder, GVariant *dict)
+append_members (GString *json, GVariant *dict)
 {
   GVariantIter iter;
   const char *key;
@@ -50,11 +51,11 @@ add_members (JsonBuilder *builder, GVariant *dict)
   g_variant_iter_init (&iter, dict);
   while (g_variant_iter_loop (&iter, "{&sv}", &key, &value))
     {
-      json_builder_set_member_name (builder, key);
+      _dvm_json_append_key (json, key);
       if (g_str_has_suffix (key, "-bytes"))
-        add_byte_lists (builder, value);
+        append_byte_lists (json, value);
       else
-        _dvm_json_add_variant (builder, value);
+        _dvm_json_append_variant (json, value);
     }
 }
 
@@ -71,7 +72,7 @@ add_members (JsonBuilder *builder, GVariant *dict)
 char *
 dvm_job_spec_to_json (DvmJobSpec *self)
 {
-  g_autoptr (JsonBuilder) builder = json_builder_new_immutable ();
+  g_autoptr (GString) json = g_string_new ("{\"apps\":[");
   g_autoptr (GVariant) value = NULL;
   g_autoptr (GVariant) apps = NULL;
   g_autoptr (GVariant) options = NULL;
@@ -80,21 +81,18 @@ dvm_job_spec_to_json (DvmJobSpec *self)
 
   value = dvm_job_spec_to_variant (self);
   g_variant_get (value, "(@aa{sv}@a{sv})", &apps, &options);
-  json_builder_begin_object (builder);
-  json_builder_set_member_name (builder, "apps");
-  json_builder_begin_array (builder);
   for (gsize i = 0; i < g_variant_n_children (apps); i++)
     {
       g_autoptr (GVariant) app = g_variant_get_child_value (apps, i);
 
-      json_builder_begin_object (builder);
-      add_members (builder, app);
-      json_builder_end_object (builder);
+      g_string_append (json, i > 0 ? ",{" : "{");
+      append_members (json, app);
+      g_string_append_c (json, '}');
     }
-  json_builder_end_array (builder);
-  add_members (builder, options);
-  json_builder_end_object (builder);
-  return _dvm_json_finish (builder, TRUE);
+  g_string_append_c (json, ']');
+  append_members (json, options);
+  g_string_append_c (json, '}');
+  return _dvm_json_indent (json->str);
 }
 
 /* In. */

@@ -81,7 +81,4 @@ void _dvm_record_notify (gpointer record, const DvmRecordCodec *codec, gconstpoi
 
 const char *const *_dvm_record_get_strv (char **field);
 
-/* "2026-01-31T12:00:00.000000Z"; NULL for 0 */
-char *_dvm_format_time (gint64 microseconds);
-
 G_END_DECLS

@@ -9,7 +9,6 @@
 #define G_LOG_DOMAIN "dvm-record"
 
 #include <glib/gi18n-lib.h>
-#include <json-glib/json-glib.h>
 #include <string.h>
 
 #include "dvm-json-private.h"
@@ -110,33 +109,84 @@ _dvm_record_to_sparse_variant (gpointer record)
 }
 
 static void
-add_json_field (JsonBuilder *builder, gpointer record, const DvmRecordField *field)
+append_texts (GString *json, const char *const *texts)
 {
-  g_autoptr (GVariant) value = NULL;
+  g_string_append_c (json, '[');
+  for (guint i = 0; texts[i] != NULL; i++)
+    {
+      g_string_append (json, i > 0 ? "," : "");
+      _dvm_json_append_string (json, texts[i]);
+    }
+  g_string_append_c (json, ']');
+}
 
-  if (field->kind == DVM_RECORD_FIELD_ENUM_NAME)
-    return;
-  value = g_variant_ref_sink (_dvm_record_field_to_variant (record, field));
-  json_builder_set_member_name (builder, field->json_name);
-  if (field->kind == DVM_RECORD_FIELD_TIME)
-    _dvm_json_add_time (builder, g_variant_get_uint64 (value));
-  else if (field->kind == DVM_RECORD_FIELD_ENUM_NUMBER)
-    json_builder_add_string_value (builder, field->words->to_string (g_variant_get_uint32 (value)));
-  else
-    _dvm_json_add_variant (builder, value);
+static void
+append_text (GString *json, const char *text, const char *otherwise)
+{
+  _dvm_json_append_string (json, text != NULL ? text : otherwise);
+}
+
+/* As _dvm_json_append_variant() would write its value, without one. */
+static void
+append_json_value (GString *json, gpointer record, const DvmRecordField *field)
+{
+  g_autoptr (GVariant) ranks = NULL;
+
+  switch (field->kind)
+    {
+    case DVM_RECORD_FIELD_UINT:
+      _dvm_json_append_int (json, G_STRUCT_MEMBER (guint, record, field->offset));
+      break;
+    case DVM_RECORD_FIELD_INT:
+    case DVM_RECORD_FIELD_RANK:
+      _dvm_json_append_int (json, G_STRUCT_MEMBER (int, record, field->offset));
+      break;
+    case DVM_RECORD_FIELD_BOOLEAN:
+      g_string_append (json, G_STRUCT_MEMBER (gboolean, record, field->offset) ? "true" : "false");
+      break;
+    case DVM_RECORD_FIELD_TIME:
+      _dvm_json_append_time (json, G_STRUCT_MEMBER (gint64, record, field->offset));
+      break;
+    case DVM_RECORD_FIELD_BYTES:
+      _dvm_json_append_int (json, G_STRUCT_MEMBER (gint64, record, field->offset));
+      break;
+    case DVM_RECORD_FIELD_STRING:
+      append_text (json, G_STRUCT_MEMBER (const char *, record, field->offset), "");
+      break;
+    case DVM_RECORD_FIELD_PATH:
+      append_text (json, G_STRUCT_MEMBER (const char *, record, field->offset), "/");
+      break;
+    case DVM_RECORD_FIELD_STRV:
+    case DVM_RECORD_FIELD_PATHS:
+      append_texts (json, _dvm_record_get_strv (G_STRUCT_MEMBER (char **, record, field->offset)));
+      break;
+    case DVM_RECORD_FIELD_RANKS:
+      ranks = g_variant_ref_sink (_dvm_record_field_to_variant (record, field));
+      _dvm_json_append_variant (json, ranks);
+      break;
+    case DVM_RECORD_FIELD_ENUM_NUMBER:
+    case DVM_RECORD_FIELD_ENUM_WORD:
+    case DVM_RECORD_FIELD_ENUM_NAME:
+      _dvm_json_append_string (json, field->words->to_string (G_STRUCT_MEMBER (guint, record, field->offset)));
+      break;
+    }
 }
 
 char *
 _dvm_record_to_json (gpointer record)
 {
   const DvmRecordCodec *codec = _dvm_record_get_codec (record);
-  g_autoptr (JsonBuilder) builder = json_builder_new_immutable ();
+  GString *json = g_string_sized_new (1024);
 
-  json_builder_begin_object (builder);
+  g_string_append_c (json, '{');
   for (guint i = 0; i < codec->n_fields; i++)
-    add_json_field (builder, record, &codec->fields[i]);
-  json_builder_end_object (builder);
-  return _dvm_json_finish (builder, FALSE);
+    if (codec->fields[i].kind != DVM_RECORD_FIELD_ENUM_NAME)
+      {
+        _dvm_json_append_key (json, codec->fields[i].json_name);
+        append_json_value (json, record, &codec->fields[i]);
+      }
+  g_string_append_c (json, '}');
+  return g_string_free (json, FALSE);
 }
 
 /* The fields of a row mostly come in the order of the table: the search begins behind the one before. */

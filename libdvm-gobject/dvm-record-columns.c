@@ -75,9 +75,21 @@ is_same (gconstpointer a, gconstpointer b, const DvmRecordField *field)
       return g_strv_equal (one, two);
     case DVM_RECORD_FIELD_RANKS:
       return G_STRUCT_MEMBER (gpointer, a, field->offset) == G_STRUCT_MEMBER (gpointer, b, field->offset);
+    case DVM_RECORD_FIELD_TIME:
+    case DVM_RECORD_FIELD_BYTES:
+      return G_STRUCT_MEMBER (gint64, a, field->offset) == G_STRUCT_MEMBER (gint64, b, field->offset);
     default:
       return G_STRUCT_MEMBER (guint, a, field->offset) == G_STRUCT_MEMBER (guint, b, field->offset);
     }
+}
+
+gboolean
+_dvm_records_are_same (gpointer const *records, guint n_records, const DvmRecordField *field)
+{
+  for (guint i = 1; i < n_records; i++)
+    if (!is_same (records[i], records[i - 1], field))
+      return FALSE;
+  return TRUE;
 }
 
 /* Records beside each other often have the same command or session: their values are one. */
@@ -131,14 +143,16 @@ check_column (const DvmRecordField *field, GVariant *column, gsize n_records, GE
                    given, type);
       return FALSE;
     }
-  if (g_variant_n_children (column) == n_records)
+  /* One value is that of all records. */
+  if (g_variant_n_children (column) == n_records || (g_variant_n_children (column) == 1 && n_records > 0))
     return TRUE;
   g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, _ ("The property %s has %zu values, where others have %zu"),
                field->bus_name, g_variant_n_children (column), n_records);
   return FALSE;
 }
 
-/* columns: by the place of the field, NULL where there is none; for the caller to unref, also on error */
+/* The first one that there is says how many records there are.
+ * columns: by the place of the field, NULL where there is none; for the caller to unref, also on error */
 static gboolean
 read_columns (const DvmRecordCodec *codec, GVariant *dict, GVariant **columns, gsize *n_records, GError **error)
 {
@@ -158,6 +172,12 @@ read_columns (const DvmRecordCodec *codec, GVariant *dict, GVariant **columns, g
   return TRUE;
 }
 
+static gsize
+get_place (gsize n_values, gsize i)
+{
+  return n_values > 1 ? i : 0;
+}
+
 static void
 put_numbers (GPtrArray *records, guint first, const DvmRecordCodec *codec, const DvmRecordField *field,
              GVariant *column)
@@ -165,11 +185,11 @@ put_numbers (GPtrArray *records, guint first, const DvmRecordCodec *codec, const
   gsize n;
   const guint32 *numbers = g_variant_get_fixed_array (column, &n, sizeof *numbers);
 
-  for (gsize i = 0; i < n; i++)
+  for (gsize i = 0; first + i < records->len; i++)
     {
       gpointer record = records->pdata[first + i];
 
-      _dvm_record_set_uint (record, codec, G_STRUCT_MEMBER_P (record, field->offset), numbers[i]);
+      _dvm_record_set_uint (record, codec, G_STRUCT_MEMBER_P (record, field->offset), numbers[get_place (n, i)]);
     }
 }
 
@@ -179,11 +199,11 @@ put_times (GPtrArray *records, guint first, const DvmRecordCodec *codec, const D
   gsize n;
   const guint64 *times = g_variant_get_fixed_array (column, &n, sizeof *times);
 
-  for (gsize i = 0; i < n; i++)
+  for (gsize i = 0; first + i < records->len; i++)
     {
       gpointer record = records->pdata[first + i];
 
-      _dvm_record_set_time (record, codec, G_STRUCT_MEMBER_P (record, field->offset), (gint64)times[i]);
+      _dvm_record_set_time (record, codec, G_STRUCT_MEMBER_P (record, field->offset), (gint64)times[get_place (n, i)]);
     }
 }
 
@@ -191,6 +211,7 @@ static void
 put_column (GPtrArray *records, guint first, const DvmRecordCodec *codec, const DvmRecordField *field, GVariant *column)
 {
   char type = _dvm_record_field_get_type (field)[0];
+  gsize n = g_variant_n_children (column);
 
   if (type == 'u' || type == 'i')
     put_numbers (records, first, codec, field, column);
@@ -199,7 +220,7 @@ put_column (GPtrArray *records, guint first, const DvmRecordCodec *codec, const 
   else
     for (gsize i = 0; first + i < records->len; i++)
       {
-        g_autoptr (GVariant) value = g_variant_get_child_value (column, i);
+        g_autoptr (GVariant) value = g_variant_get_child_value (column, get_place (n, i));
 
         _dvm_record_field_from_variant (records->pdata[first + i], codec, field, value);
       }
@@ -212,6 +233,8 @@ put_states (GPtrArray *records, guint first, const DvmRecordCodec *codec, GVaria
   const DvmRecordField *field = NULL;
   GVariant *states = NULL;
   GVariant *reasons = NULL;
+  gsize n_states;
+  gsize n_reasons;
 
   for (guint i = 0; i < codec->n_fields; i++)
     if (strcmp (codec->fields[i].bus_name, "Reason") == 0)
@@ -221,10 +244,13 @@ put_states (GPtrArray *records, guint first, const DvmRecordCodec *codec, GVaria
         field = &codec->fields[i];
         states = columns[i];
       }
+  n_states = states != NULL ? g_variant_n_children (states) : 0;
+  n_reasons = reasons != NULL ? g_variant_n_children (reasons) : 0;
   for (gsize i = 0; states != NULL && first + i < records->len; i++)
     {
-      g_autoptr (GVariant) state = g_variant_get_child_value (states, i);
-      g_autoptr (GVariant) reason = reasons != NULL ? g_variant_get_child_value (reasons, i) : NULL;
+      g_autoptr (GVariant) state = g_variant_get_child_value (states, get_place (n_states, i));
+      g_autoptr (GVariant) reason = reasons != NULL ? g_variant_get_child_value (reasons, get_place (n_reasons, i))
+                                                    : NULL;
 
       _dvm_record_set_state (records->pdata[first + i], codec, _dvm_record_field_to_enum (field, state),
                              reason != NULL ? g_variant_get_string (reason, NULL) : NULL);

@@ -247,6 +247,24 @@ _dvm_record_field_to_enum (const DvmRecordField *field, GVariant *value)
   return field->words->from_string (g_variant_get_string (value, NULL));
 }
 
+/* (transfer container): by g_variant_get_strv() the list would be written out as bytes, and read again */
+static const char **
+borrow_texts (GVariant *list)
+{
+  gsize n = g_variant_n_children (list);
+  const char **texts = g_new (const char *, n + 1);
+
+  for (gsize i = 0; i < n; i++)
+    {
+      /* The list holds it. */
+      g_autoptr (GVariant) text = g_variant_get_child_value (list, i);
+
+      texts[i] = g_variant_get_string (text, NULL);
+    }
+  texts[n] = NULL;
+  return texts;
+}
+
 void
 _dvm_record_field_from_variant (gpointer record, const DvmRecordCodec *codec, const DvmRecordField *field,
                                 GVariant *value)
@@ -278,8 +296,7 @@ _dvm_record_field_from_variant (gpointer record, const DvmRecordCodec *codec, co
     case DVM_RECORD_FIELD_STRV:
     case DVM_RECORD_FIELD_PATHS:
       {
-        g_autofree const char **list = field->kind == DVM_RECORD_FIELD_STRV ? g_variant_get_strv (value, NULL)
-                                                                            : g_variant_get_objv (value, NULL);
+        g_autofree const char **list = borrow_texts (value);
 
         _dvm_record_set_strv (record, codec, place, list);
         break;

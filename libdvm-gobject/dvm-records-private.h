@@ -150,6 +150,8 @@ gboolean _dvm_record_update (GObject *record, GVariant *properties, GError **err
  * (transfer floating); n_records: one at least
  */
 GVariant *_dvm_record_make_column (gpointer const *records, guint n_records, const DvmRecordField *field);
+/* Whether all have the same value. A column of that one value alone stands for all, if it is not the first. */
+gboolean _dvm_records_are_same (gpointer const *records, guint n_records, const DvmRecordField *field);
 /* About how many bytes the value takes there. */
 gsize _dvm_record_field_measure (gconstpointer record, const DvmRecordField *field);
 /* Adds new records from a{sv} of such arrays by bus names; with other names and types as _dvm_record_update(). */
@@ -164,7 +166,7 @@ void _dvm_proc_set_devices (DvmProc *proc, const char *devices);
 const char *_dvm_error_get_dbus_name (DvmError code);
 
 /* JSON of any variant as dvm-cli prints it: keys of a{sv} in kebab-case, states as names, times (...At) ISO 8601. */
-char *_dvm_variant_to_json (GVariant *value, gboolean pretty);
+char *_dvm_variant_to_json (GVariant *value);
 
 /* As dvm_client_build_runtime_dir(). */
 char *_dvm_runtime_dir (const char *name);

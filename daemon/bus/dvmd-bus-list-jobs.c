@@ -30,6 +30,7 @@ typedef struct
   const char **columns;
   gboolean sparse;
   gboolean by_column;
+  gboolean once;
   DvmdIdSet *set; /* NULL: every id */
   char *session;  /* (nullable): its path */
 } JobFilter;
@@ -58,6 +59,7 @@ parse_filter (GVariant *dict, gboolean lists, JobFilter *filter, GError **error)
     { "columns", "as", &filter->columns },
     { "sparse", "b", &filter->sparse },
     { "by-column", "b", &filter->by_column },
+    { "once", "b", &filter->once },
   };
 
   /* Only lists have rows to limit and columns. */
@@ -156,6 +158,7 @@ dvmd_bus_list_jobs (DvmdBusCall *call)
   telling.columns = filter.columns;
   telling.sparse = filter.sparse;
   telling.by_column = filter.by_column;
+  telling.once = filter.once;
   add_jobs (&rows, call->core, &filter, &telling);
   dvmd_bus_rows_end_records (&rows, &telling);
   dvmd_bus_return_value (call->invocation, dvmd_bus_rows_end (&rows));

@@ -50,6 +50,7 @@ dvmd_bus_list_nodes (DvmdBusCall *call)
     { "limit", "u", &limit },
     { "sparse", "b", &telling.sparse },
     { "by-column", "b", &telling.by_column },
+    { "once", "b", &telling.once },
   };
   DvmdBusRows rows;
   GError *error = NULL;

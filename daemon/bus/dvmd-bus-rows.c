@@ -158,6 +158,7 @@ void
 dvmd_bus_rows_end_records (DvmdBusRows *rows, const DvmdBusTelling *telling)
 {
   g_autoptr (GPtrArray) records = g_steal_pointer (&rows->records);
+  gboolean has_first = FALSE;
   GVariantBuilder dict;
 
   if (records == NULL)
@@ -167,10 +168,15 @@ dvmd_bus_rows_end_records (DvmdBusRows *rows, const DvmdBusTelling *telling)
     {
       const DvmRecordField *field = &telling->fields[i];
       GVariant *column;
+      guint n;
 
       if (!is_told (telling, field) || (telling->sparse && !telling->hides && are_empty (records, field)))
         continue;
-      column = _dvm_record_make_column (records->pdata, records->len, field);
+      n = has_first && telling->once && !telling->hides && _dvm_records_are_same (records->pdata, records->len, field)
+              ? 1
+              : records->len;
+      column = _dvm_record_make_column (records->pdata, n, field);
+      has_first = TRUE;
       if (telling->hides && dvmd_bus_is_hidden (field->bus_name))
         column = hide_column (field->bus_name, column);
       g_variant_builder_add (&dict, "{sv}", field->bus_name, column);

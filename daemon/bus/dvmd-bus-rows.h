@@ -41,6 +41,7 @@ typedef struct
   const char *const *columns; /* (nullable): names that have been checked; NULL: all */
   gboolean sparse;            /* without those that are empty */
   gboolean by_column;         /* one dictionary alone, with an array of the values of each property */
+  gboolean once;              /* one value where all would be the same, but for the first property */
   gboolean hides;             /* what dvmd_bus_hide_value() hides */
 } DvmdBusTelling;
 

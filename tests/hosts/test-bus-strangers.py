@@ -232,7 +232,7 @@ def eavesdrop(address, path, secret):
         call('/org/dvm', 'org.freedesktop.DBus.ObjectManager', 'GetManagedObjects')
         whole, sparse = ([set(row) for row in call(NAMED, NAME, 'ListJobs', '(a{sv})', {name: GLib.Variant('b', True) for name in ('all', *names)})[0]]
                          for names in ((), ('sparse',)))
-        columns = call(NAMED, NAME, 'ListJobs', '(a{sv})', {name: GLib.Variant('b', True) for name in ('all', 'sparse', 'by-column')})[0][0]
+        columns = call(NAMED, NAME, 'ListJobs', '(a{sv})', {name: GLib.Variant('b', True) for name in ('all', 'sparse', 'by-column', 'once')})[0][0]
         answers['by column'] = [set(columns), {len(column) for column in columns.values()}] == [whole[0], {len(whole)}]
         answers['left out'] = len(whole) == len(sparse) and [sorted(one - two) for one, two in zip(whole, sparse)]
         for key in call(NAMED, NAME, 'Query', '(asa{sv})', ['query-keys'], {})[0]['query-keys']:

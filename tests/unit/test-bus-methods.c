@@ -444,6 +444,15 @@ test_by_column (Fixture *f, gconstpointer data)
   assert_answer (f, "ListJobs", "({'by-column': <true>, 'limit': <uint32 2>, 'columns': <['Id']>},)",
                  "([{'Id': <[uint32 1, 2]>}], '3')");
   assert_answer (f, "ListJobs", "({'by-column': <true>, 'label': <'b'>},)", "([], '')");
+  /* A value that all have comes once, but for the first column. */
+  assert_answer (f, "ListJobs",
+                 "({'by-column': <true>, 'once': <true>, 'columns': <['Id', 'Label', 'Command', 'StartedAt']>},)",
+                 "([{'Id': <[uint32 1, 2, 3]>, 'Label': <['a', '', '']>,"
+                 " 'Command': <[['hold']]>, 'StartedAt': <[uint64 0]>}], '')");
+  assert_answer (f, "ListJobs", "({'by-column': <true>, 'once': <true>, 'columns': <['Command', 'Paused']>},)",
+                 "([{'Paused': <[false, false, false]>, 'Command': <[['hold']]>}], '')");
+  assert_answer (f, "ListNodes", "('', {'by-column': <true>, 'once': <true>, 'columns': <['Rank', 'Aliases']>})",
+                 "([{'Aliases': <[@as [], []]>, 'Rank': <[uint32 0, 1]>}], '')");
   assert_answer (f, "ListJobs", "({'by-column': <false>, 'label': <'a'>, 'columns': <['Id']>},)",
                  "([{'Id': <uint32 1>}], '')");
   assert_answer (f, "ListNodes", "('', {'by-column': <true>, 'columns': <['Rank', 'Name', 'Aliases']>})",
@@ -455,6 +464,7 @@ test_by_column (Fixture *f, gconstpointer data)
            "Colour");
   refused (f, MANAGER_PATH, MANAGER, "ListNodes", "('', {'by-column': <uint32 1>})", BAD_PARAM, "by-column");
   refused (f, MANAGER_PATH, MANAGER, "CancelJobs", "({'by-column': <true>},)", BAD_PARAM, "by-column");
+  refused (f, MANAGER_PATH, MANAGER, "CancelJobs", "({'once': <true>},)", BAD_PARAM, "once");
 }
 
 static void

@@ -5,9 +5,9 @@
 #include "config.h"
 
 #include <dvm.h>
+#include <math.h>
 #include <string.h>
 
-#include "dvm-record-codec-private.h"
 #include "dvm-record-codec-private.h"
 
 typedef struct
@@ -261,6 +261,42 @@ test_columns (void)
   assert_same_columns (campaigns, G_N_ELEMENTS (campaigns));
 }
 
+/* A value that all records have comes once. */
+static void
+test_once (void)
+{
+  g_autoptr (GPtrArray) records = g_ptr_array_new_with_free_func (g_object_unref);
+  g_autoptr (GVariant) columns = g_variant_ref_sink (g_variant_new_parsed (
+      "{'Id': <[uint32 5, 6, 7]>, 'State': <[uint32 11]>, 'Reason': <['late']>, 'Command': <[['a', 'b']]>,"
+      " 'CreatedAt': <[uint64 9]>, 'NumProcs': <[uint32 4]>, 'Paused': <[true]>, 'Session': <[objectpath '/s']>}"));
+  const DvmRecordField *fields = _dvm_record_get_fields (DVM_TYPE_JOB, NULL);
+  gpointer two[2];
+
+  g_assert_true (_dvm_records_add_columns (records, DVM_TYPE_JOB, columns, NULL));
+  g_assert_cmpuint (records->len, ==, 3);
+  for (guint i = 0; i < 3; i++)
+    {
+      DvmJob *job = records->pdata[i];
+
+      g_assert_cmpuint (dvm_job_get_id (job), ==, 5 + i);
+      g_assert_cmpint (dvm_job_get_state (job), ==, 11);
+      g_assert_cmpstr (dvm_job_get_reason (job), ==, "late");
+      g_assert_cmpstr (dvm_job_get_command (job)[1], ==, "b");
+      g_assert_cmpint (dvm_job_get_created_at (job), ==, 9);
+      g_assert_cmpuint (dvm_job_get_num_procs (job), ==, 4);
+      g_assert_true (dvm_job_get_paused (job));
+      g_assert_cmpstr (dvm_job_get_session (job), ==, "/s");
+    }
+  /* A time has 64 bits, of which the upper half may be all that differs. */
+  two[0] = records->pdata[0];
+  two[1] = records->pdata[1];
+  _dvm_job_set_created_at (two[1], 9 + (G_GINT64_CONSTANT (1) << 32));
+  for (; strcmp (fields->bus_name, "Reason") != 0; fields++)
+    if (strcmp (fields->bus_name, "CreatedAt") == 0)
+      g_assert_false (_dvm_records_are_same (two, 2, fields));
+  g_assert_true (_dvm_records_are_same (two, 2, fields));
+}
+
 static void
 refuse_columns (const char *text, const char *part)
 {
@@ -285,7 +321,9 @@ test_wrong_columns (void)
   refuse_columns ("{'Id': <uint32 5>}", "Id is of type u, not au");
   refuse_columns ("{'Id': <[uint32 5, 6]>, 'Namespace': <'dvm@5'>}", "Namespace is of type s, not as");
   refuse_columns ("{'Id': <[uint32 5, 6]>, 'NumProcs': <[1, 2]>}", "NumProcs is of type ai, not au");
-  refuse_columns ("{'Id': <[uint32 5, 6]>, 'Name': <['one']>}", "Name has 1 values, where others have 2");
+  refuse_columns ("{'Id': <[uint32 5, 6, 7]>, 'Name': <['one', 'two']>}", "Name has 2 values, where others have 3");
+  refuse_columns ("{'Id': <[uint32 5]>, 'NumProcs': <[uint32 1, 2]>}", "NumProcs has 2 values, where others have 1");
+  refuse_columns ("{'Id': <@au []>, 'Name': <['one']>}", "Name has 1 values, where others have 0");
   refuse_columns ("{'Id': <[uint32 5]>, 'State': <@au []>}", "State has 0 values, where others have 1");
   g_assert_true (_dvm_records_add_columns (records, DVM_TYPE_JOB, newer, NULL));
   g_assert_true (_dvm_records_add_columns (records, DVM_TYPE_JOB, none, NULL));
@@ -336,6 +374,62 @@ test_job_json (void)
   g_assert_nonnull (strstr (json, "\"command\":[\"./ring\",\"-v\"]"));
   g_assert_null (strstr (json, "state-name"));
   g_assert_null (strchr (json, '\n'));
+}
+
+/* Controls of C0 and C1 are escaped wherever they stand, and what is no ASCII stays as it is. */
+static void
+test_json_text (void)
+{
+  const char *const command[] = {
+    "a\"\\\b\f\n\r\t", "\x01\x1b\x1f\x7f", "\xc2\x80\xc2\x9f\xc2\xa0", "\xc3\xa4/\xe2\x82\xac", "", NULL
+  };
+  g_autoptr (DvmJob) job = _dvm_job_new (7, "dvm@7");
+  g_autofree char *json = NULL;
+
+  _dvm_job_set_description (job, "", "", command);
+  json = dvm_job_to_json (job);
+  g_assert_nonnull (strstr (json, "\"command\":[\"a\\\"\\\\\\b\\f\\n\\r\\t\",\"\\u0001\\u001b\\u001f\\u007f\","
+                                  "\"\\u0080\\u009f\xc2\xa0\",\"\xc3\xa4/\xe2\x82\xac\",\"\"]"));
+}
+
+/* A record is written as its variant is, whose way is by other functions. */
+static void
+test_json_of_fields (void)
+{
+  g_autoptr (DvmJob) job = _dvm_job_new (7, "dvm@7");
+  g_autoptr (DvmCampaign) campaign = _dvm_campaign_new (2);
+  gpointer records[] = { job, campaign };
+
+  fill_job (job);
+  for (guint i = 0; i < G_N_ELEMENTS (records); i++)
+    {
+      g_autoptr (GVariant) properties = _dvm_record_to_variant (records[i]);
+      g_autofree char *expected = _dvm_variant_to_json (properties);
+      g_autofree char *json = i == 0 ? dvm_job_to_json (records[i]) : dvm_campaign_to_json (records[i]);
+
+      g_assert_cmpstr (json, ==, expected);
+    }
+}
+
+static void
+test_json_numbers (void)
+{
+  g_autoptr (GVariant) value = g_variant_ref_sink (
+      g_variant_new_parsed ("[<-1>, <int64 -9223372036854775808>, <0>, <uint32 4294967295>, <1.0>, <0.5>, <1e300>, "
+                            "<@as []>, <@a{ss} {}>, <@a{sv} {}>]"));
+  g_autoptr (GVariant) none = g_variant_ref_sink (g_variant_new_double (NAN));
+  g_autoptr (GVariant) never = g_variant_ref_sink (
+      g_variant_new_parsed ("{'EndedAt': <uint64 18446744073709551615>, 'LastSeen': <uint64 253402300800000000>,"
+                            " 'StartedAt': <uint64 253402300799999999>, 'At': <uint64 951782400000001>}"));
+  g_autofree char *json = _dvm_variant_to_json (value);
+  g_autofree char *nothing = _dvm_variant_to_json (none);
+  g_autofree char *late = _dvm_variant_to_json (never);
+
+  g_assert_cmpstr (json, ==, "[-1,-9223372036854775808,0,4294967295,1.0,0.5,1.0000000000000001e+300,[],{},{}]");
+  g_assert_cmpstr (nothing, ==, "null");
+  g_assert_cmpstr (late, ==,
+                   "{\"ended-at\":null,\"last-seen\":null,\"started-at\":\"9999-12-31T23:59:59.999999Z\","
+                   "\"at\":\"2000-02-29T00:00:00.000001Z\"}");
 }
 
 /* Whatever is notified has a name on the bus, and each name there is of its type. */
@@ -634,7 +728,7 @@ test_variant_json (void)
       "{'NumProcs': <uint32 3>, 'State': <uint32 11>, 'StateName': <'VM_READY'>, 'StartedAt': <uint64 1>,"
       " 'Env': <{'PATH': '/bin'}>, 'Statistics': <{'jobs-ended': <uint64 2>}>, 'Bytes': <b'ab\\377'>,"
       " 'Rows': <[(1, 'x', true, 2.5)]>}"));
-  g_autofree char *json = _dvm_variant_to_json (value, FALSE);
+  g_autofree char *json = _dvm_variant_to_json (value);
 
   g_assert_cmpstr (json, ==,
                    "{\"num-procs\":3,\"state\":\"VM_READY\",\"started-at\":\"1970-01-01T00:00:00.000001Z\","
@@ -651,9 +745,13 @@ main (int argc, char **argv)
   g_test_add_func ("/records/job/variant", test_job_variant);
   g_test_add_func ("/records/sparse", test_sparse);
   g_test_add_func ("/records/columns", test_columns);
+  g_test_add_func ("/records/once", test_once);
   g_test_add_func ("/records/wrong-columns", test_wrong_columns);
   g_test_add_func ("/records/job/update", test_job_update);
   g_test_add_func ("/records/job/json", test_job_json);
+  g_test_add_func ("/records/json/text", test_json_text);
+  g_test_add_func ("/records/json/fields", test_json_of_fields);
+  g_test_add_func ("/records/json/numbers", test_json_numbers);
   g_test_add_func ("/records/fields", test_fields);
   g_test_add_func ("/records/procs", test_procs);
   g_test_add_func ("/records/node", test_node);
