@@ -16,8 +16,11 @@
 /* Up to so many jobs all are read each time. */
 #define FEW_JOBS 2048
 
-/* So many agents are asked at a time. */
+/* So many agents are asked at a time, each for itself; more are asked for in one call. */
 #define MAX_MEASURED 64
+
+/* The controller is not measured: among the ranks that are asked, this one stands for all. */
+#define ALL_NODES 0
 
 struct _DvmCliWatchFeed
 {
@@ -315,6 +318,75 @@ measure_next (DvmCliWatchFeed *self)
     measure_node (self, GPOINTER_TO_UINT (g_queue_pop_head (&self->to_measure)));
 }
 
+/* Of thousands of nodes */
+typedef struct
+{
+  DvmCliWatchFeed *feed; /* gone, if the call was cancelled */
+  GArray *ranks;
+} Loads;
+
+static void
+loads_free (Loads *loads)
+{
+  g_array_unref (loads->ranks);
+  g_free (loads);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Loads, loads_free)
+
+/* A node that is not among the rows has not answered. */
+static void
+put_loads (DvmCliWatchModel *model, const GArray *ranks, GVariant *rows)
+{
+  GVariantIter iter;
+  guint64 total, unused;
+  double load;
+  guint rank;
+
+  for (guint i = 0; i < ranks->len; i++)
+    dvm_cli_watch_model_set_load (model, g_array_index (ranks, guint, i), -1, 0, 0);
+  g_variant_iter_init (&iter, rows);
+  while (g_variant_iter_next (&iter, "(udtt)", &rank, &load, &total, &unused))
+    dvm_cli_watch_model_set_load (model, rank, load, total, unused);
+}
+
+static void
+on_loads (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (Loads) loads = user_data;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) values = dvm_client_query_finish (DVM_CLIENT (source), result, &error);
+  g_autoptr (GVariant) rows = NULL;
+  DvmCliWatchFeed *self = loads->feed;
+
+  if (is_cancelled (error))
+    return;
+  if (values != NULL)
+    rows = g_variant_lookup_value (values, "node-loads", G_VARIANT_TYPE ("a(udtt)"));
+  g_hash_table_remove (self->measured, GUINT_TO_POINTER (ALL_NODES));
+  if (rows != NULL)
+    put_loads (self->model, loads->ranks, rows);
+  /* Users who may not ask for all may ask for each. */
+  for (guint i = 0; rows == NULL && i < loads->ranks->len; i++)
+    g_queue_push_tail (&self->to_measure, GUINT_TO_POINTER (g_array_index (loads->ranks, guint, i)));
+  measure_next (self);
+  if (g_hash_table_size (self->measured) == 0)
+    self->func (NULL, self->user_data);
+}
+
+static void
+measure_all (DvmCliWatchFeed *self, const GArray *ranks)
+{
+  static const char *const keys[] = { "node-loads", NULL };
+  Loads *loads;
+
+  if (!g_hash_table_add (self->measured, GUINT_TO_POINTER (ALL_NODES)))
+    return;
+  loads = g_new (Loads, 1);
+  *loads = (Loads){ self, g_array_copy ((GArray *)ranks) };
+  dvm_client_query_async (self->client, keys, NULL, self->cancellable, on_loads, loads);
+}
+
 /* ---- the DVM itself ---- */
 
 static void
@@ -480,6 +552,11 @@ void
 dvm_cli_watch_feed_measure (DvmCliWatchFeed *self, const GArray *ranks)
 {
   g_queue_clear (&self->to_measure);
+  if (self->connection != NULL && ranks->len > MAX_MEASURED)
+    {
+      measure_all (self, ranks);
+      return;
+    }
   for (guint i = 0; self->connection != NULL && i < ranks->len; i++)
     g_queue_push_tail (&self->to_measure, GUINT_TO_POINTER (g_array_index (ranks, guint, i)));
   measure_next (self);

@@ -530,26 +530,8 @@ dvm_cli_watch_model_put_columns (DvmCliWatchModel *self, DvmCliWatchPanel panel,
   dvm_cli_cells_clear (&cells);
 }
 
-static void
-fill_usage (DvmCliWatchRow *row, GVariant *usage)
-{
-  gint64 unused = 0;
-  double load;
-
-  row->numbers[NODE_LOAD] = row->numbers[NODE_MEMORY] = row->numbers[NODE_TOTAL] = -1;
-  if (usage == NULL)
-    return;
-  if (g_variant_lookup (usage, "load-1", "d", &load) && load >= 0 && load < 1e9)
-    row->numbers[NODE_LOAD] = (gint64)(load * 100 + 0.5);
-  if (!g_variant_lookup (usage, "mem-total", "t", NULL))
-    return;
-  unused = get_time (usage, "mem-free") + get_time (usage, "buffers") + get_time (usage, "cached");
-  row->numbers[NODE_TOTAL] = get_time (usage, "mem-total");
-  row->numbers[NODE_MEMORY] = MAX (row->numbers[NODE_TOTAL] - unused, 0);
-}
-
 void
-dvm_cli_watch_model_set_usage (DvmCliWatchModel *self, guint rank, GVariant *usage)
+dvm_cli_watch_model_set_load (DvmCliWatchModel *self, guint rank, double load, guint64 total, guint64 unused)
 {
   DvmCliWatchRow *row = find_row (self, DVM_CLI_WATCH_NODES, rank);
   DvmCliWatchRow before;
@@ -558,8 +540,26 @@ dvm_cli_watch_model_set_usage (DvmCliWatchModel *self, guint rank, GVariant *usa
     return;
   self->panels[DVM_CLI_WATCH_NODES].stale = TRUE;
   before = *row;
-  fill_usage (row, usage);
+  row->numbers[NODE_LOAD] = load >= 0 && load < 1e9 ? (gint64)(load * 100 + 0.5) : -1;
+  row->numbers[NODE_TOTAL] = total > 0 ? (gint64)total : -1;
+  row->numbers[NODE_MEMORY] = total > 0 ? MAX ((gint64)(total - unused), 0) : -1;
   note_change (self, row, &before);
+}
+
+void
+dvm_cli_watch_model_set_usage (DvmCliWatchModel *self, guint rank, GVariant *usage)
+{
+  double load = -1;
+  guint64 total = 0;
+  guint64 unused = 0;
+
+  if (usage != NULL)
+    {
+      g_variant_lookup (usage, "load-1", "d", &load);
+      total = get_time (usage, "mem-total");
+      unused = get_time (usage, "mem-free") + get_time (usage, "buffers") + get_time (usage, "cached");
+    }
+  dvm_cli_watch_model_set_load (self, rank, load, total, unused);
 }
 
 /* ---- the DVM ---- */

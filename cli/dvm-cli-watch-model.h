@@ -92,6 +92,8 @@ void dvm_cli_watch_model_put_columns (DvmCliWatchModel *self, DvmCliWatchPanel p
 void dvm_cli_watch_model_clear (DvmCliWatchModel *self);
 /* usage: (nullable): a{sv} of node-usage; NULL: its agent does not tell */
 void dvm_cli_watch_model_set_usage (DvmCliWatchModel *self, guint rank, GVariant *usage);
+/* load: of node-loads, < 0: not known; total: 0: not known */
+void dvm_cli_watch_model_set_load (DvmCliWatchModel *self, guint rank, double load, guint64 total, guint64 unused);
 /* info: a{sv}, the properties of org.dvm.Manager; now: µs since the epoch */
 void dvm_cli_watch_model_set_info (DvmCliWatchModel *self, GVariant *info, gint64 now);
 /* (nullable) (transfer none): the last one that was set */

@@ -27,6 +27,9 @@ void dvmd_bus_list_devices (DvmdBusCall *call);
 void dvmd_bus_list_procs (DvmdBusCall *call);
 void dvmd_bus_collect_stacks (DvmdBusCall *call);
 void dvmd_bus_query (DvmdBusCall *call);
+/* Answers with values, (transfer floating), and under this name with a(udtt) of the nodes (element-type guint). */
+void dvmd_bus_measure_loads (DvmdController *controller, GArray *nodes, const char *name, GVariant *values,
+                             GDBusMethodInvocation *invocation);
 void dvmd_bus_attach (DvmdBusCall *call);
 void dvmd_bus_map (DvmdBusCall *call);
 void dvmd_bus_map_job (DvmdBusCall *call);

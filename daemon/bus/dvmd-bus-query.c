@@ -466,8 +466,29 @@ await_agents (Query *query, GArray *nodes, GError **error)
       return g_variant_new_array (G_VARIANT_TYPE ("{sv}"), NULL, 0);
     }
   g_array_unref (nodes);
-  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "node-usage and proc-usage are asked for one at a time");
+  g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM,
+               "node-loads, node-usage and proc-usage are asked for one at a time");
   return NULL;
+}
+
+/* Each call asks every agent. */
+static GVariant *
+get_node_loads (Query *query, GError **error)
+{
+  GArray *nodes;
+
+  if (!query->may_change)
+    {
+      g_set_error (error, DVM_ERROR, DVM_ERROR_NO_PERMISSIONS,
+                   "node-loads needs the user that this DVM belongs to (uid %u) or root; node-usage is for everybody",
+                   (guint)getuid ());
+      return NULL;
+    }
+  nodes = g_array_new (FALSE, FALSE, sizeof (guint));
+  for (guint rank = 1; rank <= dvmd_node_pool_get_max_rank (get_pool (query)); rank++)
+    if (dvmd_facts_is_up (dvmd_node_pool_get (get_pool (query), rank)))
+      g_array_append_val (nodes, rank);
+  return await_agents (query, nodes, error);
 }
 
 static GVariant *
@@ -511,14 +532,14 @@ static const struct
   { "free-slots", get_free_slots }, { "job-size", get_job_size },
   { "job-states", get_job_states }, { "local-proc-table", get_proc_table },
   { "memory", get_memory },         { "namespace-info", get_namespace_info },
-  { "namespaces", get_namespaces }, { "node-usage", get_node_usage },
-  { "nodes", get_nodes },           { "peers", get_peers },
-  { "plugins", get_plugins },       { "policies", get_policies },
-  { "proc-table", get_proc_table }, { "proc-usage", get_proc_usage },
-  { "query-keys", get_query_keys }, { "settings", get_settings },
-  { "slots", get_slots },           { "statistics", get_statistics },
-  { "topologies", get_topologies }, { "uptime", get_uptime },
-  { "version", get_version },
+  { "namespaces", get_namespaces }, { "node-loads", get_node_loads },
+  { "node-usage", get_node_usage }, { "nodes", get_nodes },
+  { "peers", get_peers },           { "plugins", get_plugins },
+  { "policies", get_policies },     { "proc-table", get_proc_table },
+  { "proc-usage", get_proc_usage }, { "query-keys", get_query_keys },
+  { "settings", get_settings },     { "slots", get_slots },
+  { "statistics", get_statistics }, { "topologies", get_topologies },
+  { "uptime", get_uptime },         { "version", get_version },
 };
 
 static GVariant *
@@ -691,9 +712,16 @@ measure_free (gpointer data)
 static void
 measure (Query *query, GVariant *values, GDBusMethodInvocation *invocation)
 {
-  gboolean of_node = strcmp (dvmd_query_keys_find (query->measured)->word, "node-usage") == 0;
-  Measure *self = g_new (Measure, 1);
+  const char *word = dvmd_query_keys_find (query->measured)->word;
+  gboolean of_node = strcmp (word, "node-usage") == 0;
+  Measure *self;
 
+  if (strcmp (word, "node-loads") == 0)
+    {
+      dvmd_bus_measure_loads (query->server->controller, query->measuring, query->measured, values, invocation);
+      return;
+    }
+  self = g_new (Measure, 1);
   *self = (Measure){ invocation, g_strdup (query->measured), of_node ? g_strdup (query->node_name) : NULL,
                      g_variant_ref_sink (values) };
   dvmd_controller_measure (query->server->controller, query->measuring, of_node ? NULL : query->nspace,

@@ -41,6 +41,7 @@ static const DvmdQueryKey keys[] = {
   { "memory", "PMIX_QUERY_MEMORY_USAGE", 0, HERE, 0 },
   { "namespace-info", "PMIX_QUERY_NAMESPACE_INFO", HERE | JOB, HERE | JOB, 0 },
   { "namespaces", "PMIX_QUERY_NAMESPACES", HERE, HERE, 0 },
+  { "node-loads", NULL, 0, HERE, 0 },
   { "node-usage", "PMIX_QUERY_NODE_RESOURCE_USAGE", HERE | JOB | RANK | NODE, HERE | NODE, NODE },
   { "nodes", "PMIX_QUERY_RESOLVE_NODE", HERE | JOB, HERE | JOB, 0 },
   { "num-groups", "PMIX_QUERY_NUM_GROUPS", HERE, HERE, 0 },

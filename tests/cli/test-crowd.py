@@ -50,6 +50,8 @@ def test_views():
         equal(json.loads(view("campaigns", "--json")), [])
         picture = json.loads(view("top", "--json"))
         equal(({row["id"] for row in picture["jobs"]}, {row["rank"] for row in picture["nodes"]}), (jobs, nodes))
+        # One of the agents measures, and each of the others is left out.
+        equal([(row["load"], row["memory-total"]) for row in picture["nodes"][:3]], [(0.5, 1024), (None, None), (None, None)])
         text = view("top", "--batch")
         for title, n in (("ID", N_JOBS), ("RANK", here.N_NODES)):
             rows = re.search(rf"^ *{title} .*\n((?: *\d+ .*\n)+)", text, re.M)[1].splitlines()

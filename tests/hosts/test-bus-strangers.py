@@ -235,6 +235,7 @@ def eavesdrop(address, path, secret):
         columns = call(NAMED, NAME, 'ListJobs', '(a{sv})', {name: GLib.Variant('b', True) for name in ('all', 'sparse', 'by-column', 'once')})[0][0]
         answers['by column'] = [set(columns), {len(column) for column in columns.values()}] == [whole[0], {len(whole)}]
         answers['left out'] = len(whole) == len(sparse) and [sorted(one - two) for one, two in zip(whole, sparse)]
+        answers['loads'] = call(NAMED, NAME, 'Query', '(asa{sv})', ['node-loads'], {})
         for key in call(NAMED, NAME, 'Query', '(asa{sv})', ['query-keys'], {})[0]['query-keys']:
             for qualifiers in ({}, {'nspace': GLib.Variant('s', job['Namespace'])}):
                 call(NAMED, NAME, 'Query', '(asa{sv})', [key], qualifiers)
@@ -513,6 +514,7 @@ class Strangers(dvmtest.Case):
         self.assertEqual(told, [])
         self.assertEqual(answers['trace'], 'org.dvm.Error.NoPermissions')
         self.assertEqual(answers['label'], 'org.dvm.Error.NoPermissions')
+        self.assertEqual(answers['loads'], 'org.dvm.Error.NoPermissions')
         # What is missing would tell what is empty.
         self.assertEqual(set(map(tuple, answers['left out'])), {()})
         self.assertTrue(answers['by column'])

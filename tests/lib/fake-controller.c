@@ -426,10 +426,11 @@ dvmd_controller_measure (DvmdController *self, const GArray *nodes, const char *
                          DvmdMeasured measured, gpointer user_data, GDestroyNotify free_data)
 {
   gboolean answers = g_array_index (nodes, guint, 0) == 1;
-  g_autoptr (GVariant)
-      rows = g_variant_ref_sink (g_variant_new_parsed ("[{'load-1': <0.5>, 'mem-total': <uint64 1024>}]"));
+  g_autoptr (GVariant) rows = NULL;
 
-  measured (user_data, 0, answers ? rows : NULL);
+  if (answers)
+    rows = g_variant_ref_sink (g_variant_new_parsed ("[{'load-1': <0.5>, 'mem-total': <uint64 1024>}]"));
+  measured (user_data, 0, rows);
   free_data (user_data);
 }
 

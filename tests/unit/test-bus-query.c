@@ -112,6 +112,12 @@ test_query (Fixture *f, gconstpointer data)
   check_query (f, "(['node-usage'], {'node': <'here'>})",
                "({'node-usage': <{'load-1': <0.5>, 'mem-total': <uint64 1024>}>},)");
   refused (f, "(['node-usage'], @a{sv} {})", BAD_PARAM, "needs the qualifier");
+  /* Of two nodes that are up one does not answer. */
+  dvmd_core_add_node (dvmd_controller_get_core (f->bus.controller), "there", 4, 0);
+  check_query (f, "(['slots', 'node-loads'], @a{sv} {})",
+               "({'slots': <uint32 4>, 'node-loads': <[(uint32 1, 0.5, uint64 1024, uint64 0)]>},)");
+  refused (f, "(['node-loads'], {'node': <'here'>})", BAD_PARAM, "takes no qualifier");
+  refused (f, "(['node-loads', 'proc-usage'], {'nspace': <'dvm-fake@1'>})", BAD_PARAM, "takes no qualifier");
   refused (f, "(['settings'], @a{sv} {})", NOT_SUPPORTED, "settings");
 }
 

@@ -76,7 +76,7 @@ test_columns (void)
                             " 'NumProcs': <[uint32 1, 2, 3]>, 'NumLaunched': <[uint32 1, 2, 3]>,"
                             " 'Ended': <[false, false, true]>}"));
   g_autoptr (GVariant) ragged = g_variant_ref_sink (
-      g_variant_new_parsed ("{'Id': <[uint32 7, 8]>, 'State': <[uint32 14, 14]>, 'Namespace': <['dvm@7']>}"));
+      g_variant_new_parsed ("{'Id': <[uint32 7, 8, 9]>, 'State': <[uint32 14, 14]>, 'Namespace': <['dvm@7']>}"));
   g_autoptr (GVariant) wrong = g_variant_ref_sink (g_variant_new_parsed ("{'Id': <uint32 9>}"));
   g_autofree char *whole = NULL;
   g_autofree char *rows = NULL;
@@ -89,8 +89,10 @@ test_columns (void)
   g_assert_cmpstr (whole, ==, rows);
   dvm_cli_watch_model_put_columns (model, DVM_CLI_WATCH_JOBS, ragged, 1);
   dvm_cli_watch_model_put_columns (model, DVM_CLI_WATCH_JOBS, wrong, 1);
-  g_assert_cmpuint (dvm_cli_watch_model_count (model, DVM_CLI_WATCH_JOBS), ==, 3);
-  g_assert_cmpuint (get_id (model, 2), ==, 7);
+  g_assert_cmpuint (dvm_cli_watch_model_count (model, DVM_CLI_WATCH_JOBS), ==, 4);
+  g_assert_cmpuint (get_id (model, 3), ==, 8);
+  /* One value of a column is that of all. */
+  g_assert_cmpstr (dvm_cli_watch_model_get (model, DVM_CLI_WATCH_JOBS, 3)->texts[1], ==, "dvm@7");
 }
 
 static void
