@@ -7,6 +7,7 @@
 #include "config.h"
 
 #include "bus-fixture.h"
+#include "dvm-records-private.h"
 #include "fake-controller.h"
 
 #include <string.h>
@@ -68,6 +69,7 @@ check_query (Fixture *f, const char *parameters, const char *wanted)
 static void
 test_query (Fixture *f, gconstpointer data)
 {
+  DvmdNode *there;
   g_autofree char *path = bus_client_submit (f->client, "sleep", "{'np': <uint32 2>}");
 
   wait_until_running (f, path);
@@ -113,7 +115,8 @@ test_query (Fixture *f, gconstpointer data)
                "({'node-usage': <{'load-1': <0.5>, 'mem-total': <uint64 1024>}>},)");
   refused (f, "(['node-usage'], @a{sv} {})", BAD_PARAM, "needs the qualifier");
   /* Of two nodes that are up one does not answer. */
-  dvmd_core_add_node (dvmd_controller_get_core (f->bus.controller), "there", 4, 0);
+  there = dvmd_core_add_node (dvmd_controller_get_core (f->bus.controller), "there", 4, 0);
+  _dvm_node_set_state (there->record, DVM_NODE_STATE_UP, "");
   check_query (f, "(['slots', 'node-loads'], @a{sv} {})",
                "({'slots': <uint32 4>, 'node-loads': <[(uint32 1, 0.5, uint64 1024, uint64 0)]>},)");
   refused (f, "(['node-loads'], {'node': <'here'>})", BAD_PARAM, "takes no qualifier");

@@ -269,7 +269,8 @@ test_once (void)
   g_autoptr (GVariant) columns = g_variant_ref_sink (g_variant_new_parsed (
       "{'Id': <[uint32 5, 6, 7]>, 'State': <[uint32 11]>, 'Reason': <['late']>, 'Command': <[['a', 'b']]>,"
       " 'CreatedAt': <[uint64 9]>, 'NumProcs': <[uint32 4]>, 'Paused': <[true]>, 'Session': <[objectpath '/s']>}"));
-  const DvmRecordField *fields = _dvm_record_get_fields (DVM_TYPE_JOB, NULL);
+  guint n_fields;
+  const DvmRecordField *fields = _dvm_record_get_fields (DVM_TYPE_JOB, &n_fields);
   gpointer two[2];
 
   g_assert_true (_dvm_records_add_columns (records, DVM_TYPE_JOB, columns, NULL));
@@ -291,10 +292,12 @@ test_once (void)
   two[0] = records->pdata[0];
   two[1] = records->pdata[1];
   _dvm_job_set_created_at (two[1], 9 + (G_GINT64_CONSTANT (1) << 32));
-  for (; strcmp (fields->bus_name, "Reason") != 0; fields++)
-    if (strcmp (fields->bus_name, "CreatedAt") == 0)
-      g_assert_false (_dvm_records_are_same (two, 2, fields));
-  g_assert_true (_dvm_records_are_same (two, 2, fields));
+  for (guint i = 0; i < n_fields; i++)
+    {
+      gboolean differs = strcmp (fields[i].bus_name, "CreatedAt") == 0 || strcmp (fields[i].bus_name, "Id") == 0;
+
+      g_assert_true (_dvm_records_are_same (two, 2, &fields[i]) == !differs);
+    }
 }
 
 static void
