@@ -40,7 +40,7 @@ typedef struct
  */
 typedef struct _DvmdTimeAsker DvmdTimeAsker;
 
-/* What each allocator that asks so heeds: for its description. */
+/* The settings that each allocator which asks so heeds, for its description. */
 extern const DvmdPluginSetting dvmd_time_settings[];
 
 /* allocator: unowned; allocation: its nodes; id: of the job */

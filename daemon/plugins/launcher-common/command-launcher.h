@@ -58,7 +58,7 @@ struct _DvmdCommandLauncherClass
 
 guint dvmd_command_launcher_get_number (gpointer self, const char *key, guint standard);
 
-/* What each launcher of this class heeds: for its description. */
+/* The settings that each launcher of this class heeds, for its description. */
 extern const DvmdPluginSetting dvmd_command_launcher_settings[];
 
 /* The last line of its messages that says something: (transfer full), "" if there is none. */

@@ -41,7 +41,7 @@ struct _DvmdJobLauncherClass
   const JobCommand *(*find_command) (DvmdJobLauncher *self);
 };
 
-/* What each launcher of this class heeds: for its description. */
+/* The settings that each launcher of this class heeds, for its description. */
 extern const DvmdPluginSetting dvmd_job_launcher_settings[];
 
 /* (transfer full): for read_targets(): all nodes, under their names */
