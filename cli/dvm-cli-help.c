@@ -149,6 +149,7 @@ dvm_cli_help_others (void)
   append_options (text, dvm_cli_old_app_options);
   append_options (text, dvm_cli_old_options);
   append_options (text, dvm_cli_old_display_options);
+  append_options (text, dvm_cli_old_add_options);
   append_dialect (text, &dvm_cli_srun);
   append_dialect (text, &dvm_cli_prte);
   g_string_append_printf (text, "\n%s\n", _ ("Parameters of --mca and --prtemca that are options here:"));

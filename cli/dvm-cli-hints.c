@@ -39,8 +39,6 @@ typedef struct
 static const Remark remarks[] = {
   { "display-map display-devel-map report-bindings",
     N_ ("for run and map; of a job that was submitted 'dvm-cli job map JOB' and 'dvm-cli job procs JOB' tell it") },
-  { "activate",
-    N_ ("each node of a DVM has its agent; --add-host LIST adds nodes, 'dvm-cli node restart NODE' starts one again") },
   { "memory-alloc-kinds",
     N_ ("nothing hands kinds of memory to a program here: it asks for them itself, by mpi_memory_alloc_kinds") },
   { "gpu-support", N_ ("the MPI of the program decides; '--mca accelerator null' turns it off in Open MPI 5") },

@@ -75,8 +75,13 @@ const DvmCliOption dvm_cli_old_display_options[] = {
   { NULL },
 };
 
+const DvmCliOption dvm_cli_old_add_options[] = {
+  { "activate", 0, "-activate", DVM_CLI_ARG_STRING, N_ ("LIST"), NULL, NULL, "--add-host %" },
+  { NULL },
+};
+
 static const DvmCliOption *const old_lists[] = { dvm_cli_old_app_options, dvm_cli_old_options,
-                                                 dvm_cli_old_display_options, NULL };
+                                                 dvm_cli_old_display_options, dvm_cli_old_add_options, NULL };
 
 /* The options of today, in the order in which a message names them. */
 static const struct
@@ -84,8 +89,17 @@ static const struct
   const char *name;
   gboolean is_list; /* words parted by commas, which do not exclude each other; else one word and its qualifiers */
 } todays[] = {
-  { "map-by", FALSE }, { "bind-to", FALSE }, { "display", TRUE }, { "runtime-options", TRUE }, { "output", TRUE },
+  { "map-by", FALSE },         { "bind-to", FALSE }, { "display", TRUE },
+  { "runtime-options", TRUE }, { "output", TRUE },   { "add-host", TRUE },
 };
+
+/* Each node of a DVM has its agent: --activate +all asks for what is so. */
+static gboolean
+is_needed (DvmCliArgs *args, const DvmCliOption *option)
+{
+  return strcmp (option->instead, DVM_CLI_NOT_NEEDED) != 0
+         && (strcmp (option->name, "activate") != 0 || strcmp (dvm_cli_args_get (args, option->name), "+all") != 0);
+}
 
 /* The value of an option of today is put together. */
 typedef struct
@@ -278,7 +292,8 @@ add_old_list (Composer *self)
 {
   for (gsize i = 0; old_lists[i] != NULL; i++)
     for (const DvmCliOption *option = old_lists[i]; option->name != NULL; option++)
-      if (part_for (option, self->name) != NULL && dvm_cli_args_has (self->args, option->name))
+      if (part_for (option, self->name) != NULL && dvm_cli_args_has (self->args, option->name)
+          && is_needed (self->args, option))
         g_ptr_array_add (self->added,
                          fill_in (part_for (option, self->name), dvm_cli_args_get (self->args, option->name)));
 }
@@ -361,7 +376,7 @@ show_some (DvmCliArgs *args, gboolean needed)
 
   for (gsize i = 0; old_lists[i] != NULL; i++)
     for (const DvmCliOption *option = old_lists[i]; option->name != NULL; option++)
-      if (is_old (args, option) && needed == (strcmp (option->instead, DVM_CLI_NOT_NEEDED) != 0))
+      if (is_old (args, option) && needed == is_needed (args, option))
         {
           g_autofree char *shown = dvm_cli_args_show (args, option->name);
 

@@ -14,6 +14,7 @@ G_BEGIN_DECLS
 extern const DvmCliOption dvm_cli_old_app_options[];
 extern const DvmCliOption dvm_cli_old_options[];
 extern const DvmCliOption dvm_cli_old_display_options[];
+extern const DvmCliOption dvm_cli_old_add_options[];
 
 /*
  * The value of the option together with what spellings of before add to it. base (nullable): its value where it was not

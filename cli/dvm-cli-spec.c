@@ -743,7 +743,7 @@ apply_waiting (DvmJobSpec *spec, DvmCliArgs *args, GError **error)
 static gboolean
 apply_additions (DvmJobSpec *spec, DvmCliArgs *args, GError **error)
 {
-  g_autofree const char **lists = dvm_cli_args_get_all (args, "add-host");
+  g_autofree char *hosts = NULL;
   g_autofree const char **files = dvm_cli_args_get_all (args, "add-hostfile");
   g_autofree char *path = NULL;
 
@@ -752,8 +752,10 @@ apply_additions (DvmJobSpec *spec, DvmCliArgs *args, GError **error)
       g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("option --add-hostfile can be given once"));
       return FALSE;
     }
-  if (lists[0] != NULL)
-    dvm_job_spec_set_add_hosts (spec, lists);
+  if (!dvm_cli_old_compose (args, "add-host", NULL, &hosts, error))
+    return FALSE;
+  if (hosts != NULL)
+    dvm_job_spec_set_add_hosts (spec, (const char *const[]){ hosts, NULL });
   if (files[0] == NULL)
     return TRUE;
   path = g_canonicalize_filename (files[0], NULL);

@@ -835,7 +835,7 @@ const DvmCliVerb dvm_cli_verb_run = {
   .summary = N_ ("run a job and wait for it, with its input and output here"),
   .options = { dvm_cli_file_options, dvm_cli_app_options, dvm_cli_add_options, dvm_cli_job_options, run_options,
                dvm_cli_private_options, dvm_cli_which_options, dvm_cli_old_app_options, dvm_cli_old_options,
-               dvm_cli_old_display_options },
+               dvm_cli_old_display_options, dvm_cli_old_add_options },
   .foreign = &dvm_cli_srun,
   .max_words = G_MAXUINT,
   .flags = DVM_CLI_PARSE_STOP_AT_WORD,

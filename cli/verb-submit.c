@@ -89,7 +89,7 @@ const DvmCliVerb dvm_cli_verb_submit = {
               "[OPTION...] --file JOB.json",
   .summary = N_ ("hand a job over, print its namespace and return"),
   .options = { dvm_cli_file_options, dvm_cli_app_options, dvm_cli_add_options, dvm_cli_array_options,
-               dvm_cli_job_options, dvm_cli_old_app_options, dvm_cli_old_options },
+               dvm_cli_job_options, dvm_cli_old_app_options, dvm_cli_old_options, dvm_cli_old_add_options },
   .foreign = &dvm_cli_srun,
   .max_words = G_MAXUINT,
   .flags = DVM_CLI_PARSE_STOP_AT_WORD,

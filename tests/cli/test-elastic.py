@@ -56,12 +56,25 @@ def test_add_host_usage():
                 (["--add-host", "n9,,n10"], "a name is missing"),
                 (["--add-host", "^n9"], "no host"),
                 (["--add-hostfile", "a", "--add-hostfile", "b"], "once"),
+                (["--activate", "n9:x"], "n9:x"),
             ):
                 result = here.cli(verb, *words, "true")
                 equal((result.returncode, result.stdout), (2, ""), result.stderr)
                 contains(result.stderr, mention)
         result = here.cli("map", "--add-host", "n9", "true")
         equal(result.returncode, 2, "a map adds no nodes")
+
+
+def test_activate():
+    """--activate of prun adds the nodes that are not there, and asks for nothing where there is nothing to do"""
+    with dvm("--nodes", "2", "--slots", "1", "--elastic") as here:
+        for words, names, note in ((("+all",), [], "'--activate +all' is not needed here"), (("node1",), [], "'--add-host node1' today"),
+                                   (("n9",), ["n9"], "'--add-host n9' today"),
+                                   (("n9,n10", "--add-host", "n11"), ["n9", "n10", "n11"], "'--add-host n11,n9,n10' today")):
+            result = here.cli("run", "--activate", *words, "-n", "1", "true")
+            equal(result.returncode, 0, f"{words}: {result.stderr}")
+            contains(result.stderr, note)
+            equal({row["name"] for row in json.loads(here.cli("nodes", "--json").stdout) if row["rank"] > 0}, {"node1", "node2", *names})
 
 
 def test_usage():

@@ -41,7 +41,6 @@ def test_hints():
     """what other launchers call otherwise is answered with the name that it has here"""
     for given, here in (
         ("--prtemca", "needs a value: NAME VALUE"),
-        ("--activate", "'dvm-cli node restart NODE' starts one again"),
         ("--memory-alloc-kinds", "by mpi_memory_alloc_kinds"),
         ("--gpu-support", "the MPI of the program decides"),
         ("--pmix-prefix", "--app-pmix-prefix DIR is for one of the program"),
