@@ -182,7 +182,7 @@ class Commands(Case):
         self.assertEqual([(one['name'], one['allocator']) for one in nodes], [('pn1', 'slurm'), ('pn2', 'slurm')])
         self.cli(allocation, 'stop')
         self.assertIn('other nodes are asked for', self.cli(allocation, *words, '--host', 'pn1', status=1))
-        self.assertIn('There is no allocator "slum"; there are: ', self.cli(allocation, *words[:-1], 'allocator=slum', status=1))
+        self.assertIn('There is no allocator "slum"; there are: ', self.cli(allocation, *words[:-1], 'allocator=slum', status=2))
         allocation.environment = {key: value for key, value in allocation.environment.items() if not key.startswith('SLURM')}
         self.assertIn('in none of that one (not set: SLURM_JOB_ID, SLURM_JOBID)', self.cli(allocation, *words, status=1))
 
