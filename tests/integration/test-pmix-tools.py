@@ -290,7 +290,7 @@ class Servers(Tools):
         """One that is retired lets tools in until there is another one."""
         dvm = self.dvm(slots=2, settings=['pmix-servers=1'])
         way = f'uri=file:{self.wait_files(dvm)[0]}'
-        for _ in range(5):
+        for _ in range(15):
             before = self.address(dvm)
             dvm.run([PROGRAM, 'die-first'], np=2)
             while self.address(dvm) == before:
