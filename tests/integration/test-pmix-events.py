@@ -273,15 +273,6 @@ class Jobs(Case):
         name = job.nspace.rsplit('@', 1)[0]
         self.assertEqual([line for line in lines if LAST not in line], sorted([self.started(f'{name}@3'), *self.heard_of((f'{name}@4', 0))]))
 
-    def test_for_who_asked(self):
-        """A handler of everything, which may take what it does not know for an error, is not told of starts and ends."""
-        dvm = self.nodes(2)
-        ended = self.path('ended')
-        job = self.start(dvm, 'on', 'any', 'spawn', 'true', 'file', ended, 'tell', LAST, GLOBAL, *UNTIL_LAST)
-        dvmtest.wait_until(lambda: any(row['Ended'] and row['Id'] == 2 for row in dvm.list_jobs(all=True)), 'the end of the job')
-        self.touch('ended')
-        self.assertEqual([line for line in self.end(job) if LAST not in line], [])
-
 
 class Late(Case):
     """Those that connect, or register a handler, after the event: once each, with its source."""
