@@ -494,10 +494,12 @@ class Peers(Case):
         """What a rank has put anew is what is told to those who ask for what is fresh, on its node and on another one."""
         dvm = self.nodes()
         for host in ('node1:2', 'node1:1,node2:1'):
+            # Of another node such a library asks its own server alone, which has the first value.
+            n_old = 1 if ',' in host and 'refreshes-nearby' in dvmtest.pmix_library() else 0
             get = ['get', '.', '0', 'color']
             job, out = self.begin(dvm, 'rank', '0', 'put', 'color', 'red', 'all', 'fence', '.', *get, 'fence', '.', 'rank', '0', 'put', 'color', 'blue', 'all', 'fence', '.',
                                   *get, 'fresh=1', 'fence', '.', host=host, np=2)
-            self.assertEqual(sorted(self.end(job, out)), ['fence SUCCESS'] * 8 + ['get SUCCESS blue'] * 2 + ['get SUCCESS red'] * 2, host)
+            self.assertEqual(sorted(self.end(job, out)), ['fence SUCCESS'] * 8 + ['get SUCCESS blue'] * (2 - n_old) + ['get SUCCESS red'] * (2 + n_old), host)
 
     def test_more_than_a_message(self):
         """What is more than daemons tell each other at once is refused for all who wait for it, and the next request is served."""

@@ -23,6 +23,8 @@ main (void)
     puts ("leaves-out-names");
   if (PMIX_LIBRARY_FINDS_NO_PEERS)
     puts ("finds-no-peers");
+  if (PMIX_LIBRARY_REFRESHES_NEARBY)
+    puts ("refreshes-nearby");
   if (PMIX_LIBRARY_KNOWS_SERVER)
     puts ("knows-server");
   if (PMIX_LIBRARY_ASKS_AT_ONCE)

@@ -22,6 +22,8 @@
 #define PMIX_LIBRARY_LEAVES_OUT_NAMES (PMIX_NUMERIC_VERSION >= 0x00050007)
 /* Peers of a job on a node that it is not on, or that is not there, are none, which is no error. */
 #define PMIX_LIBRARY_FINDS_NO_PEERS (PMIX_NUMERIC_VERSION >= 0x00050007)
+/* Values that are to be fresh come from what the server of the node has had, also those of ranks of other nodes. */
+#define PMIX_LIBRARY_REFRESHES_NEARBY (PMIX_NUMERIC_VERSION >= 0x00050000)
 /* A client knows the address of its server, and says it when its own job is asked for that. */
 #define PMIX_LIBRARY_KNOWS_SERVER (PMIX_NUMERIC_VERSION >= 0x00050003)
 /*
