@@ -16,7 +16,7 @@
 /* Up to so many jobs all are read each time. */
 #define FEW_JOBS 2048
 
-/* So many agents are asked at a time, each for itself; more are asked for in one call. */
+/* At most this many agents are asked at a time, by a call each; the loads of more come by one call. */
 #define MAX_MEASURED 64
 
 /* The controller is not measured: among the ranks that are asked, this one stands for all. */
