@@ -43,6 +43,9 @@ on_reaped (pid_t pid, int status, gpointer user_data)
   g_hash_table_remove (self->processes, GINT_TO_POINTER (pid));
   if (WIFSIGNALED (status))
     how = g_strdup_printf ("was ended by signal %d (%s)", WTERMSIG (status), strsignal (WTERMSIG (status)));
+  else if (WEXITSTATUS (status) == DVMD_PMIX_EXIT_OTHER)
+    how = g_strdup ("is of another version of dvm than its agent, which was installed while this DVM ran: stop the DVM "
+                    "when its jobs have ended, and start it again");
   else
     how = g_strdup_printf ("ended with status %d", WEXITSTATUS (status));
   told.ended (how, told.user_data);
@@ -52,7 +55,8 @@ static int
 spawn (DvmdAgentPmixProcesses *self, int fd, int *pidfd, GError **error)
 {
   g_autofree char *program = dvmd_programs_find ("dvm-pmix", error);
-  const char *argv[] = { program, NULL };
+  g_autofree char *digest = dvmd_pmix_messages_dup_digest ();
+  const char *argv[] = { program, digest, NULL };
   g_auto (GStrv) environment = g_get_environ ();
   DvmdSpawnRequest request = DVMD_SPAWN_REQUEST_INIT;
 

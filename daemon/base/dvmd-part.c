@@ -36,7 +36,9 @@ dvmd_part_open (const char *name, const char *symbol, gsize size, GError **error
   if (g_module_symbol (module, symbol, (gpointer *)&info) && info->size == size
       && g_str_equal (info->version, DVM_VERSION_STRING))
     return info;
-  g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED, "%s is of another build than this is: the installation is not whole",
-               path);
+  g_set_error (error, DVM_ERROR, DVM_ERROR_FAILED,
+               "%s is of dvm %s, and this process of another build (" DVM_VERSION_STRING
+               "): the installation is not whole, or it was changed while this ran; then start it again",
+               path, info != NULL ? info->version : "of unknown version");
   return NULL;
 }

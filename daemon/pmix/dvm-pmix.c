@@ -23,6 +23,7 @@
 
 #include "dvmd-log.h"
 #include "dvmd-pmix-counter.h"
+#include "dvmd-pmix-messages.h"
 #include "dvmd-pmix-server.h"
 #include "dvmd-pmix-stub.h"
 #include "dvmd-topology.h"
@@ -56,6 +57,15 @@ take_link (void)
     return -1;
   close (none);
   return fd;
+}
+
+/* Another build of the same messages is as good as ours. */
+static gboolean
+speaks_as (const char *agent)
+{
+  g_autofree char *digest = dvmd_pmix_messages_dup_digest ();
+
+  return strcmp (agent, digest) == 0;
 }
 
 /* The library's thread may stand still: it is not waited for. */
@@ -96,11 +106,13 @@ main (int argc, char **argv)
   for (gsize i = 0; i < G_N_ELEMENTS (ignored); i++)
     signal (ignored[i], SIG_IGN);
   fd = take_link ();
-  if (argc > 1 || fd < 0)
+  if (argc != 2 || fd < 0)
     {
       fprintf (stderr, "dvm-pmix: it is started by dvm-agent, not by hand\n");
       return 2;
     }
+  if (!speaks_as (argv[1]))
+    return DVMD_PMIX_EXIT_OTHER;
   dvmd_log_install ("dvm-pmix");
   raise_nofile ();
   dvmd_topology_prepare_environment ();

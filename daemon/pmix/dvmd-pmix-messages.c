@@ -13,10 +13,13 @@
 
 #include <string.h>
 
+#include "dvmd-call-kind.h"
 #include "dvmd-message.h"
 
 #define PROCS "a(su)"
 #define DONE  "(tis"
+
+#define DIGEST_SIZE 8
 
 /*
  * (nspace, applications, nodes, their numbers, our node, ranks, cpusets of those that are bound, devices of those that
@@ -93,6 +96,22 @@ dvmd_pmix_message_name (guint16 kind)
   const Kind *row = find_kind (kind);
 
   return row != NULL ? row->name : "unknown";
+}
+
+char *
+dvmd_pmix_messages_dup_digest (void)
+{
+  g_autoptr (GString) text = g_string_new (NULL);
+  char *digest;
+
+  for (gsize i = 0; i < G_N_ELEMENTS (kinds); i++)
+    g_string_append_printf (text, "%d%s", kinds[i].kind, kinds[i].type);
+  for (guint kind = 0; kind < DVMD_N_CALLS; kind++)
+    g_string_append_printf (text, " %s %s", dvmd_call_kind_get_type (kind)->request,
+                            dvmd_call_kind_get_type (kind)->answer);
+  digest = g_compute_checksum_for_string (G_CHECKSUM_SHA256, text->str, text->len);
+  digest[DIGEST_SIZE] = '\0';
+  return digest;
 }
 
 static GVariant *

@@ -73,6 +73,11 @@ typedef enum
 const GVariantType *dvmd_pmix_message_type (DvmdPacketType type, guint16 kind);
 const char *dvmd_pmix_message_name (guint16 kind);
 
+/* The name of this table, with the types of calls in it; dvm-pmix is given it as its argument. */
+char *dvmd_pmix_messages_dup_digest (void);
+/* dvm-pmix ends with it when it is given another one: it was replaced while its agent ran. */
+#define DVMD_PMIX_EXIT_OTHER 3
+
 /* Floating. The topology is left out when it cannot be written. */
 GVariant *dvmd_pmix_settings_to_variant (const DvmdPmixSettings *settings);
 void dvmd_pmix_settings_from_variant (DvmdPmixSettings *settings, GVariant *variant);

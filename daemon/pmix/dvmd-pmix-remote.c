@@ -47,8 +47,9 @@ struct _DvmdPmixRemote
   gboolean started;
   gboolean watched;
   gboolean stopping;
-  gboolean ended;  /* and everybody knows */
-  gint64 asked_at; /* monotonic: when the ping was sent that is not answered; 0: none is */
+  gboolean ended;     /* and everybody knows */
+  const char *reason; /* (nullable): of the end, while it is told */
+  gint64 asked_at;    /* monotonic: when the ping was sent that is not answered; 0: none is */
   guint ping_timer;
   guint end_timer;
 };
@@ -89,8 +90,9 @@ end (DvmdPmixRemote *self, const char *reason)
   drop_timer (self, &self->end_timer);
   if (self->pid > 0)
     self->starter->kill (self->starter_data, self->pid);
+  self->reason = self->stopping ? NULL : reason;
   fail_pending (self);
-  self->funcs->ended (self, self->stopping ? NULL : reason, self->user_data);
+  self->funcs->ended (self, self->reason, self->user_data);
 }
 
 static void
@@ -367,4 +369,10 @@ int
 dvmd_pmix_remote_get_pid (DvmdPmixRemote *self)
 {
   return self->pid;
+}
+
+const char *
+dvmd_pmix_remote_get_reason (DvmdPmixRemote *self)
+{
+  return self->reason;
 }

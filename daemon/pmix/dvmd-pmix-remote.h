@@ -50,6 +50,8 @@ DvmdPmixRemote *dvmd_pmix_remote_new (const DvmdPmixStarter *starter, gpointer s
 void dvmd_pmix_remote_free (DvmdPmixRemote *self);
 
 int dvmd_pmix_remote_get_pid (DvmdPmixRemote *self);
+/* While its end is told: why; NULL before that, and when it ends as ordered. */
+const char *dvmd_pmix_remote_get_reason (DvmdPmixRemote *self);
 /* body: floating is sunk. Nothing is said to one that has ended. */
 void dvmd_pmix_remote_say (DvmdPmixRemote *self, DvmdPmixMessageKind kind, GVariant *body);
 /* The number of a call that is about to be said; answered once. */

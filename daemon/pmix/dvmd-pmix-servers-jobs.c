@@ -198,6 +198,7 @@ static void
 try_again (DvmdPmixServers *self, DvmdPmixServersJob *job)
 {
   DvmdPmixServerProcess *server = dvmd_pmix_servers_find (self, job->home);
+  const char *why = server != NULL ? dvmd_pmix_remote_get_reason (server->remote) : NULL;
 
   /* The server that failed is about to be forgotten. */
   if (server != NULL)
@@ -211,8 +212,9 @@ try_again (DvmdPmixServers *self, DvmdPmixServersJob *job)
     }
   fail_registration (self, job,
                      g_error_new (DVM_ERROR, DVM_ERROR_FAILED,
-                                  "%u PMIx servers of node %s have ended before job %s could begin", job->n_tries,
-                                  self->settings.node_name, job->job->nspace));
+                                  "%u PMIx servers of node %s have ended before job %s could begin; the last one: %s",
+                                  job->n_tries, self->settings.node_name, job->job->nspace,
+                                  why != NULL ? why : "it was told to"));
 }
 
 static void

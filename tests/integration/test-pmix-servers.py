@@ -319,6 +319,23 @@ class Servers(dvmtest.Case):
         job.cancel()
         job.wait()
 
+    def test_other_version(self):
+        """dvm-pmix was replaced, while the agent ran, by one with other messages: jobs that need one say so, and no others do."""
+        folder = self.place()
+        other = os.path.join(folder, 'other')
+        with open(os.path.join(folder, 'dvm-pmix'), 'w', encoding='utf-8') as file:
+            real = os.path.join(os.path.dirname(dvmtest.DVMD), 'dvm-pmix')
+            file.write(f'#!/bin/sh\ntest ! -e {other} || set -- 00000000\nexec {real} "$@"\n')
+        os.chmod(file.name, 0o755)
+        with open(other, 'w', encoding='utf-8'):
+            pass
+        dvm = self.dvm(slots=2, env={'DVM_LIBEXEC_DIR': folder})
+        done = dvm.run([CLIENT, 'data'], np=2)
+        self.assertRegex(done.reason, r'; the last one: The PMIx server of the node \(process \d+\) is of another version of dvm than its agent, .*start it again$')
+        self.assert_success(dvm.run(['true'], np=2, personality='plain'))
+        os.unlink(other)
+        self.check_usable(dvm, 2)
+
     def test_port_of_a_server_that_ended(self):
         """Ranks that have not connected yet know it: nobody else may listen there until their job has ended."""
         dvm = self.dvm(slots=4)

@@ -6,6 +6,7 @@ import io
 import os
 import resource
 import signal
+import subprocess
 import tarfile
 import threading
 import zipfile
@@ -187,6 +188,20 @@ class Staging(dvmtest.Case):
         for path, word in ((whole, 'cannot be unpacked'), ('cut.tgz', 'cannot be unpacked'), (self.file('text.zip', b'text'), 'cannot be unpacked'),
                            ('gone.tar', 'No such'), (self.file('none.zip', b''), 'cannot be unpacked')):
             self.assert_staging_failed(dvm, dvm.run(['true'], cwd=self.files, preload_files=[path]), os.path.basename(path), word)
+
+    def test_part_of_another_version(self):
+        """What unpacks was replaced while the DVM ran: a job with an archive says so, and one without does not need it."""
+        folder = self.place()
+        program = os.path.join(os.path.dirname(dvmtest.DVMD), 'dvmd-unpack.so')
+        with open(program, 'rb') as file:
+            part = file.read()
+        version = subprocess.run([dvmtest.DVMD, '--version'], check=True, capture_output=True).stdout.split()[1]
+        self.assertEqual(part.count(b'\0' + version + b'\0'), 1)
+        with open(os.path.join(folder, 'dvmd-unpack.so'), 'wb') as file:
+            file.write(part.replace(b'\0' + version + b'\0', b'\0' + b'9' * len(version) + b'\0'))
+        dvm = self.dvm(slots=2, env={'DVM_LIBEXEC_DIR': folder})
+        done = dvm.run(['true'], cwd=self.files, preload_files=[self.tar('a.tar', [('a', 'a')])])
+        self.assert_staging_failed(dvm, done, f'is of dvm {"9" * len(version)}, and this process of another build ({version.decode()}): ')
 
     def test_what_is_no_file(self):
         dvm = self.dvm(slots=2)
