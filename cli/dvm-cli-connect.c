@@ -267,3 +267,41 @@ dvm_cli_connect (DvmCli *cli, GError **error)
 {
   return dvm_cli_connect_cancellable (cli, NULL, error);
 }
+
+/* Interfaces only grow: all that both know goes on. */
+void
+dvm_cli_note_version (DvmCli *cli, GVariant *properties)
+{
+  const char *version = DVM_VERSION_STRING;
+
+  g_variant_lookup (properties, "Version", "&s", &version);
+  if (strcmp (version, DVM_VERSION_STRING) != 0)
+    dvm_cli_note (
+        cli,
+        _ ("this DVM is of version %s and dvm-cli of version %s: what one of them does not know is refused; start "
+           "the DVM again in the version of dvm-cli when its jobs have ended"),
+        version, DVM_VERSION_STRING);
+}
+
+/* As dvmd says it of a method, and of a job: it speaks no other language. */
+static gboolean
+is_unknown_option (const GError *error)
+{
+  return g_error_matches (error, DVM_ERROR, DVM_ERROR_BAD_PARAM)
+         && (g_str_has_prefix (error->message, "Unknown option “")
+             || strstr (error->message, ": unknown option") != NULL);
+}
+
+void
+dvm_cli_explain_unknown (DvmCli *cli, const GError *error)
+{
+  g_autoptr (DvmClient) client = NULL;
+  g_autoptr (GVariant) properties = NULL;
+
+  if (!is_unknown_option (error))
+    return;
+  client = try_to_reach (cli, NULL, NULL);
+  properties = client != NULL ? dvm_client_get_info (client, NULL, NULL) : NULL;
+  if (properties != NULL)
+    dvm_cli_note_version (cli, properties);
+}

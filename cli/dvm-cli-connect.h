@@ -27,6 +27,10 @@ gboolean dvm_cli_connect_client (DvmCli *cli, DvmClient *client, GCancellable *c
 DvmClient *dvm_cli_reach (DvmCli *cli, GCancellable *cancellable, GError **error);
 /* Makes of a failure to connect the sentence for people. */
 void dvm_cli_explain_connect (DvmCli *cli, GError **error);
+/* Says so when a DVM with these properties is of another version than this program. */
+void dvm_cli_note_version (DvmCli *cli, GVariant *properties);
+/* The same of the DVM that the options name, when it does not know an option of a request. */
+void dvm_cli_explain_unknown (DvmCli *cli, const GError *error);
 /* Adds how the DVM that was there has ended, if that is known and was not well. */
 void dvm_cli_explain_end (DvmCli *cli, GError **error);
 /* TRUE when the caller has named a DVM: then none of our own is put in its place */

@@ -17,6 +17,7 @@
 
 #include "dvm-cli-caller.h"
 #include "dvm-cli-complete.h"
+#include "dvm-cli-connect.h"
 #include "dvm-cli-help.h"
 #include "dvm-cli-scheduler.h"
 #include "dvm-cli-output.h"
@@ -232,6 +233,7 @@ run_verb (DvmCli *cli)
   if (is_wrong_usage (error))
     return refuse_usage (cli->verb, message);
   dvm_cli_complain ("%s", message);
+  dvm_cli_explain_unknown (cli, error);
   return cli->verb->failure;
 }
 

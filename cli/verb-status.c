@@ -170,21 +170,6 @@ print_absence (DvmCli *cli)
   dvm_cli_print (json->str, NULL);
 }
 
-/* Interfaces only grow: all that both know goes on. */
-static void
-note_version (DvmCli *cli, GVariant *properties)
-{
-  const char *version = DVM_VERSION_STRING;
-
-  g_variant_lookup (properties, "Version", "&s", &version);
-  if (strcmp (version, DVM_VERSION_STRING) != 0)
-    dvm_cli_note (
-        cli,
-        _ ("this DVM is of version %s and dvm-cli of version %s: what one of them does not know is refused; start "
-           "the DVM again in the version of dvm-cli when its jobs have ended"),
-        version, DVM_VERSION_STRING);
-}
-
 static int
 show_status (DvmCli *cli, GError **error)
 {
@@ -201,7 +186,7 @@ show_status (DvmCli *cli, GError **error)
   losses = dvm_cli_list_losses (properties);
   for (gsize i = 0; losses[i] != NULL; i++)
     dvm_cli_note (cli, "%s", losses[i]);
-  note_version (cli, properties);
+  dvm_cli_note_version (cli, properties);
   fill_table (table, cli, client, properties);
   text = cli->json ? dvm_cli_table_to_json_object (table) : dvm_cli_table_to_list (table, dvm_cli_may_use_colour (cli));
   return dvm_cli_print (text, error) ? DVM_CLI_EXIT_OK : DVM_CLI_EXIT_FAILED;

@@ -130,16 +130,19 @@ def test_jobs_go_on():
 
 
 def test_request_that_is_not_known():
-    """a request that the DVM does not know is refused with a sentence that names the cause, and an option with the name of the option"""
-    lacks = [(b"ListJobs\0", b"ListJobz\0"), (b"timeout\0", b"timeoux\0")]
+    """a request that the DVM does not know is refused with a sentence that names the cause, and an option with its name and both versions"""
+    lacks = [(b"ListJobs\0", b"ListJobz\0"), (b"timeout\0", b"timeoux\0"), (b"once\0", b"oncx\0")]
     with dvm("--nodes=1", "--slots=2") as here, other_version(here, "older", lacks) as words:
         result = here.cli(*words, "jobs")
         equal((result.returncode, result.stdout), (1, ""), result.stderr)
         contains(result.stderr, "The DVM does not know this request, it is of another version than this program")
         contains(result.stderr, "ListJobz")
-        result = here.cli(*words, "run", "--timeout", "60", "true")
-        check(result.returncode != 0, result)
-        contains(result.stderr, "timeoux")
+        own = own_version(here)
+        for words_of_dvm, command in (("timeoux: unknown option", ["run", "--timeout", "60", "true"]), ("Unknown option “oncx”", ["nodes"])):
+            result = here.cli(*words, *command)
+            check(result.returncode != 0, result)
+            contains(result.stderr, words_of_dvm)
+            contains(result.stderr, f"this DVM is of version {nines(own)} and dvm-cli of version {own}")
         equal(here.cli(*words, "run", "true").returncode, 0, "what it knows it does")
 
 
