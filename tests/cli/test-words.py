@@ -243,6 +243,10 @@ def test_lines():
         for there, row in zip(text.splitlines(), wanted.splitlines()):
             equal(there, row, "docs/from-mpirun.md; DVM_TEST_WRITE=1 writes it anew")
         equal(text.count("\n"), wanted.count("\n"), "rows of docs/from-mpirun.md")
+    number = len(rows) - 2
+    for name, words in (("README.md", f"[{number} command lines]"), ("docs/README.md", f" {number} command lines "), ("NEWS.md", f" {number} lines ")):
+        with open(os.path.join(SOURCE, name)) as file:
+            check(words in file.read(), f"{name} does not say “{words}”, as many as docs/from-mpirun.md has")
 
 
 def test_help():
