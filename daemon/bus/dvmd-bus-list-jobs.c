@@ -155,7 +155,7 @@ dvmd_bus_list_jobs (DvmdBusCall *call)
       return;
     }
   dvmd_bus_rows_init (&rows, G_VARIANT_TYPE ("aa{sv}"), filter.limit);
-  telling.columns = filter.columns;
+  dvmd_bus_telling_choose (&telling, filter.columns);
   telling.sparse = filter.sparse;
   telling.by_column = filter.by_column;
   telling.once = filter.once;

@@ -65,7 +65,7 @@ dvmd_bus_list_nodes (DvmdBusCall *call)
       return;
     }
   dvmd_bus_rows_init (&rows, G_VARIANT_TYPE ("aa{sv}"), limit);
-  telling.columns = columns;
+  dvmd_bus_telling_choose (&telling, columns);
   add_nodes (&rows, call, set, all, &telling);
   dvmd_bus_rows_end_records (&rows, &telling);
   dvmd_bus_return_value (call->invocation, dvmd_bus_rows_end (&rows));

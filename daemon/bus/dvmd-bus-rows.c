@@ -100,10 +100,20 @@ dvmd_bus_record_row (gpointer record, const DvmRecordField *fields, guint n_fiel
   return g_variant_builder_end (&builder);
 }
 
-static gboolean
-is_told (const DvmdBusTelling *telling, const DvmRecordField *field)
+void
+dvmd_bus_telling_choose (DvmdBusTelling *telling, const char *const *columns)
 {
-  return telling->columns == NULL || g_strv_contains (telling->columns, field->bus_name);
+  telling->columns = columns;
+  telling->told = 0;
+  for (guint i = 0; i < telling->n_fields; i++)
+    if (columns == NULL || g_strv_contains (columns, telling->fields[i].bus_name))
+      telling->told |= G_GUINT64_CONSTANT (1) << i;
+}
+
+static gboolean
+is_told (const DvmdBusTelling *telling, guint field)
+{
+  return (telling->told >> field & 1) != 0;
 }
 
 /* Columns are made when all is known that goes into them: until then the record is only measured. */
@@ -125,7 +135,7 @@ dvmd_bus_rows_add_record (DvmdBusRows *rows, gpointer record, const DvmdBusTelli
   g_ptr_array_add (rows->records, record);
   rows->n_rows++;
   for (guint i = 0; i < telling->n_fields; i++)
-    if (is_told (telling, &telling->fields[i]))
+    if (is_told (telling, i))
       rows->n_bytes += _dvm_record_field_measure (record, &telling->fields[i]);
 }
 
@@ -170,7 +180,7 @@ dvmd_bus_rows_end_records (DvmdBusRows *rows, const DvmdBusTelling *telling)
       GVariant *column;
       guint n;
 
-      if (!is_told (telling, field) || (telling->sparse && !telling->hides && are_empty (records, field)))
+      if (!is_told (telling, i) || (telling->sparse && !telling->hides && are_empty (records, field)))
         continue;
       n = has_first && telling->once && !telling->hides && _dvm_records_are_same (records->pdata, records->len, field)
               ? 1

@@ -39,11 +39,15 @@ typedef struct
   const DvmRecordField *fields;
   guint n_fields;
   const char *const *columns; /* (nullable): names that have been checked; NULL: all */
+  guint64 told;               /* the fields that they name, as bits: of each record names would be compared */
   gboolean sparse;            /* without those that are empty */
   gboolean by_column;         /* one dictionary alone, with an array of the values of each property */
   gboolean once;              /* one value where all would be the same, but for the first property */
   gboolean hides;             /* what dvmd_bus_hide_value() hides */
 } DvmdBusTelling;
+
+/* Sets columns, which live as long, and what follows from them; after fields. */
+void dvmd_bus_telling_choose (DvmdBusTelling *telling, const char *const *columns);
 
 /* record: it stays as it is until the end of rows */
 void dvmd_bus_rows_add_record (DvmdBusRows *rows, gpointer record, const DvmdBusTelling *telling);
