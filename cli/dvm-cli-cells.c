@@ -1,17 +1,53 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * Of thousands of objects each value is found by the name of its column, which is looked up, and not searched for.
+ * Of thousands of objects each number is read where the answer has it, and a column is looked up by its name once.
  */
 
 #include "config.h"
 
 #include "dvm-cli-cells.h"
 
+/* All values of one name */
+typedef struct
+{
+  GVariant *values;
+  const GVariantType *type; /* of one of them */
+  gsize n;
+  gconstpointer numbers; /* (nullable): as they lie in a row, where each is of one size */
+} Column;
+
 void
 dvm_cli_cells_init (DvmCliCells *self, GVariant *values)
 {
   *self = (DvmCliCells){ .values = values };
+}
+
+static void
+column_free (gpointer data)
+{
+  Column *column = data;
+
+  g_variant_unref (column->values);
+  g_free (column);
+}
+
+/* values: (transfer full) */
+static Column *
+column_new (GVariant *values)
+{
+  Column *column = g_new0 (Column, 1);
+
+  column->values = values;
+  if (!g_variant_is_of_type (values, G_VARIANT_TYPE_ARRAY))
+    return column;
+  column->type = g_variant_type_element (g_variant_get_type (values));
+  column->n = g_variant_n_children (values);
+  if (g_variant_type_equal (column->type, G_VARIANT_TYPE_UINT32)
+      || g_variant_type_equal (column->type, G_VARIANT_TYPE_UINT64)
+      || g_variant_type_equal (column->type, G_VARIANT_TYPE_BOOLEAN))
+    column->numbers = g_variant_get_data (values);
+  return column;
 }
 
 gsize
@@ -20,21 +56,22 @@ dvm_cli_cells_init_columns (DvmCliCells *self, GVariant *values)
   gsize n = 0;
   GVariantIter iter;
   const char *name;
-  GVariant *column;
+  GVariant *value;
 
   *self = (DvmCliCells){ .values = values };
-  self->columns = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, (GDestroyNotify)g_variant_unref);
+  self->columns = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, column_free);
+  self->found = g_hash_table_new (NULL, NULL);
   g_variant_iter_init (&iter, values);
-  while (g_variant_iter_next (&iter, "{&sv}", &name, &column))
+  while (g_variant_iter_next (&iter, "{&sv}", &name, &value))
     {
-      gsize n_values = g_variant_is_of_type (column, G_VARIANT_TYPE_ARRAY) ? g_variant_n_children (column) : 0;
+      Column *column = column_new (value);
 
       /* The first one has a value for each object, and others may have one for all. No column is read behind its end.
        */
       if (g_hash_table_size (self->columns) == 0)
-        n = n_values;
-      else if (n_values != 1)
-        n = MIN (n, n_values);
+        n = column->n;
+      else if (column->n != 1)
+        n = MIN (n, column->n);
       g_hash_table_insert (self->columns, g_strdup (name), column);
     }
   return n;
@@ -43,47 +80,87 @@ dvm_cli_cells_init_columns (DvmCliCells *self, GVariant *values)
 void
 dvm_cli_cells_clear (DvmCliCells *self)
 {
+  g_clear_pointer (&self->found, g_hash_table_unref);
   g_clear_pointer (&self->columns, g_hash_table_unref);
+}
+
+/* (nullable): NULL: there is none, or it is of another type */
+static const Column *
+find_column (const DvmCliCells *self, const char *key, const GVariantType *type)
+{
+  gpointer column;
+
+  if (!g_hash_table_lookup_extended (self->found, key, NULL, &column))
+    {
+      column = g_hash_table_lookup (self->columns, key);
+      g_hash_table_insert (self->found, (gpointer)key, column);
+    }
+  if (column == NULL || ((Column *)column)->type == NULL)
+    return NULL;
+  return g_variant_type_is_subtype_of (((Column *)column)->type, type) ? column : NULL;
+}
+
+static gsize
+get_row (const DvmCliCells *self, const Column *column)
+{
+  return column->n > 1 ? self->row : 0;
 }
 
 /* (transfer full) (nullable): NULL: there is none, or it is of another type */
 static GVariant *
 find_value (const DvmCliCells *self, const char *key, const GVariantType *type)
 {
-  g_autoptr (GVariant) value = NULL;
-  GVariant *column;
+  const Column *column;
 
   if (self->columns == NULL)
     return g_variant_lookup_value (self->values, key, type);
-  column = g_hash_table_lookup (self->columns, key);
-  if (column == NULL)
-    return NULL;
-  value = g_variant_get_child_value (column, g_variant_n_children (column) > 1 ? self->row : 0);
-  return g_variant_is_of_type (value, type) ? g_steal_pointer (&value) : NULL;
+  column = find_column (self, key, type);
+  return column != NULL ? g_variant_get_child_value (column->values, get_row (self, column)) : NULL;
 }
 
 guint
 dvm_cli_cells_get_uint (const DvmCliCells *self, const char *key)
 {
-  g_autoptr (GVariant) value = find_value (self, key, G_VARIANT_TYPE_UINT32);
+  const Column *column;
+  guint number = 0;
 
-  return value != NULL ? g_variant_get_uint32 (value) : 0;
+  if (self->columns == NULL)
+    {
+      g_variant_lookup (self->values, key, "u", &number);
+      return number;
+    }
+  column = find_column (self, key, G_VARIANT_TYPE_UINT32);
+  return column != NULL ? ((const guint32 *)column->numbers)[get_row (self, column)] : 0;
 }
 
 gint64
 dvm_cli_cells_get_time (const DvmCliCells *self, const char *key)
 {
-  g_autoptr (GVariant) value = find_value (self, key, G_VARIANT_TYPE_UINT64);
+  const Column *column;
+  guint64 time = 0;
 
-  return value != NULL ? (gint64)g_variant_get_uint64 (value) : 0;
+  if (self->columns == NULL)
+    {
+      g_variant_lookup (self->values, key, "t", &time);
+      return (gint64)time;
+    }
+  column = find_column (self, key, G_VARIANT_TYPE_UINT64);
+  return column != NULL ? ((const gint64 *)column->numbers)[get_row (self, column)] : 0;
 }
 
 gboolean
 dvm_cli_cells_get_boolean (const DvmCliCells *self, const char *key)
 {
-  g_autoptr (GVariant) value = find_value (self, key, G_VARIANT_TYPE_BOOLEAN);
+  const Column *column;
+  gboolean is_so = FALSE;
 
-  return value != NULL && g_variant_get_boolean (value);
+  if (self->columns == NULL)
+    {
+      g_variant_lookup (self->values, key, "b", &is_so);
+      return is_so;
+    }
+  column = find_column (self, key, G_VARIANT_TYPE_BOOLEAN);
+  return column != NULL && ((const guint8 *)column->numbers)[get_row (self, column)] != 0;
 }
 
 const char *

@@ -13,7 +13,8 @@ G_BEGIN_DECLS
 typedef struct
 {
   GVariant *values;    /* a{sv}: the values, or an array of values for each name */
-  GHashTable *columns; /* (nullable): name -> GVariant, of many objects */
+  GHashTable *columns; /* (nullable): name -> column, of many objects */
+  GHashTable *found;   /* (nullable): literal -> column (nullable): those that were asked for */
   gsize row;           /* of the columns */
 } DvmCliCells;
 
@@ -23,7 +24,7 @@ void dvm_cli_cells_init (DvmCliCells *self, GVariant *values);
 gsize dvm_cli_cells_init_columns (DvmCliCells *self, GVariant *values);
 void dvm_cli_cells_clear (DvmCliCells *self);
 
-/* A value that the object does not have is 0, FALSE or "". */
+/* A value that the object does not have is 0, FALSE or "". key: a literal, which is found again by its place. */
 guint dvm_cli_cells_get_uint (const DvmCliCells *self, const char *key);
 gint64 dvm_cli_cells_get_time (const DvmCliCells *self, const char *key);
 gboolean dvm_cli_cells_get_boolean (const DvmCliCells *self, const char *key);

@@ -168,6 +168,17 @@ dvm_cli_escape (const char *text)
   return g_string_free (shown, FALSE);
 }
 
+void
+dvm_cli_append_number (GString *text, gint64 number, guint n_digits)
+{
+  char digits[24];
+  guint n = 0;
+
+  for (; number > 0 || n < n_digits; number /= 10)
+    digits[sizeof digits - ++n] = (char)('0' + number % 10);
+  g_string_append_len (text, digits + sizeof digits - n, n);
+}
+
 guint
 dvm_cli_width (const char *text)
 {

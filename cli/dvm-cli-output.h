@@ -37,6 +37,8 @@ void dvm_cli_tell (DvmCli *cli, const char *format, ...) G_GNUC_PRINTF (2, 3);
 
 /* (transfer full): text for a screen: bytes that are no UTF-8, control characters and the like are escaped */
 char *dvm_cli_escape (const char *text);
+/* number: not below 0; in at least so many digits; of thousands of cells each would be a format that is read anew */
+void dvm_cli_append_number (GString *text, gint64 number, guint n_digits);
 /* columns that text takes on a screen */
 guint dvm_cli_width (const char *text);
 /* (transfer full): cut at the end, with an ellipsis, to what fits into so many columns, at least one */

@@ -204,21 +204,58 @@ dvm_cli_describe_elapsed (DvmJob *job)
   return dvm_cli_describe_span (dvm_job_get_started_at (job), dvm_job_get_ended (job) ? dvm_job_get_ended_at (job) : 0);
 }
 
-char *
-dvm_cli_describe_span (gint64 start, gint64 end)
+/* µs as "1.250s" */
+static void
+append_seconds (GString *text, gint64 span)
+{
+  /* Half a millisecond goes where its number of floating point goes, which is a little more or less. */
+  if (span % 1000 == 500)
+    {
+      g_string_append_printf (text, "%.3fs", (double)span / G_USEC_PER_SEC);
+      return;
+    }
+  span = (span + 500) / 1000;
+  dvm_cli_append_number (text, span / 1000, 1);
+  g_string_append_c (text, '.');
+  dvm_cli_append_number (text, span % 1000, 3);
+  g_string_append_c (text, 's');
+}
+
+/* "3m07s" of 3, 'm', 7 and 's' */
+static void
+append_parts (GString *text, gint64 more, char unit, gint64 less, char smaller)
+{
+  dvm_cli_append_number (text, more, 1);
+  g_string_append_c (text, unit);
+  dvm_cli_append_number (text, less, 2);
+  g_string_append_c (text, smaller);
+}
+
+void
+dvm_cli_append_span (GString *text, gint64 start, gint64 end)
 {
   gint64 seconds;
 
   if (end == 0)
     end = g_get_real_time ();
   if (start == 0 || end < start)
-    return g_strdup ("");
+    return;
   seconds = (end - start) / G_USEC_PER_SEC;
   if (seconds < 60)
-    return g_strdup_printf ("%.3fs", (double)(end - start) / G_USEC_PER_SEC);
-  if (seconds < 3600)
-    return g_strdup_printf ("%dm%02ds", (int)(seconds / 60), (int)(seconds % 60));
-  return g_strdup_printf ("%dh%02dm", (int)(seconds / 3600), (int)(seconds / 60 % 60));
+    append_seconds (text, end - start);
+  else if (seconds < 3600)
+    append_parts (text, seconds / 60, 'm', seconds % 60, 's');
+  else
+    append_parts (text, seconds / 3600, 'h', seconds / 60 % 60, 'm');
+}
+
+char *
+dvm_cli_describe_span (gint64 start, gint64 end)
+{
+  GString *text = g_string_new (NULL);
+
+  dvm_cli_append_span (text, start, end);
+  return g_string_free (text, FALSE);
 }
 
 char *

@@ -45,6 +45,8 @@ char *dvm_cli_describe_facts (const DvmCliJobFacts *facts);
 char *dvm_cli_describe_elapsed (DvmJob *job);
 /* (transfer full): "1.250s" of two times in µs since the epoch; end 0: until now. Empty without a start */
 char *dvm_cli_describe_span (gint64 start, gint64 end);
+/* The same behind text */
+void dvm_cli_append_span (GString *text, gint64 start, gint64 end);
 /* (transfer full): "nvml0 (dvm@4:0-1), nvml1" of those of a node */
 char *dvm_cli_describe_devices (const char *const *devices);
 /* (transfer full): "4.0 GiB"; empty for 0 */

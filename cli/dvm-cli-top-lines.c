@@ -63,20 +63,28 @@ drop_column (const DvmCliWatchColumn *columns, DvmCliTopLayout *layout)
   return TRUE;
 }
 
-static guint
-measure_column (DvmCliWatchModel *model, DvmCliWatchPanel panel, guint column, guint first, guint n, gint64 now)
+/* All columns, as wide as these rows and their titles are */
+static void
+measure_rows (DvmCliWatchModel *model, DvmCliWatchPanel panel, guint first, guint n, gint64 now,
+              DvmCliTopLayout *layout)
 {
-  /* One more for the mark of the order. */
-  guint width = dvm_cli_width (_ (dvm_cli_watch_columns (panel)[column].title)) + 1;
+  const DvmCliWatchColumn *columns = dvm_cli_watch_columns (panel);
+  g_autoptr (GString) text = g_string_new (NULL);
   const DvmCliWatchRow *row;
 
-  for (guint i = first; i < first + n && (row = dvm_cli_watch_model_get (model, panel, i)) != NULL; i++)
+  for (; columns[layout->n].key != NULL; layout->n++)
     {
-      g_autofree char *text = dvm_cli_watch_format (panel, column, row, now);
-
-      width = MAX (width, dvm_cli_width (text));
+      layout->columns[layout->n] = layout->n;
+      /* One more for the mark of the order. */
+      layout->widths[layout->n] = dvm_cli_width (_ (columns[layout->n].title)) + 1;
     }
-  return width;
+  for (guint i = first; i < first + n && (row = dvm_cli_watch_model_get (model, panel, i)) != NULL; i++)
+    for (guint column = 0; column < layout->n; column++)
+      {
+        g_string_truncate (text, 0);
+        dvm_cli_watch_append_cell (text, panel, column, row, now);
+        layout->widths[column] = MAX (layout->widths[column], dvm_cli_width (text->str));
+      }
 }
 
 /* The last column has the rest of the width; where it needs less, that stays free. */
@@ -104,14 +112,9 @@ dvm_cli_top_layout (DvmCliWatchModel *model, DvmCliWatchPanel panel, guint first
   guint last_width;
 
   *layout = (DvmCliTopLayout){ 0 };
-  for (guint i = 0; columns[i].key != NULL; i++)
-    {
-      layout->columns[layout->n] = i;
-      layout->widths[layout->n] = measure_column (model, panel, i, first, n, now);
-      if (width > 0 && columns[i + 1].key != NULL)
-        layout->widths[layout->n] = MIN (layout->widths[layout->n], MAX_WIDTH);
-      layout->n++;
-    }
+  measure_rows (model, panel, first, n, now, layout);
+  for (guint i = 0; width > 0 && i + 1 < layout->n; i++)
+    layout->widths[i] = MIN (layout->widths[i], MAX_WIDTH);
   last_width = layout->widths[layout->n - 1];
   layout->widths[layout->n - 1] = MIN (last_width, MIN_LAST);
   while (width > 0 && sum_widths (layout) > width && drop_column (columns, layout))
@@ -131,12 +134,19 @@ append_spaces (GString *text, guint n)
 static void
 append_cell (GString *line, DvmCliWatchKind kind, const char *text, guint width, gboolean is_last, const char *colour)
 {
-  g_autofree char *shown = dvm_cli_cut (text, MAX (width, 1));
-  guint taken = dvm_cli_width (shown);
-  guint padding = taken < width ? width - taken : 0;
+  guint taken = dvm_cli_width (text);
+  g_autofree char *cut = taken > MAX (width, 1) ? dvm_cli_cut (text, MAX (width, 1)) : NULL;
+  guint padding;
 
+  if (cut != NULL)
+    taken = dvm_cli_width (cut);
+  padding = taken < width ? width - taken : 0;
   append_spaces (line, is_right (kind) ? padding : 0);
-  g_string_append_printf (line, "%s%s%s", colour != NULL ? colour : "", shown, colour != NULL ? "\033[0m" : "");
+  if (colour != NULL)
+    g_string_append (line, colour);
+  g_string_append (line, cut != NULL ? cut : text);
+  if (colour != NULL)
+    g_string_append (line, "\033[0m");
   append_spaces (line, is_right (kind) || is_last ? 0 : padding);
 }
 
@@ -160,23 +170,34 @@ dvm_cli_top_titles (DvmCliWatchModel *model, DvmCliWatchPanel panel, const DvmCl
   return g_string_free (line, FALSE);
 }
 
-char *
-dvm_cli_top_line (DvmCliWatchPanel panel, const DvmCliWatchRow *row, const DvmCliTopLayout *layout, gint64 now,
-                  gboolean colour)
+/* cell: where each is put together */
+static void
+append_line (GString *line, GString *cell, DvmCliWatchPanel panel, const DvmCliWatchRow *row,
+             const DvmCliTopLayout *layout, gint64 now, gboolean colour)
 {
   const DvmCliWatchColumn *columns = dvm_cli_watch_columns (panel);
-  GString *line = g_string_new (NULL);
 
   for (guint i = 0; i < layout->n; i++)
     {
       const DvmCliWatchColumn *column = &columns[layout->columns[i]];
-      g_autofree char *text = dvm_cli_watch_format (panel, layout->columns[i], row, now);
       gboolean has_colour = colour && column->kind == DVM_CLI_WATCH_STATE;
 
+      g_string_truncate (cell, 0);
+      dvm_cli_watch_append_cell (cell, panel, layout->columns[i], row, now);
       append_spaces (line, i > 0 ? 1 : 0);
-      append_cell (line, column->kind, text, layout->widths[i], i + 1 == layout->n,
-                   has_colour ? dvm_cli_state_colour (text) : NULL);
+      append_cell (line, column->kind, cell->str, layout->widths[i], i + 1 == layout->n,
+                   has_colour ? dvm_cli_state_colour (cell->str) : NULL);
     }
+}
+
+char *
+dvm_cli_top_line (DvmCliWatchPanel panel, const DvmCliWatchRow *row, const DvmCliTopLayout *layout, gint64 now,
+                  gboolean colour)
+{
+  g_autoptr (GString) cell = g_string_new (NULL);
+  GString *line = g_string_new (NULL);
+
+  append_line (line, cell, panel, row, layout, now, colour);
   return g_string_free (line, FALSE);
 }
 
@@ -198,6 +219,7 @@ char *
 dvm_cli_top_print (DvmCliWatchModel *model, const char *name, guint width, gboolean colour, gint64 now)
 {
   GString *text = g_string_new (NULL);
+  g_autoptr (GString) cell = g_string_new (NULL);
   DvmCliTopLayout layout;
   const DvmCliWatchRow *row;
 
@@ -214,9 +236,8 @@ dvm_cli_top_print (DvmCliWatchModel *model, const char *name, guint width, gbool
       g_string_append_printf (text, "\n%s\n", titles);
       for (guint i = 0; (row = dvm_cli_watch_model_get (model, panel, i)) != NULL; i++)
         {
-          g_autofree char *line = dvm_cli_top_line (panel, row, &layout, now, colour);
-
-          g_string_append_printf (text, "%s\n", line);
+          append_line (text, cell, panel, row, &layout, now, colour);
+          g_string_append_c (text, '\n');
         }
     }
   return g_string_free (text, FALSE);

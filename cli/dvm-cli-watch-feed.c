@@ -16,11 +16,29 @@
 /* Up to so many jobs all are read each time. */
 #define FEW_JOBS 2048
 
-/* At most this many agents are asked at a time, by a call each; the loads of more come by one call. */
+/* At most this many agents are asked at a time, by a call each. */
 #define MAX_MEASURED 64
 
 /* The controller is not measured: among the ranks that are asked, this one stands for all. */
 #define ALL_NODES 0
+
+/* The load of many nodes by one call */
+typedef struct
+{
+  DvmCliWatchFeed *feed; /* gone, if the call was cancelled */
+  GArray *ranks;         /* (nullable): of nodes that are known; NULL: of all */
+  GVariant *rows;        /* (nullable): it has not come, or was refused */
+} Loads;
+
+static void
+loads_free (Loads *loads)
+{
+  g_clear_pointer (&loads->ranks, g_array_unref);
+  g_clear_pointer (&loads->rows, g_variant_unref);
+  g_free (loads);
+}
+
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Loads, loads_free)
 
 struct _DvmCliWatchFeed
 {
@@ -37,11 +55,13 @@ struct _DvmCliWatchFeed
   GHashTable *changed;                      /* ids of jobs */
   GHashTable *measured;                     /* ranks whose agents have been asked */
   GQueue to_measure;                        /* those that are asked after them */
+  Loads *loads;                             /* (nullable): of nodes that are on their way */
   gboolean is_read[DVM_CLI_WATCH_N_PANELS]; /* whole, once */
   guint n_open;
   gboolean again;
   DvmCliWatchPanel panel; /* of the last refresh */
   GArray *visible;
+  guint n_refreshes; /* of this connection */
 };
 
 /* A list that is on its way */
@@ -69,6 +89,8 @@ is_cancelled (const GError *error)
   return g_error_matches (error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
 }
 
+static void settle_loads (DvmCliWatchFeed *self);
+
 static void
 close_one (DvmCliWatchFeed *self, const GError *error)
 {
@@ -77,6 +99,7 @@ close_one (DvmCliWatchFeed *self, const GError *error)
     self->func (error, self->user_data);
   if (self->n_open > 0)
     return;
+  settle_loads (self);
   if (self->again)
     {
       g_autoptr (GArray) visible = g_array_copy (self->visible);
@@ -318,36 +341,56 @@ measure_next (DvmCliWatchFeed *self)
     measure_node (self, GPOINTER_TO_UINT (g_queue_pop_head (&self->to_measure)));
 }
 
-/* Of thousands of nodes */
-typedef struct
+/* (transfer full) (element-type guint) */
+static GArray *
+list_shown (DvmCliWatchModel *model)
 {
-  DvmCliWatchFeed *feed; /* gone, if the call was cancelled */
-  GArray *ranks;
-} Loads;
+  GArray *ranks = g_array_new (FALSE, FALSE, sizeof (guint));
+  const DvmCliWatchRow *row;
 
-static void
-loads_free (Loads *loads)
-{
-  g_array_unref (loads->ranks);
-  g_free (loads);
+  for (guint i = 0; (row = dvm_cli_watch_model_get (model, DVM_CLI_WATCH_NODES, i)) != NULL; i++)
+    g_array_append_val (ranks, row->id);
+  return ranks;
 }
-
-G_DEFINE_AUTOPTR_CLEANUP_FUNC (Loads, loads_free)
 
 /* A node that is not among the rows has not answered. */
 static void
 put_loads (DvmCliWatchModel *model, const GArray *ranks, GVariant *rows)
 {
+  g_autoptr (GHashTable) told = g_hash_table_new (NULL, NULL);
   GVariantIter iter;
   guint64 total, unused;
   double load;
   guint rank;
 
-  for (guint i = 0; i < ranks->len; i++)
-    dvm_cli_watch_model_set_load (model, g_array_index (ranks, guint, i), -1, 0, 0);
   g_variant_iter_init (&iter, rows);
   while (g_variant_iter_next (&iter, "(udtt)", &rank, &load, &total, &unused))
-    dvm_cli_watch_model_set_load (model, rank, load, total, unused);
+    {
+      g_hash_table_add (told, GUINT_TO_POINTER (rank));
+      dvm_cli_watch_model_set_load (model, rank, load, total, unused);
+    }
+  for (guint i = 0; i < ranks->len; i++)
+    if (!g_hash_table_contains (told, GUINT_TO_POINTER (g_array_index (ranks, guint, i))))
+      dvm_cli_watch_model_set_load (model, g_array_index (ranks, guint, i), -1, 0, 0);
+}
+
+/* When the nodes are known, too. */
+static void
+settle_loads (DvmCliWatchFeed *self)
+{
+  g_autoptr (Loads) loads = g_steal_pointer (&self->loads);
+
+  if (loads == NULL)
+    return;
+  g_hash_table_remove (self->measured, GUINT_TO_POINTER (ALL_NODES));
+  if (loads->ranks == NULL)
+    loads->ranks = list_shown (self->model);
+  if (loads->rows != NULL)
+    put_loads (self->model, loads->ranks, loads->rows);
+  /* Users who may not ask for all may ask for each, and a DVM that is older knows that alone. */
+  for (guint i = 0; loads->rows == NULL && i < loads->ranks->len; i++)
+    g_queue_push_tail (&self->to_measure, GUINT_TO_POINTER (g_array_index (loads->ranks, guint, i)));
+  measure_next (self);
 }
 
 static void
@@ -356,34 +399,30 @@ on_loads (GObject *source, GAsyncResult *result, gpointer user_data)
   g_autoptr (Loads) loads = user_data;
   g_autoptr (GError) error = NULL;
   g_autoptr (GVariant) values = dvm_client_query_finish (DVM_CLIENT (source), result, &error);
-  g_autoptr (GVariant) rows = NULL;
   DvmCliWatchFeed *self = loads->feed;
 
   if (is_cancelled (error))
     return;
   if (values != NULL)
-    rows = g_variant_lookup_value (values, "node-loads", G_VARIANT_TYPE ("a(udtt)"));
-  g_hash_table_remove (self->measured, GUINT_TO_POINTER (ALL_NODES));
-  if (rows != NULL)
-    put_loads (self->model, loads->ranks, rows);
-  /* Users who may not ask for all may ask for each. */
-  for (guint i = 0; rows == NULL && i < loads->ranks->len; i++)
-    g_queue_push_tail (&self->to_measure, GUINT_TO_POINTER (g_array_index (loads->ranks, guint, i)));
-  measure_next (self);
+    loads->rows = g_variant_lookup_value (values, "node-loads", G_VARIANT_TYPE ("a(udtt)"));
+  self->loads = g_steal_pointer (&loads);
+  if (self->n_open > 0)
+    return;
+  settle_loads (self);
   if (g_hash_table_size (self->measured) == 0)
     self->func (NULL, self->user_data);
 }
 
+/* ranks: (transfer full) (nullable): NULL: all that are shown then */
 static void
-measure_all (DvmCliWatchFeed *self, const GArray *ranks)
+ask_loads (DvmCliWatchFeed *self, GArray *ranks)
 {
   static const char *const keys[] = { "node-loads", NULL };
-  Loads *loads;
+  Loads *loads = g_new0 (Loads, 1);
 
-  if (!g_hash_table_add (self->measured, GUINT_TO_POINTER (ALL_NODES)))
-    return;
-  loads = g_new (Loads, 1);
-  *loads = (Loads){ self, g_array_copy ((GArray *)ranks) };
+  loads->feed = self;
+  loads->ranks = ranks;
+  g_hash_table_add (self->measured, GUINT_TO_POINTER (ALL_NODES));
   dvm_client_query_async (self->client, keys, NULL, self->cancellable, on_loads, loads);
 }
 
@@ -439,6 +478,7 @@ stop_following (DvmCliWatchFeed *self)
   g_clear_object (&self->connection);
   g_hash_table_remove_all (self->measured);
   g_queue_clear (&self->to_measure);
+  g_clear_pointer (&self->loads, loads_free);
   self->n_open = 0;
   self->again = FALSE;
 }
@@ -457,7 +497,7 @@ start_following (DvmCliWatchFeed *self)
   self->subscription = g_dbus_connection_signal_subscribe (
       self->connection, dvm_client_get_dbus_name_owner (self->client), MANAGER, "JobsChanged", MANAGER_PATH, NULL,
       G_DBUS_SIGNAL_FLAGS_NONE, on_jobs_changed, self, NULL);
-  dvm_client_subscribe_async (self->client, self->cancellable, on_subscribed, NULL);
+  self->n_refreshes = 0;
   dvm_cli_watch_feed_forget (self);
 }
 
@@ -514,10 +554,35 @@ dvm_cli_watch_feed_is_idle (DvmCliWatchFeed *self)
   return self->n_open == 0 && g_hash_table_size (self->measured) == 0;
 }
 
+/* A DVM that tells of changes watches each of its objects for us: one picture alone is not worth that, and from the
+ * second one on nothing is missed, as it reads all again. */
+static void
+subscribe (DvmCliWatchFeed *self)
+{
+  self->is_read[DVM_CLI_WATCH_JOBS] = FALSE;
+  dvm_client_subscribe_async (self->client, self->cancellable, on_subscribed, NULL);
+}
+
 static gboolean
 wants (DvmCliWatchFeed *self, DvmCliWatchPanel panel)
 {
   return self->panel == panel || self->panel == DVM_CLI_WATCH_N_PANELS || !self->is_read[panel];
+}
+
+/* Instead of those that wait for it. */
+static void
+measure_nodes (DvmCliWatchFeed *self, const GArray *ranks)
+{
+  g_queue_clear (&self->to_measure);
+  if (self->connection != NULL && ranks->len > MAX_MEASURED)
+    {
+      if (!g_hash_table_contains (self->measured, GUINT_TO_POINTER (ALL_NODES)))
+        ask_loads (self, g_array_copy ((GArray *)ranks));
+      return;
+    }
+  for (guint i = 0; self->connection != NULL && i < ranks->len; i++)
+    g_queue_push_tail (&self->to_measure, GUINT_TO_POINTER (g_array_index (ranks, guint, i)));
+  measure_next (self);
 }
 
 void
@@ -534,6 +599,8 @@ dvm_cli_watch_feed_refresh (DvmCliWatchFeed *self, DvmCliWatchPanel panel, const
       self->again = TRUE;
       return;
     }
+  if (++self->n_refreshes == 2)
+    subscribe (self);
   self->n_open++;
   dvm_client_get_info_async (self->client, self->cancellable, on_info, self);
   if (wants (self, DVM_CLI_WATCH_JOBS))
@@ -543,21 +610,14 @@ dvm_cli_watch_feed_refresh (DvmCliWatchFeed *self, DvmCliWatchPanel panel, const
   if (wants (self, DVM_CLI_WATCH_CAMPAIGNS))
     ask_list (self, DVM_CLI_WATCH_CAMPAIGNS, NULL);
   if (panel == DVM_CLI_WATCH_NODES)
-    dvm_cli_watch_feed_measure (self, self->visible);
+    measure_nodes (self, self->visible);
   else
     g_queue_clear (&self->to_measure);
 }
 
 void
-dvm_cli_watch_feed_measure (DvmCliWatchFeed *self, const GArray *ranks)
+dvm_cli_watch_feed_measure_all (DvmCliWatchFeed *self)
 {
-  g_queue_clear (&self->to_measure);
-  if (self->connection != NULL && ranks->len > MAX_MEASURED)
-    {
-      measure_all (self, ranks);
-      return;
-    }
-  for (guint i = 0; self->connection != NULL && i < ranks->len; i++)
-    g_queue_push_tail (&self->to_measure, GUINT_TO_POINTER (g_array_index (ranks, guint, i)));
-  measure_next (self);
+  if (self->connection != NULL && !g_hash_table_contains (self->measured, GUINT_TO_POINTER (ALL_NODES)))
+    ask_loads (self, NULL);
 }

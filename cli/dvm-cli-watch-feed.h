@@ -31,9 +31,9 @@ G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmCliWatchFeed, dvm_cli_watch_feed_free)
  * measured. While the last one has not come, another one follows it.
  */
 void dvm_cli_watch_feed_refresh (DvmCliWatchFeed *self, DvmCliWatchPanel panel, const GArray *visible);
-/* Asks the agents of these nodes alone, instead of those that wait for it; nothing is read beside. func is called when
- * all have answered, unless the feed is idle now: none of them is there. */
-void dvm_cli_watch_feed_measure (DvmCliWatchFeed *self, const GArray *ranks);
+/* Asks the agents of all nodes that are shown when the lists that are on their way have come, beside which they are
+ * asked. func is called when all have answered. */
+void dvm_cli_watch_feed_measure_all (DvmCliWatchFeed *self);
 /* Whether all that was asked for has come, measured nodes too */
 gboolean dvm_cli_watch_feed_is_idle (DvmCliWatchFeed *self);
 /* Everything is read anew. */

@@ -349,12 +349,10 @@ measure_rate (DvmCliWatchRate *self, guint64 sum, gint64 now)
   self->at = now;
 }
 
-/* value: (transfer full) */
 static void
-set_text (DvmCliWatchRow *row, guint column, char *value)
+set_text (DvmCliWatchRow *row, guint column, const char *value)
 {
-  g_autofree char *owned = value;
-  g_autofree char *text = dvm_cli_escape (owned);
+  g_autofree char *text = dvm_cli_escape (value);
 
   if (g_strcmp0 (row->texts[column], text) == 0)
     return;
@@ -411,6 +409,8 @@ fill_job (DvmCliWatchModel *self, DvmCliWatchRow *row, const DvmCliCells *cells,
 {
   g_autofree const char **campaigns = dvm_cli_cells_get_list (cells, "WaitsFor");
   g_autofree const char **jobs = dvm_cli_cells_get_list (cells, "AwaitedJobs");
+  g_autofree char *command = join_texts (cells, "Command", " ");
+  g_autofree char *state = NULL;
   guint terminated = dvm_cli_cells_get_uint (cells, "NumTerminated");
   DvmCliJobFacts facts = {
     .state = dvm_cli_cells_get_uint (cells, "State"),
@@ -422,14 +422,15 @@ fill_job (DvmCliWatchModel *self, DvmCliWatchRow *row, const DvmCliCells *cells,
   };
 
   row->numbers[JOB_ID] = row->id;
-  set_text (row, JOB_NAMESPACE, g_strdup (dvm_cli_cells_get_text (cells, "Namespace")));
-  set_text (row, JOB_STATE, dvm_cli_describe_facts (&facts));
+  set_text (row, JOB_NAMESPACE, dvm_cli_cells_get_text (cells, "Namespace"));
+  state = dvm_cli_describe_facts (&facts);
+  set_text (row, JOB_STATE, state);
   row->numbers[JOB_STATE] = facts.state;
-  set_text (row, JOB_USER, g_strdup (find_user (self, dvm_cli_cells_get_uint (cells, "SubmitterUid"))));
+  set_text (row, JOB_USER, find_user (self, dvm_cli_cells_get_uint (cells, "SubmitterUid")));
   row->numbers[JOB_PROCS] = dvm_cli_cells_get_uint (cells, "NumProcs");
   row->numbers[JOB_LIVE] = facts.num_launched > terminated ? facts.num_launched - terminated : 0;
   row->numbers[JOB_TIME] = dvm_cli_cells_get_time (cells, "StartedAt");
-  set_text (row, JOB_COMMAND, join_texts (cells, "Command", " "));
+  set_text (row, JOB_COMMAND, command);
   row->created_at = dvm_cli_cells_get_time (cells, "CreatedAt");
   row->ended_at = dvm_cli_cells_get_boolean (cells, "Ended") ? dvm_cli_cells_get_time (cells, "EndedAt") : 0;
   fill_output (row, cells, now);
@@ -441,13 +442,13 @@ fill_node (DvmCliWatchModel *self, DvmCliWatchRow *row, const DvmCliCells *cells
   gint64 allotted = dvm_cli_cells_get_time (cells, "MemoryAllotted");
 
   row->numbers[NODE_RANK] = row->id;
-  set_text (row, NODE_NAME, g_strdup (dvm_cli_cells_get_text (cells, "Name")));
-  set_text (row, NODE_STATE, g_strdup (dvm_cli_cells_get_text (cells, "StateName")));
+  set_text (row, NODE_NAME, dvm_cli_cells_get_text (cells, "Name"));
+  set_text (row, NODE_STATE, dvm_cli_cells_get_text (cells, "StateName"));
   row->numbers[NODE_USED] = dvm_cli_cells_get_uint (cells, "SlotsInUse");
   row->numbers[NODE_SLOTS] = dvm_cli_cells_get_uint (cells, "Slots");
   /* The scheduler has said nothing where it is 0. */
   row->numbers[NODE_ALLOTTED] = allotted > 0 ? allotted : -1;
-  set_text (row, NODE_REASON, g_strdup (dvm_cli_cells_get_text (cells, "Reason")));
+  set_text (row, NODE_REASON, dvm_cli_cells_get_text (cells, "Reason"));
   row->parent = dvm_cli_cells_get_uint (cells, "ParentRank");
 }
 
@@ -456,15 +457,16 @@ fill_campaign (DvmCliWatchModel *self, DvmCliWatchRow *row, const DvmCliCells *c
 {
   guint total = dvm_cli_cells_count_items (cells, "Targets");
   guint pending = dvm_cli_cells_get_uint (cells, "Pending");
+  g_autofree char *hosts = join_texts (cells, "Hosts", ",");
 
   row->numbers[CAMPAIGN_ID] = row->id;
-  set_text (row, CAMPAIGN_KIND, g_strdup (dvm_cli_cells_get_text (cells, "Kind")));
-  set_text (row, CAMPAIGN_STATE, g_strdup (dvm_cli_cells_get_text (cells, "State")));
+  set_text (row, CAMPAIGN_KIND, dvm_cli_cells_get_text (cells, "Kind"));
+  set_text (row, CAMPAIGN_STATE, dvm_cli_cells_get_text (cells, "State"));
   row->numbers[CAMPAIGN_DONE] = total > pending ? total - pending : 0;
   row->numbers[CAMPAIGN_TOTAL] = total;
   row->numbers[CAMPAIGN_TIME] = dvm_cli_cells_get_time (cells, "StartedAt");
   row->numbers[CAMPAIGN_HELD] = dvm_cli_cells_count_items (cells, "HeldJobs");
-  set_text (row, CAMPAIGN_HOSTS, join_texts (cells, "Hosts", ","));
+  set_text (row, CAMPAIGN_HOSTS, hosts);
   row->ended_at = dvm_cli_cells_get_time (cells, "EndedAt");
 }
 
@@ -589,8 +591,8 @@ dvm_cli_watch_model_get_history_limit (DvmCliWatchModel *self)
 }
 
 /* "512M", "1.5G": as narrow as top(1) has them */
-static char *
-format_bytes (gint64 bytes)
+static void
+append_bytes (GString *text, gint64 bytes)
 {
   static const char units[] = "BKMGTPE";
   double value = (double)bytes;
@@ -601,7 +603,7 @@ format_bytes (gint64 bytes)
       value /= 1024;
       unit++;
     }
-  return g_strdup_printf (unit > 0 && value < 9.95 ? "%.1f%c" : "%.0f%c", value, units[unit]);
+  g_string_append_printf (text, unit > 0 && value < 9.95 ? "%.1f%c" : "%.0f%c", value, units[unit]);
 }
 
 static const char *
@@ -634,10 +636,11 @@ dvm_cli_watch_model_describe (DvmCliWatchModel *self, const char *name, gint64 n
     g_string_append_printf (text, _ (", %.1f/s"), self->ends.speed);
   if (self->output.speed >= 0)
     {
-      g_autofree char *output = format_bytes ((gint64)self->output.speed);
+      g_autoptr (GString) output = g_string_new (NULL);
 
+      append_bytes (output, (gint64)self->output.speed);
       /* TRANSLATORS: how much the processes of all jobs write, as in "output 1.5M/s" */
-      g_string_append_printf (text, _ ("; output %s/s"), output);
+      g_string_append_printf (text, _ ("; output %s/s"), output->str);
     }
   if (n_campaigns > 0)
     g_string_append_printf (text, g_dngettext (GETTEXT_PACKAGE, "; %u campaign", "; %u campaigns", n_campaigns),
@@ -791,23 +794,33 @@ dvm_cli_watch_model_find (DvmCliWatchModel *self, DvmCliWatchPanel panel, guint 
 
 /* ---- cells ---- */
 
-char *
-dvm_cli_watch_format (DvmCliWatchPanel panel, guint column, const DvmCliWatchRow *row, gint64 now)
+static void
+append_hundredths (GString *text, gint64 number)
+{
+  dvm_cli_append_number (text, number / 100, 1);
+  g_string_append_c (text, '.');
+  dvm_cli_append_number (text, number % 100, 2);
+}
+
+void
+dvm_cli_watch_append_cell (GString *text, DvmCliWatchPanel panel, guint column, const DvmCliWatchRow *row, gint64 now)
 {
   DvmCliWatchKind kind = dvm_cli_watch_columns (panel)[column].kind;
   gint64 number = row->numbers[column];
-  g_autofree char *text = NULL;
+  gsize length = text->len;
 
   if (is_text (kind))
-    text = g_strdup (row->texts[column]);
+    g_string_append (text, row->texts[column] != NULL ? row->texts[column] : "");
   else if (kind == DVM_CLI_WATCH_SPAN)
-    text = dvm_cli_describe_span (number, row->ended_at != 0 ? row->ended_at : now);
+    dvm_cli_append_span (text, number, row->ended_at != 0 ? row->ended_at : now);
   else if (number >= 0 && kind == DVM_CLI_WATCH_LOAD)
-    text = g_strdup_printf ("%" G_GINT64_FORMAT ".%02d", number / 100, (int)(number % 100));
+    append_hundredths (text, number);
+  else if (number >= 0 && (kind == DVM_CLI_WATCH_BYTES || kind == DVM_CLI_WATCH_RATE))
+    append_bytes (text, number);
   else if (number >= 0)
-    text = kind == DVM_CLI_WATCH_BYTES || kind == DVM_CLI_WATCH_RATE ? format_bytes (number)
-                                                                     : g_strdup_printf ("%" G_GINT64_FORMAT, number);
-  return text != NULL && text[0] != '\0' ? g_steal_pointer (&text) : g_strdup ("-");
+    dvm_cli_append_number (text, number, 1);
+  if (text->len == length)
+    g_string_append_c (text, '-');
 }
 
 /* ---- JSON ---- */
@@ -816,7 +829,9 @@ dvm_cli_watch_format (DvmCliWatchPanel panel, guint column, const DvmCliWatchRow
 static void
 append_seconds (GString *json, gint64 value)
 {
-  g_string_append_printf (json, "%" G_GINT64_FORMAT ".%06d", value / G_USEC_PER_SEC, (int)(value % G_USEC_PER_SEC));
+  dvm_cli_append_number (json, value / G_USEC_PER_SEC, 1);
+  g_string_append_c (json, '.');
+  dvm_cli_append_number (json, value % G_USEC_PER_SEC, 6);
 }
 
 static void
@@ -859,7 +874,9 @@ append_value (GString *json, DvmCliWatchPanel panel, guint column, const DvmCliW
       append_times (json, row, number);
       return;
     }
-  g_string_append_printf (json, "\"%s\":", columns[column].key);
+  g_string_append_c (json, '"');
+  g_string_append (json, columns[column].key);
+  g_string_append (json, "\":");
   if (panel == DVM_CLI_WATCH_JOBS && column == JOB_STATE)
     append_job_state (json, row, now);
   else if (is_text (columns[column].kind))
@@ -869,9 +886,9 @@ append_value (GString *json, DvmCliWatchPanel panel, guint column, const DvmCliW
   else if (columns[column].kind == DVM_CLI_WATCH_SPAN)
     append_seconds (json, MAX ((row->ended_at != 0 ? row->ended_at : now) - number, 0));
   else if (columns[column].kind == DVM_CLI_WATCH_LOAD)
-    g_string_append_printf (json, "%" G_GINT64_FORMAT ".%02d", number / 100, (int)(number % 100));
+    append_hundredths (json, number);
   else
-    g_string_append_printf (json, "%" G_GINT64_FORMAT, number);
+    dvm_cli_append_number (json, number, 1);
 }
 
 void
@@ -880,8 +897,12 @@ dvm_cli_watch_append_row (GString *json, DvmCliWatchPanel panel, const DvmCliWat
   for (guint i = 0; dvm_cli_watch_columns (panel)[i].key != NULL; i++)
     append_value (json, panel, i, row, now);
   if (panel == DVM_CLI_WATCH_JOBS)
-    g_string_append_printf (json, ",\"output-bytes\":%" G_GINT64_FORMAT ",\"restarts\":%u", row->output_bytes,
-                            row->restarts);
+    {
+      g_string_append (json, ",\"output-bytes\":");
+      dvm_cli_append_number (json, row->output_bytes, 1);
+      g_string_append (json, ",\"restarts\":");
+      dvm_cli_append_number (json, row->restarts, 1);
+    }
   if (panel == DVM_CLI_WATCH_NODES && now == 0)
     g_string_append_printf (json, ",\"parent\":%u", row->parent);
   g_string_append_c (json, '}');

@@ -128,7 +128,8 @@ const DvmCliWatchRow *dvm_cli_watch_model_get (DvmCliWatchModel *self, DvmCliWat
 const DvmCliWatchRow *dvm_cli_watch_model_lookup (DvmCliWatchModel *self, DvmCliWatchPanel panel, guint id);
 /* -1: it is not shown */
 gint dvm_cli_watch_model_find (DvmCliWatchModel *self, DvmCliWatchPanel panel, guint id);
-/* (transfer full): a cell as people read it; "-": nothing is known */
-char *dvm_cli_watch_format (DvmCliWatchPanel panel, guint column, const DvmCliWatchRow *row, gint64 now);
+/* A cell as people read it; "-": nothing is known */
+void dvm_cli_watch_append_cell (GString *text, DvmCliWatchPanel panel, guint column, const DvmCliWatchRow *row,
+                                gint64 now);
 
 G_END_DECLS

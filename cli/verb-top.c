@@ -91,7 +91,6 @@ typedef struct
   guint n_left;
   gboolean is_due;    /* the next picture */
   gboolean has_asked; /* for it */
-  gboolean measures;  /* nodes, which are known by now */
   gboolean reader_gone;
   GError *failure;
 } Batch;
@@ -114,19 +113,6 @@ print_picture (Batch *batch)
     dvm_cli_print_line ("\n", &batch->reader_gone, &batch->failure);
 }
 
-/* Agents are asked when the nodes are known. */
-static void
-measure_nodes (Batch *batch)
-{
-  g_autoptr (GArray) ranks = g_array_new (FALSE, FALSE, sizeof (guint));
-  const DvmCliWatchRow *row;
-
-  for (guint i = 0; (row = dvm_cli_watch_model_get (batch->model, DVM_CLI_WATCH_NODES, i)) != NULL; i++)
-    g_array_append_val (ranks, row->id);
-  batch->measures = TRUE;
-  dvm_cli_watch_feed_measure (batch->feed, ranks);
-}
-
 static void
 on_fed (const GError *error, gpointer user_data)
 {
@@ -141,12 +127,6 @@ on_fed (const GError *error, gpointer user_data)
     }
   if (batch->failure != NULL || !batch->has_asked || !dvm_cli_watch_feed_is_idle (batch->feed))
     return;
-  if (!batch->measures)
-    {
-      measure_nodes (batch);
-      if (!dvm_cli_watch_feed_is_idle (batch->feed))
-        return;
-    }
   batch->has_asked = FALSE;
   print_picture (batch);
 }
@@ -183,9 +163,9 @@ print_pictures (DvmCli *cli, DvmClient *client, DvmCliWatchModel *model, GError 
       if (batch.is_due && !batch.has_asked)
         {
           batch.is_due = FALSE;
-          batch.measures = FALSE;
           batch.has_asked = TRUE;
           dvm_cli_watch_feed_refresh (batch.feed, DVM_CLI_WATCH_N_PANELS, NULL);
+          dvm_cli_watch_feed_measure_all (batch.feed);
         }
       g_main_context_iteration (NULL, TRUE);
     }

@@ -175,7 +175,7 @@ test_rates (void)
 {
   g_autoptr (DvmCliWatchModel) model = dvm_cli_watch_model_new ();
   g_autoptr (GString) json = g_string_new (NULL);
-  g_autofree char *shown = NULL;
+  g_autoptr (GString) shown = g_string_new (NULL);
   const DvmCliWatchRow *row;
 
   dvm_cli_watch_model_set_all (model, TRUE);
@@ -186,9 +186,9 @@ test_rates (void)
   put_output (model, 9000, FALSE, 14 * G_USEC_PER_SEC);
   g_assert_cmpint (get_rate (model), ==, 2000);
   row = dvm_cli_watch_model_get (model, DVM_CLI_WATCH_JOBS, 0);
-  shown = dvm_cli_watch_format (DVM_CLI_WATCH_JOBS,
-                                (guint)dvm_cli_watch_find_column (DVM_CLI_WATCH_JOBS, "output-rate"), row, 1);
-  g_assert_cmpstr (shown, ==, "2.0K");
+  dvm_cli_watch_append_cell (shown, DVM_CLI_WATCH_JOBS,
+                             (guint)dvm_cli_watch_find_column (DVM_CLI_WATCH_JOBS, "output-rate"), row, 1);
+  g_assert_cmpstr (shown->str, ==, "2.0K");
   dvm_cli_watch_append_row (json, DVM_CLI_WATCH_JOBS, row, 0);
   g_assert_nonnull (strstr (json->str, "\"output-rate\":2000,"));
   g_assert_nonnull (strstr (json->str, "\"output-bytes\":9000"));
@@ -198,6 +198,32 @@ test_rates (void)
   g_assert_cmpint (get_rate (model), ==, 0);
   put_output (model, 9500, TRUE, 16 * G_USEC_PER_SEC);
   g_assert_cmpint (get_rate (model), ==, -1);
+}
+
+static void
+check_span (gint64 span)
+{
+  g_autoptr (GString) shown = g_string_new (NULL);
+  g_autofree char *expected = NULL;
+
+  dvm_cli_watch_append_cell (shown, DVM_CLI_WATCH_JOBS, (guint)dvm_cli_watch_find_column (DVM_CLI_WATCH_JOBS, "time"),
+                             &(DvmCliWatchRow){ .numbers = { 7, 7, 7, 7, 7, 7, 7 }, .ended_at = 7 + span }, 1);
+  if (span < 60 * G_USEC_PER_SEC)
+    expected = g_strdup_printf ("%.3fs", (double)span / G_USEC_PER_SEC);
+  else
+    expected = g_strdup_printf ("%dm%02ds", (int)(span / G_USEC_PER_SEC / 60), (int)(span / G_USEC_PER_SEC % 60));
+  g_assert_cmpstr (shown->str, ==, expected);
+}
+
+/* Without floating point times are rounded as with it, halves too. */
+static void
+test_spans (void)
+{
+  for (gint64 span = 0; span < 3 * G_USEC_PER_SEC; span += 100)
+    check_span (span);
+  for (gint64 span = 59 * G_USEC_PER_SEC; span < 61 * G_USEC_PER_SEC; span += 100)
+    check_span (span + 499);
+  check_span (3599 * (gint64)G_USEC_PER_SEC);
 }
 
 static void
@@ -239,6 +265,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli-watch-model/order", test_order);
   g_test_add_func ("/cli-watch-model/nodes", test_nodes);
   g_test_add_func ("/cli-watch-model/rates", test_rates);
+  g_test_add_func ("/cli-watch-model/spans", test_spans);
   g_test_add_func ("/cli-watch-model/head", test_head);
   return g_test_run ();
 }
