@@ -57,6 +57,7 @@ struct _DvmCliWatchFeed
   GQueue to_measure;                        /* those that are asked after them */
   Loads *loads;                             /* (nullable): of nodes that are on their way */
   gboolean is_read[DVM_CLI_WATCH_N_PANELS]; /* whole, once */
+  gboolean is_plain;                        /* the DVM is older: it tells all, and by rows */
   guint n_open;
   gboolean again;
   DvmCliWatchPanel panel; /* of the last refresh */
@@ -70,6 +71,7 @@ typedef struct
   DvmCliWatchFeed *feed; /* gone, if the call was cancelled */
   DvmCliWatchPanel panel;
   GArray *asked; /* (nullable): ids that were asked for; NULL: all */
+  gboolean is_plain;
   char *ids;
 } Page;
 
@@ -115,9 +117,9 @@ close_one (DvmCliWatchFeed *self, const GError *error)
 static void ask_page (Page *page);
 
 static gboolean
-comes_by_column (DvmCliWatchPanel panel)
+comes_by_column (const Page *page)
 {
-  return panel != DVM_CLI_WATCH_CAMPAIGNS;
+  return page->panel != DVM_CLI_WATCH_CAMPAIGNS && !page->is_plain;
 }
 
 static void
@@ -129,7 +131,7 @@ put_rows (Page *page, GVariant *rows)
 
   g_variant_iter_init (&iter, rows);
   while (g_variant_iter_loop (&iter, "@a{sv}", &row))
-    if (comes_by_column (page->panel))
+    if (comes_by_column (page))
       dvm_cli_watch_model_put_columns (page->feed->model, page->panel, row, now);
     else
       dvm_cli_watch_model_put (page->feed->model, page->panel, row, now);
@@ -147,6 +149,13 @@ on_page (GObject *source, GAsyncResult *result, gpointer user_data)
 
   if (is_cancelled (error))
     return;
+  /* A DVM that is older refuses words of the filter that it does not know, and properties. */
+  if (reply == NULL && !page->is_plain && g_error_matches (error, DVM_ERROR, DVM_ERROR_BAD_PARAM))
+    {
+      page->feed->is_plain = TRUE;
+      ask_page (g_steal_pointer (&page));
+      return;
+    }
   if (reply == NULL)
     {
       g_dbus_error_strip_remote_error (error);
@@ -176,8 +185,9 @@ make_filter (Page *page)
   GVariantDict filter;
 
   g_variant_dict_init (&filter, NULL);
-  g_variant_dict_insert_value (&filter, "columns", g_variant_new_strv (dvm_cli_watch_properties (page->panel), -1));
-  if (comes_by_column (page->panel))
+  if (!page->is_plain)
+    g_variant_dict_insert_value (&filter, "columns", g_variant_new_strv (dvm_cli_watch_properties (page->panel), -1));
+  if (comes_by_column (page))
     {
       g_variant_dict_insert (&filter, "sparse", "b", TRUE);
       g_variant_dict_insert (&filter, "by-column", "b", TRUE);
@@ -199,6 +209,7 @@ ask_page (Page *page)
   static const char *const methods[] = { "ListJobs", "ListNodes", "ListCampaigns" };
   DvmCliWatchFeed *self = page->feed;
 
+  page->is_plain = self->is_plain;
   g_dbus_connection_call (self->connection, dvm_client_get_dbus_name_owner (self->client), MANAGER_PATH, MANAGER,
                           methods[page->panel], make_filter (page), G_VARIANT_TYPE ("(aa{sv}s)"),
                           G_DBUS_CALL_FLAGS_NO_AUTO_START, G_MAXINT, self->cancellable, on_page, page);
@@ -498,6 +509,7 @@ start_following (DvmCliWatchFeed *self)
       self->connection, dvm_client_get_dbus_name_owner (self->client), MANAGER, "JobsChanged", MANAGER_PATH, NULL,
       G_DBUS_SIGNAL_FLAGS_NONE, on_jobs_changed, self, NULL);
   self->n_refreshes = 0;
+  self->is_plain = FALSE;
   dvm_cli_watch_feed_forget (self);
 }
 

@@ -17,6 +17,7 @@ typedef struct
 {
   DvmKind kind;
   gboolean all;
+  gboolean plain;   /* as DVMs of all versions tell it */
   DvmJob *job;      /* (nullable): its processes, and no records */
   char *ranks;      /* of that job, as they were asked for */
   gboolean devices; /* the processes are there, and their devices are asked for */
@@ -68,7 +69,7 @@ take_devices (List *list, GVariant *row)
 static gboolean
 comes_by_column (List *list)
 {
-  return list->job == NULL && (list->kind == DVM_KIND_JOB || list->kind == DVM_KIND_NODE);
+  return list->job == NULL && !list->plain && (list->kind == DVM_KIND_JOB || list->kind == DVM_KIND_NODE);
 }
 
 static gboolean
@@ -150,23 +151,34 @@ take_page (GTask *task, GVariant *reply)
   return goes_on;
 }
 
+/* A DVM that is older refuses a filter that has words which it does not know. */
+static gboolean
+is_of_older (List *list, const GError *error)
+{
+  return comes_by_column (list) && g_error_matches (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
+}
+
 static void
 on_page (GObject *source, GAsyncResult *result, gpointer user_data)
 {
   GTask *task = user_data;
   List *list = g_task_get_task_data (task);
-  GError *error = NULL;
+  g_autoptr (GError) error = NULL;
   g_autoptr (GVariant) reply = _dvm_client_call_take (source, result, NULL, &error);
 
-  if (list->problem != NULL)
-    g_clear_error (&error);
-  else if (reply == NULL)
+  if (list->problem == NULL && is_of_older (list, error))
     {
-      end_without_devices (task, error);
+      list->plain = TRUE;
+      ask_page (task);
+      return;
+    }
+  if (list->problem == NULL && reply == NULL)
+    {
+      end_without_devices (task, g_steal_pointer (&error));
       g_object_unref (task);
       return;
     }
-  else if (take_page (task, reply))
+  if (list->problem == NULL && take_page (task, reply))
     return;
   if (list->problem != NULL)
     g_task_return_error (task, g_steal_pointer (&list->problem));

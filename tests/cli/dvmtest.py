@@ -224,10 +224,11 @@ class Crowd(Place):
 
     N_NODES = 4096
 
-    def __init__(self):
+    def __init__(self, varied):
         super().__init__()
         self.socket = os.path.join(self.path, "fake")
-        self.process = subprocess.Popen([os.path.join(os.path.dirname(CLI), "..", "tests", "bench", "fake-dvm"), self.socket, str(self.N_NODES), "20000"],
+        self.process = subprocess.Popen([os.path.join(os.path.dirname(CLI), "..", "tests", "bench", "fake-dvm"), self.socket, str(self.N_NODES), "20000",
+                                         *([str(varied)] if varied else [])],
                                         stdin=subprocess.DEVNULL)
         wait_until(lambda: os.path.exists(self.socket), "it listens")
 
@@ -260,10 +261,13 @@ class Crowd(Place):
 
 
 @contextlib.contextmanager
-def crowd(n_jobs=10000):
-    it = Crowd()
+def crowd(n_jobs=10000, varied=False):
+    """varied: each job is another one, and of three one has ended"""
+    it = Crowd(n_jobs if varied else 0)
     try:
-        if n_jobs > 0:
+        if varied:
+            it.wait_for_running(n_jobs - n_jobs // 3)
+        elif n_jobs > 0:
             it.submit_many(n_jobs)
         yield it
     finally:

@@ -32,6 +32,7 @@ struct _DvmdController
   DvmdCore *core;
   gint64 started_at;
   gboolean hold_output;
+  gboolean measures_all;
   GPtrArray *held; /* DvmdJob */
   int last_signal;
   char *last_ranks;
@@ -420,15 +421,37 @@ dvmd_controller_collect_stacks_finish (DvmdController *self, GAsyncResult *resul
   return g_task_propagate_pointer (G_TASK (result), error);
 }
 
-/* The first node alone has an agent that answers. */
+void
+fake_controller_measure_all (DvmdController *self)
+{
+  self->measures_all = TRUE;
+}
+
+/* (transfer floating) */
+static GVariant *
+make_usage (guint rank)
+{
+  GVariantDict usage;
+  GVariant *row;
+
+  g_variant_dict_init (&usage, NULL);
+  g_variant_dict_insert (&usage, "load-1", "d", rank * 0.25);
+  g_variant_dict_insert (&usage, "mem-total", "t", G_GUINT64_CONSTANT (1) << 34);
+  g_variant_dict_insert (&usage, "mem-free", "t", (guint64)rank << 20);
+  row = g_variant_dict_end (&usage);
+  return g_variant_new_array (G_VARIANT_TYPE_VARDICT, &row, 1);
+}
+
 void
 dvmd_controller_measure (DvmdController *self, const GArray *nodes, const char *nspace, guint32 rank,
                          DvmdMeasured measured, gpointer user_data, GDestroyNotify free_data)
 {
-  gboolean answers = g_array_index (nodes, guint, 0) == 1;
+  guint node = g_array_index (nodes, guint, 0);
   g_autoptr (GVariant) rows = NULL;
 
-  if (answers)
+  if (self->measures_all)
+    rows = g_variant_ref_sink (make_usage (node));
+  else if (node == 1)
     rows = g_variant_ref_sink (g_variant_new_parsed ("[{'load-1': <0.5>, 'mem-total': <uint64 1024>}]"));
   measured (user_data, 0, rows);
   free_data (user_data);

@@ -14,6 +14,8 @@ G_BEGIN_DECLS
 DvmdController *fake_controller_new (guint slots, guint history_limit);
 /* Its agents come and go: see fake-elastic.h. */
 DvmdController *fake_controller_new_elastic (guint slots, guint history_limit);
+/* Every node has an agent that measures, each something else; else the first one alone. */
+void fake_controller_measure_all (DvmdController *self);
 /* Every process of the job ends with this status. */
 void fake_controller_end_job (DvmdController *self, DvmdJob *job, int exit_code);
 /* Jobs that have ended keep their output until it is delivered by this. */
