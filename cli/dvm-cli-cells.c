@@ -8,6 +8,8 @@
 
 #include "dvm-cli-cells.h"
 
+#include <string.h>
+
 /* All values of one name */
 typedef struct
 {
@@ -15,6 +17,7 @@ typedef struct
   const GVariantType *type; /* of one of them */
   gsize n;
   gconstpointer numbers; /* (nullable): as they lie in a row, where each is of one size */
+  const char **texts;    /* (nullable): as they lie in a row */
 } Column;
 
 void
@@ -29,7 +32,20 @@ column_free (gpointer data)
   Column *column = data;
 
   g_variant_unref (column->values);
+  g_free (column->texts);
   g_free (column);
+}
+
+/* In the normal form of an array each text stands behind the one before it. */
+static const char **
+list_texts (GVariant *values, gsize n)
+{
+  const char **texts = g_new (const char *, n);
+  const char *text = g_variant_get_data (values);
+
+  for (gsize i = 0; i < n; i++, text += strlen (text) + 1)
+    texts[i] = text;
+  return texts;
 }
 
 /* values: (transfer full) */
@@ -47,7 +63,23 @@ column_new (GVariant *values)
       || g_variant_type_equal (column->type, G_VARIANT_TYPE_UINT64)
       || g_variant_type_equal (column->type, G_VARIANT_TYPE_BOOLEAN))
     column->numbers = g_variant_get_data (values);
+  else if (g_variant_type_equal (column->type, G_VARIANT_TYPE_STRING))
+    column->texts = list_texts (values, column->n);
   return column;
+}
+
+/* (transfer full) */
+static GVariant *
+unpack (GVariant *values)
+{
+  g_autoptr (GVariant) packed = g_variant_lookup_value (values, "Packed", G_VARIANT_TYPE_BYTESTRING);
+  g_autoptr (GBytes) bytes = packed != NULL ? g_variant_get_data_as_bytes (packed) : NULL;
+  g_autoptr (GVariant) whole = NULL;
+
+  if (packed == NULL)
+    return g_variant_ref (values);
+  whole = g_variant_ref_sink (g_variant_new_from_bytes (G_VARIANT_TYPE_VARDICT, bytes, FALSE));
+  return G_BYTE_ORDER == G_BIG_ENDIAN ? g_variant_byteswap (whole) : g_variant_get_normal_form (whole);
 }
 
 gsize
@@ -58,10 +90,11 @@ dvm_cli_cells_init_columns (DvmCliCells *self, GVariant *values)
   const char *name;
   GVariant *value;
 
-  *self = (DvmCliCells){ .values = values };
+  *self = (DvmCliCells){ .unpacked = unpack (values) };
+  self->values = self->unpacked;
   self->columns = g_hash_table_new_full (g_str_hash, g_str_equal, g_free, column_free);
   self->found = g_hash_table_new (NULL, NULL);
-  g_variant_iter_init (&iter, values);
+  g_variant_iter_init (&iter, self->values);
   while (g_variant_iter_next (&iter, "{&sv}", &name, &value))
     {
       Column *column = column_new (value);
@@ -82,6 +115,7 @@ dvm_cli_cells_clear (DvmCliCells *self)
 {
   g_clear_pointer (&self->found, g_hash_table_unref);
   g_clear_pointer (&self->columns, g_hash_table_unref);
+  g_clear_pointer (&self->unpacked, g_variant_unref);
 }
 
 /* (nullable): NULL: there is none, or it is of another type */
@@ -166,9 +200,16 @@ dvm_cli_cells_get_boolean (const DvmCliCells *self, const char *key)
 const char *
 dvm_cli_cells_get_text (const DvmCliCells *self, const char *key)
 {
-  g_autoptr (GVariant) value = find_value (self, key, G_VARIANT_TYPE_STRING);
+  const Column *column;
+  const char *text = "";
 
-  return value != NULL ? g_variant_get_string (value, NULL) : "";
+  if (self->columns == NULL)
+    {
+      g_variant_lookup (self->values, key, "&s", &text);
+      return text;
+    }
+  column = find_column (self, key, G_VARIANT_TYPE_STRING);
+  return column != NULL ? column->texts[get_row (self, column)] : "";
 }
 
 const char **
@@ -181,6 +222,20 @@ dvm_cli_cells_get_list (const DvmCliCells *self, const char *key)
   if (g_variant_is_of_type (value, G_VARIANT_TYPE_STRING_ARRAY))
     return g_variant_get_strv (value, NULL);
   return g_variant_is_of_type (value, G_VARIANT_TYPE_OBJECT_PATH_ARRAY) ? g_variant_get_objv (value, NULL) : NULL;
+}
+
+void
+dvm_cli_cells_append_joined (const DvmCliCells *self, const char *key, const char *separator, GString *text)
+{
+  g_autoptr (GVariant) value = find_value (self, key, G_VARIANT_TYPE_STRING_ARRAY);
+  gsize n = value != NULL ? g_variant_n_children (value) : 0;
+  const char *item = n > 0 ? g_variant_get_data (value) : NULL;
+
+  for (gsize i = 0; i < n; i++, item += strlen (item) + 1)
+    {
+      g_string_append (text, i > 0 ? separator : "");
+      g_string_append (text, item);
+    }
 }
 
 guint

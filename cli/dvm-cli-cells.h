@@ -13,12 +13,13 @@ G_BEGIN_DECLS
 typedef struct
 {
   GVariant *values;    /* a{sv}: the values, or an array of values for each name */
+  GVariant *unpacked;  /* (nullable): the latter, if they came as bytes */
   GHashTable *columns; /* (nullable): name -> column, of many objects */
   GHashTable *found;   /* (nullable): literal -> column (nullable): those that were asked for */
   gsize row;           /* of the columns */
 } DvmCliCells;
 
-/* values: a{sv} of one object, which lives as long */
+/* values: a{sv} in normal form, as those of messages are, of one object; it lives as long */
 void dvm_cli_cells_init (DvmCliCells *self, GVariant *values);
 /* The same of many, which are columns: how many there are; the first one is current. */
 gsize dvm_cli_cells_init_columns (DvmCliCells *self, GVariant *values);
@@ -32,6 +33,8 @@ gboolean dvm_cli_cells_get_boolean (const DvmCliCells *self, const char *key);
 const char *dvm_cli_cells_get_text (const DvmCliCells *self, const char *key);
 /* (transfer container) (nullable): of type as or ao */
 const char **dvm_cli_cells_get_list (const DvmCliCells *self, const char *key);
+/* Those of type as */
+void dvm_cli_cells_append_joined (const DvmCliCells *self, const char *key, const char *separator, GString *text);
 guint dvm_cli_cells_count_items (const DvmCliCells *self, const char *key);
 
 G_END_DECLS

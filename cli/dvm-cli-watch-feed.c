@@ -192,6 +192,7 @@ make_filter (Page *page)
       g_variant_dict_insert (&filter, "sparse", "b", TRUE);
       g_variant_dict_insert (&filter, "by-column", "b", TRUE);
       g_variant_dict_insert (&filter, "once", "b", TRUE);
+      g_variant_dict_insert (&filter, "packed", "b", TRUE);
     }
   if (page->panel == DVM_CLI_WATCH_NODES)
     return g_variant_new ("(s@a{sv})", page->ids, g_variant_dict_end (&filter));

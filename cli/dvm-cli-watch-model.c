@@ -118,6 +118,7 @@ struct _DvmCliWatchModel
 {
   Panel panels[DVM_CLI_WATCH_N_PANELS];
   GHashTable *users; /* uid -> name */
+  GString *joined;   /* where texts of a list are put together */
   GVariant *info;    /* (nullable) */
   guint64 revision;  /* the last one that a row has */
   gboolean all;
@@ -205,6 +206,7 @@ dvm_cli_watch_model_new (void)
 
   self->ends.speed = self->output.speed = -1;
   self->users = g_hash_table_new_full (NULL, NULL, NULL, g_free);
+  self->joined = g_string_new (NULL);
   for (guint i = 0; i < DVM_CLI_WATCH_N_PANELS; i++)
     {
       self->panels[i].rows = g_hash_table_new_full (NULL, NULL, NULL, row_free);
@@ -224,6 +226,7 @@ dvm_cli_watch_model_free (DvmCliWatchModel *self)
       g_free (self->panels[i].filter);
     }
   g_hash_table_unref (self->users);
+  g_string_free (self->joined, TRUE);
   g_clear_pointer (&self->info, g_variant_unref);
   g_free (self);
 }
@@ -371,12 +374,13 @@ note_change (DvmCliWatchModel *self, DvmCliWatchRow *row, const DvmCliWatchRow *
     row->revision = ++self->revision;
 }
 
-static char *
-join_texts (const DvmCliCells *cells, const char *key, const char *separator)
+/* (transfer none): until the next call */
+static const char *
+join_texts (DvmCliWatchModel *self, const DvmCliCells *cells, const char *key, const char *separator)
 {
-  g_autofree const char **texts = dvm_cli_cells_get_list (cells, key);
-
-  return texts != NULL ? g_strjoinv (separator, (char **)texts) : g_strdup ("");
+  g_string_truncate (self->joined, 0);
+  dvm_cli_cells_append_joined (cells, key, separator, self->joined);
+  return self->joined->str;
 }
 
 static const char *
@@ -409,7 +413,6 @@ fill_job (DvmCliWatchModel *self, DvmCliWatchRow *row, const DvmCliCells *cells,
 {
   g_autofree const char **campaigns = dvm_cli_cells_get_list (cells, "WaitsFor");
   g_autofree const char **jobs = dvm_cli_cells_get_list (cells, "AwaitedJobs");
-  g_autofree char *command = join_texts (cells, "Command", " ");
   g_autofree char *state = NULL;
   guint terminated = dvm_cli_cells_get_uint (cells, "NumTerminated");
   DvmCliJobFacts facts = {
@@ -430,7 +433,7 @@ fill_job (DvmCliWatchModel *self, DvmCliWatchRow *row, const DvmCliCells *cells,
   row->numbers[JOB_PROCS] = dvm_cli_cells_get_uint (cells, "NumProcs");
   row->numbers[JOB_LIVE] = facts.num_launched > terminated ? facts.num_launched - terminated : 0;
   row->numbers[JOB_TIME] = dvm_cli_cells_get_time (cells, "StartedAt");
-  set_text (row, JOB_COMMAND, command);
+  set_text (row, JOB_COMMAND, join_texts (self, cells, "Command", " "));
   row->created_at = dvm_cli_cells_get_time (cells, "CreatedAt");
   row->ended_at = dvm_cli_cells_get_boolean (cells, "Ended") ? dvm_cli_cells_get_time (cells, "EndedAt") : 0;
   fill_output (row, cells, now);
@@ -457,7 +460,6 @@ fill_campaign (DvmCliWatchModel *self, DvmCliWatchRow *row, const DvmCliCells *c
 {
   guint total = dvm_cli_cells_count_items (cells, "Targets");
   guint pending = dvm_cli_cells_get_uint (cells, "Pending");
-  g_autofree char *hosts = join_texts (cells, "Hosts", ",");
 
   row->numbers[CAMPAIGN_ID] = row->id;
   set_text (row, CAMPAIGN_KIND, dvm_cli_cells_get_text (cells, "Kind"));
@@ -466,7 +468,7 @@ fill_campaign (DvmCliWatchModel *self, DvmCliWatchRow *row, const DvmCliCells *c
   row->numbers[CAMPAIGN_TOTAL] = total;
   row->numbers[CAMPAIGN_TIME] = dvm_cli_cells_get_time (cells, "StartedAt");
   row->numbers[CAMPAIGN_HELD] = dvm_cli_cells_count_items (cells, "HeldJobs");
-  set_text (row, CAMPAIGN_HOSTS, hosts);
+  set_text (row, CAMPAIGN_HOSTS, join_texts (self, cells, "Hosts", ","));
   row->ended_at = dvm_cli_cells_get_time (cells, "EndedAt");
 }
 

@@ -206,6 +206,7 @@ make_filter (List *list)
       g_variant_builder_add (&filter, "{sv}", "sparse", g_variant_new_boolean (TRUE));
       g_variant_builder_add (&filter, "{sv}", "by-column", g_variant_new_boolean (TRUE));
       g_variant_builder_add (&filter, "{sv}", "once", g_variant_new_boolean (TRUE));
+      g_variant_builder_add (&filter, "{sv}", "packed", g_variant_new_boolean (TRUE));
     }
   if (list->kind == DVM_KIND_NODE)
     return g_variant_new ("(sa{sv})", list->ids, &filter);

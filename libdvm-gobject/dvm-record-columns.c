@@ -14,6 +14,9 @@
 
 #include "dvm-record-codec-private.h"
 
+/* The one entry of a dictionary that is packed */
+#define PACKED "Packed"
+
 /* ---- to columns ---- */
 
 static gsize
@@ -92,16 +95,107 @@ _dvm_records_are_same (gpointer const *records, guint n_records, const DvmRecord
   return TRUE;
 }
 
-/* Records beside each other often have the same command or session: their values are one. */
 static GVariant *
 collect_values (gpointer const *records, guint n_records, const DvmRecordField *field)
 {
   g_autofree GVariant **values = g_new (GVariant *, n_records);
 
   for (guint i = 0; i < n_records; i++)
-    values[i] = i > 0 && is_same (records[i], records[i - 1], field) ? values[i - 1]
-                                                                     : _dvm_record_field_to_variant (records[i], field);
+    values[i] = _dvm_record_field_to_variant (records[i], field);
   return g_variant_new_array (NULL, values, n_records);
+}
+
+/* An array of texts, or of lists of them, is written as the bytes that a GVariant has: no text is one by itself. All
+ * texts with their zeros come first, and then where each ends, in as few bytes as the whole array allows. */
+typedef struct
+{
+  GByteArray *bytes;
+  GArray *ends; /* gsize, of the array that is written */
+} Texts;
+
+static void
+add_text (Texts *self, const char *text)
+{
+  g_byte_array_append (self->bytes, (const guint8 *)text, (guint)strlen (text) + 1);
+}
+
+static guint
+measure_end (gsize n_bytes, gsize n_ends)
+{
+  if (n_bytes + n_ends <= G_MAXUINT8)
+    return 1;
+  if (n_bytes + 2 * n_ends <= G_MAXUINT16)
+    return 2;
+  return n_bytes + 4 * n_ends <= G_MAXUINT32 ? 4 : 8;
+}
+
+/* start: of the array; first: of its ends, which are forgotten then */
+static void
+close_array (Texts *self, guint start, guint first)
+{
+  guint width = measure_end (self->bytes->len - start, self->ends->len - first);
+
+  for (guint i = first; i < self->ends->len; i++)
+    {
+      guint64 end = GUINT64_TO_LE (g_array_index (self->ends, gsize, i) - start);
+
+      g_byte_array_append (self->bytes, (const guint8 *)&end, width);
+    }
+  g_array_set_size (self->ends, first);
+}
+
+static void
+end_item (Texts *self)
+{
+  gsize end = self->bytes->len;
+
+  g_array_append_val (self->ends, end);
+}
+
+static void
+add_list (Texts *self, const char *const *list)
+{
+  guint start = self->bytes->len;
+  guint first = self->ends->len;
+
+  for (; *list != NULL; list++)
+    {
+      add_text (self, *list);
+      end_item (self);
+    }
+  close_array (self, start, first);
+}
+
+static void
+add_item (Texts *self, gconstpointer record, const DvmRecordField *field)
+{
+  const char *text = NULL;
+
+  if (field->kind == DVM_RECORD_FIELD_STRV || field->kind == DVM_RECORD_FIELD_PATHS)
+    add_list (self, _dvm_record_get_strv (G_STRUCT_MEMBER (char **, record, field->offset)));
+  else if (field->kind == DVM_RECORD_FIELD_STRING || field->kind == DVM_RECORD_FIELD_PATH)
+    {
+      text = G_STRUCT_MEMBER (const char *, record, field->offset);
+      add_text (self, text != NULL ? text : field->kind == DVM_RECORD_FIELD_PATH ? "/" : "");
+    }
+  else
+    add_text (self, field->words->to_string (G_STRUCT_MEMBER (guint, record, field->offset)));
+  end_item (self);
+}
+
+static GVariant *
+write_texts (gpointer const *records, guint n_records, const DvmRecordField *field)
+{
+  g_autofree char *type = g_strconcat ("a", _dvm_record_field_get_type (field), NULL);
+  g_autoptr (GArray) ends = g_array_new (FALSE, FALSE, sizeof (gsize));
+  Texts texts = { g_byte_array_new (), ends };
+  g_autoptr (GBytes) bytes = NULL;
+
+  for (guint i = 0; i < n_records; i++)
+    add_item (&texts, records[i], field);
+  close_array (&texts, 0, 0);
+  bytes = g_byte_array_free_to_bytes (texts.bytes);
+  return g_variant_new_from_bytes (G_VARIANT_TYPE (type), bytes, TRUE);
 }
 
 GVariant *
@@ -110,6 +204,7 @@ _dvm_record_make_column (gpointer const *records, guint n_records, const DvmReco
   const char *type = _dvm_record_field_get_type (field);
   g_autofree guint32 *numbers = NULL;
   g_autofree guint64 *times = NULL;
+  g_autofree guint8 *booleans = NULL;
 
   switch (type[0])
     {
@@ -124,9 +219,28 @@ _dvm_record_make_column (gpointer const *records, guint n_records, const DvmReco
       for (guint i = 0; i < n_records; i++)
         times[i] = G_STRUCT_MEMBER (guint64, records[i], field->offset);
       return g_variant_new_fixed_array (G_VARIANT_TYPE (type), times, n_records, sizeof *times);
+    case 'b':
+      booleans = g_new (guint8, n_records);
+      for (guint i = 0; i < n_records; i++)
+        booleans[i] = G_STRUCT_MEMBER (gboolean, records[i], field->offset) != FALSE;
+      return g_variant_new_fixed_array (G_VARIANT_TYPE (type), booleans, n_records, sizeof *booleans);
     default:
-      return collect_values (records, n_records, field);
+      return field->kind == DVM_RECORD_FIELD_RANKS ? collect_values (records, n_records, field)
+                                                   : write_texts (records, n_records, field);
     }
+}
+
+GVariant *
+_dvm_record_pack_columns (GVariant *dict)
+{
+  g_autoptr (GVariant) whole = g_variant_ref_sink (dict);
+  g_autoptr (GVariant) swapped = G_BYTE_ORDER == G_BIG_ENDIAN ? g_variant_byteswap (whole) : g_variant_ref (whole);
+  g_autoptr (GBytes) bytes = g_variant_get_data_as_bytes (swapped);
+  GVariantBuilder packed;
+
+  g_variant_builder_init (&packed, G_VARIANT_TYPE_VARDICT);
+  g_variant_builder_add (&packed, "{sv}", PACKED, g_variant_new_from_bytes (G_VARIANT_TYPE_BYTESTRING, bytes, TRUE));
+  return g_variant_builder_end (&packed);
 }
 
 /* ---- from columns ---- */
@@ -151,6 +265,41 @@ check_column (const DvmRecordField *field, GVariant *column, gsize n_records, GE
   return FALSE;
 }
 
+/* (transfer full): in normal form: bytes that are none give a dictionary that lacks values */
+static GVariant *
+unpack_columns (GVariant *dict)
+{
+  g_autoptr (GVariant) packed = g_variant_lookup_value (dict, PACKED, G_VARIANT_TYPE_BYTESTRING);
+  g_autoptr (GBytes) bytes = packed != NULL ? g_variant_get_data_as_bytes (packed) : NULL;
+  g_autoptr (GVariant) whole = NULL;
+
+  if (packed == NULL)
+    return g_variant_get_normal_form (dict);
+  whole = g_variant_ref_sink (g_variant_new_from_bytes (G_VARIANT_TYPE_VARDICT, bytes, FALSE));
+  return G_BYTE_ORDER == G_BIG_ENDIAN ? g_variant_byteswap (whole) : g_variant_get_normal_form (whole);
+}
+
+static void
+find_columns (const DvmRecordCodec *codec, GVariant *dict, GVariant **columns)
+{
+  GVariantIter iter;
+  const char *name;
+  GVariant *column;
+
+  g_variant_iter_init (&iter, dict);
+  while (g_variant_iter_next (&iter, "{&sv}", &name, &column))
+    {
+      guint i = 0;
+
+      while (i < codec->n_fields && strcmp (codec->fields[i].bus_name, name) != 0)
+        i++;
+      if (i < codec->n_fields && columns[i] == NULL)
+        columns[i] = column;
+      else
+        g_variant_unref (column);
+    }
+}
+
 /* The first one that there is says how many records there are.
  * columns: by the place of the field, NULL where there is none; for the caller to unref, also on error */
 static gboolean
@@ -158,9 +307,9 @@ read_columns (const DvmRecordCodec *codec, GVariant *dict, GVariant **columns, g
 {
   gboolean is_first = TRUE;
 
+  find_columns (codec, dict, columns);
   for (guint i = 0; i < codec->n_fields; i++)
     {
-      columns[i] = g_variant_lookup_value (dict, codec->fields[i].bus_name, NULL);
       if (columns[i] == NULL)
         continue;
       if (is_first && g_variant_is_container (columns[i]))
@@ -207,23 +356,55 @@ put_times (GPtrArray *records, guint first, const DvmRecordCodec *codec, const D
     }
 }
 
+/* In the normal form of an array each text stands behind the one before it. */
+static void
+put_texts (GPtrArray *records, guint first, const DvmRecordCodec *codec, const DvmRecordField *field, GVariant *column)
+{
+  const char *text = g_variant_get_data (column);
+  gboolean has_one = g_variant_n_children (column) == 1;
+
+  for (guint i = first; i < records->len; i++)
+    {
+      char **place = G_STRUCT_MEMBER_P (records->pdata[i], field->offset);
+
+      if (field->kind == DVM_RECORD_FIELD_PATH)
+        _dvm_record_set_path (records->pdata[i], codec, place, text);
+      else
+        _dvm_record_set_string (records->pdata[i], codec, place, text);
+      text += has_one ? 0 : strlen (text) + 1;
+    }
+}
+
+static void
+put_values (GPtrArray *records, guint first, const DvmRecordCodec *codec, const DvmRecordField *field, GVariant *column)
+{
+  gsize n = g_variant_n_children (column);
+  g_autoptr (GVariant) value = NULL;
+
+  for (gsize i = 0; first + i < records->len; i++)
+    {
+      if (value == NULL || n > 1)
+        {
+          g_clear_pointer (&value, g_variant_unref);
+          value = g_variant_get_child_value (column, get_place (n, i));
+        }
+      _dvm_record_field_from_variant (records->pdata[first + i], codec, field, value);
+    }
+}
+
 static void
 put_column (GPtrArray *records, guint first, const DvmRecordCodec *codec, const DvmRecordField *field, GVariant *column)
 {
   char type = _dvm_record_field_get_type (field)[0];
-  gsize n = g_variant_n_children (column);
 
   if (type == 'u' || type == 'i')
     put_numbers (records, first, codec, field, column);
   else if (type == 't')
     put_times (records, first, codec, field, column);
+  else if (field->kind == DVM_RECORD_FIELD_STRING || field->kind == DVM_RECORD_FIELD_PATH)
+    put_texts (records, first, codec, field, column);
   else
-    for (gsize i = 0; first + i < records->len; i++)
-      {
-        g_autoptr (GVariant) value = g_variant_get_child_value (column, get_place (n, i));
-
-        _dvm_record_field_from_variant (records->pdata[first + i], codec, field, value);
-      }
+    put_values (records, first, codec, field, column);
 }
 
 /* As in an update of one record, the state comes last. */
@@ -276,8 +457,9 @@ _dvm_records_add_columns (GPtrArray *records, GType type, GVariant *dict, GError
 {
   const DvmRecordCodec *codec = _dvm_record_type_get_codec (type);
   g_autofree GVariant **columns = g_new0 (GVariant *, codec->n_fields);
+  g_autoptr (GVariant) whole = unpack_columns (dict);
   gsize n_records = 0;
-  gboolean ok = read_columns (codec, dict, columns, &n_records, error);
+  gboolean ok = read_columns (codec, whole, columns, &n_records, error);
 
   if (ok)
     add_records (records, type, n_records, columns);

@@ -154,7 +154,11 @@ GVariant *_dvm_record_make_column (gpointer const *records, guint n_records, con
 gboolean _dvm_records_are_same (gpointer const *records, guint n_records, const DvmRecordField *field);
 /* About how many bytes the value takes there. */
 gsize _dvm_record_field_measure (gconstpointer record, const DvmRecordField *field);
-/* Adds new records from a{sv} of such arrays by bus names; with other names and types as _dvm_record_update(). */
+/* a{sv} of such arrays as one of bytes, whose texts no message has to take apart; dict: floating. (transfer floating)
+ */
+GVariant *_dvm_record_pack_columns (GVariant *dict);
+/* Adds new records from a{sv} of such arrays, packed or not, by bus names; with other names and types as
+ * _dvm_record_update(). */
 gboolean _dvm_records_add_columns (GPtrArray *records, GType type, GVariant *dict, GError **error);
 
 DvmProc *_dvm_proc_new (guint rank, guint app, const char *node, guint local_rank, guint node_rank, int pid,

@@ -31,6 +31,7 @@ typedef struct
   gboolean sparse;
   gboolean by_column;
   gboolean once;
+  gboolean packed;
   DvmdIdSet *set; /* NULL: every id */
   char *session;  /* (nullable): its path */
 } JobFilter;
@@ -60,6 +61,7 @@ parse_filter (GVariant *dict, gboolean lists, JobFilter *filter, GError **error)
     { "sparse", "b", &filter->sparse },
     { "by-column", "b", &filter->by_column },
     { "once", "b", &filter->once },
+    { "packed", "b", &filter->packed },
   };
 
   /* Only lists have rows to limit and columns. */
@@ -159,6 +161,7 @@ dvmd_bus_list_jobs (DvmdBusCall *call)
   telling.sparse = filter.sparse;
   telling.by_column = filter.by_column;
   telling.once = filter.once;
+  telling.packed = filter.packed;
   add_jobs (&rows, call->core, &filter, &telling);
   dvmd_bus_rows_end_records (&rows, &telling);
   dvmd_bus_return_value (call->invocation, dvmd_bus_rows_end (&rows));

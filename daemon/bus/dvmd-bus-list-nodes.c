@@ -51,6 +51,7 @@ dvmd_bus_list_nodes (DvmdBusCall *call)
     { "sparse", "b", &telling.sparse },
     { "by-column", "b", &telling.by_column },
     { "once", "b", &telling.once },
+    { "packed", "b", &telling.packed },
   };
   DvmdBusRows rows;
   GError *error = NULL;

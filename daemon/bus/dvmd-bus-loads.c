@@ -12,6 +12,8 @@
 #include "dvmd-bus-methods.h"
 #include "dvmd-controller-usage.h"
 
+#include <string.h>
+
 typedef struct
 {
   GDBusMethodInvocation *invocation;
@@ -42,13 +44,26 @@ close_one (Loads *self)
   g_free (self);
 }
 
-static guint64
-get_bytes (GVariant *usage, const char *key)
+/* In one pass: an agent tells of far more than this. */
+static void
+read_usage (GVariant *usage, double *load, guint64 *total, guint64 *unused)
 {
-  guint64 bytes = 0;
+  GVariantIter iter;
+  const char *key;
+  GVariant *value;
 
-  g_variant_lookup (usage, key, "t", &bytes);
-  return bytes;
+  *load = -1;
+  *total = *unused = 0;
+  g_variant_iter_init (&iter, usage);
+  while (g_variant_iter_loop (&iter, "{&sv}", &key, &value))
+    if (strcmp (key, "load-1") == 0 && g_variant_is_of_type (value, G_VARIANT_TYPE_DOUBLE))
+      *load = g_variant_get_double (value);
+    else if (!g_variant_is_of_type (value, G_VARIANT_TYPE_UINT64))
+      continue;
+    else if (strcmp (key, "mem-total") == 0)
+      *total = g_variant_get_uint64 (value);
+    else if (strcmp (key, "mem-free") == 0 || strcmp (key, "buffers") == 0 || strcmp (key, "cached") == 0)
+      *unused += g_variant_get_uint64 (value);
 }
 
 static void
@@ -56,14 +71,14 @@ on_measured (gpointer user_data, int status, GVariant *rows)
 {
   Ask *ask = user_data;
   g_autoptr (GVariant) usage = NULL;
-  double load = -1;
+  guint64 total, unused;
+  double load;
 
   if (rows == NULL || g_variant_n_children (rows) != 1)
     return;
   usage = g_variant_get_child_value (rows, 0);
-  g_variant_lookup (usage, "load-1", "d", &load);
-  g_variant_builder_add (&ask->loads->rows, "(udtt)", ask->rank, load, get_bytes (usage, "mem-total"),
-                         get_bytes (usage, "mem-free") + get_bytes (usage, "buffers") + get_bytes (usage, "cached"));
+  read_usage (usage, &load, &total, &unused);
+  g_variant_builder_add (&ask->loads->rows, "(udtt)", ask->rank, load, total, unused);
 }
 
 static void

@@ -170,6 +170,7 @@ dvmd_bus_rows_end_records (DvmdBusRows *rows, const DvmdBusTelling *telling)
   g_autoptr (GPtrArray) records = g_steal_pointer (&rows->records);
   gboolean has_first = FALSE;
   GVariantBuilder dict;
+  GVariant *columns;
 
   if (records == NULL)
     return;
@@ -191,7 +192,8 @@ dvmd_bus_rows_end_records (DvmdBusRows *rows, const DvmdBusTelling *telling)
         column = hide_column (field->bus_name, column);
       g_variant_builder_add (&dict, "{sv}", field->bus_name, column);
     }
-  g_variant_builder_add_value (&rows->builder, g_variant_builder_end (&dict));
+  columns = g_variant_builder_end (&dict);
+  g_variant_builder_add_value (&rows->builder, telling->packed ? _dvm_record_pack_columns (columns) : columns);
 }
 
 GVariant *

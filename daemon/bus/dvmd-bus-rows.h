@@ -42,6 +42,7 @@ typedef struct
   guint64 told;               /* the fields that they name, as bits: of each record names would be compared */
   gboolean sparse;            /* without those that are empty */
   gboolean by_column;         /* one dictionary alone, with an array of the values of each property */
+  gboolean packed;            /* that dictionary as bytes, of by_column */
   gboolean once;              /* one value where all would be the same, but for the first property */
   gboolean hides;             /* what dvmd_bus_hide_value() hides */
 } DvmdBusTelling;

@@ -51,7 +51,7 @@ submit_varied (DvmdController *controller, guint n_jobs)
 {
   for (guint i = 1; i <= n_jobs; i++)
     {
-      g_autofree char *program = g_strdup_printf ("/home/user%u/bin/solver-%u", i % 500, i % 77);
+      g_autofree char *program = g_strdup_printf ("/home/user%u/bin/solver-%u", i % 50, i % 77);
       g_autofree char *input = g_strdup_printf ("case-%u.dat", i);
       g_autofree char *name = g_strdup_printf ("sweep-%u-of-%u", i, n_jobs);
       const char *const argv[] = { program, "--input", input, NULL };
@@ -74,7 +74,7 @@ vary_record (DvmJob *record, guint id)
   const char *const paths[] = { awaited, NULL };
   gint64 created_at = dvm_job_get_created_at (record) - (gint64)id * 1234567;
 
-  _dvm_job_set_submitter (record, "private:1", 10000 + id % 500, 1000 + id);
+  _dvm_job_set_submitter (record, "private:1", 10000 + id % 50, 1000 + id);
   _dvm_job_set_held_at (record, gates[id % G_N_ELEMENTS (gates)]);
   _dvm_job_set_awaited_jobs (record, id % G_N_ELEMENTS (gates) == 8 ? paths : NULL);
   _dvm_job_set_paused (record, id % 11 == 0);

@@ -234,6 +234,10 @@ def eavesdrop(address, path, secret):
                          for names in ((), ('sparse',)))
         columns = call(NAMED, NAME, 'ListJobs', '(a{sv})', {name: GLib.Variant('b', True) for name in ('all', 'sparse', 'by-column', 'once')})[0][0]
         answers['by column'] = [set(columns), {len(column) for column in columns.values()}] == [whole[0], {len(whole)}]
+        packed = call(NAMED, NAME, 'ListJobs', '(a{sv})', {name: GLib.Variant('b', True) for name in ('all', 'sparse', 'by-column', 'once', 'packed')})[0][0]
+        whole_again = GLib.Variant.new_from_bytes(GLib.VariantType('a{sv}'), GLib.Bytes(bytes(packed['Packed'])), False)
+        heard.append(f'packed {whole_again.print_(True)}')
+        answers['packed'] = list(packed) == ['Packed'] and set(whole_again.unpack()) == set(columns)
         answers['left out'] = len(whole) == len(sparse) and [sorted(one - two) for one, two in zip(whole, sparse)]
         answers['loads'] = call(NAMED, NAME, 'Query', '(asa{sv})', ['node-loads'], {})
         for key in call(NAMED, NAME, 'Query', '(asa{sv})', ['query-keys'], {})[0]['query-keys']:
@@ -517,7 +521,7 @@ class Strangers(dvmtest.Case):
         self.assertEqual(answers['loads'], 'org.dvm.Error.NoPermissions')
         # What is missing would tell what is empty.
         self.assertEqual(set(map(tuple, answers['left out'])), {()})
-        self.assertTrue(answers['by column'])
+        self.assertTrue(answers['by column'] and answers['packed'])
         self.assertEqual((answers['running']['StateName'], answers['running']['NumProcs'], answers['running']['SubmitterUid']),
                          ('RUNNING', 2, 0))
         self.assertEqual(answers['running']['Command'], [])

@@ -33,7 +33,8 @@ struct _DvmdController
   gint64 started_at;
   gboolean hold_output;
   gboolean measures_all;
-  GPtrArray *held; /* DvmdJob */
+  GPtrArray *usages; /* GVariant, by rank */
+  GPtrArray *held;   /* DvmdJob */
   int last_signal;
   char *last_ranks;
   guint shutdown;
@@ -252,6 +253,7 @@ dvmd_controller_finalize (GObject *object)
   dvmd_event_queue_free (self->queue);
   dvmd_clock_unref (self->clock);
   g_ptr_array_unref (self->held);
+  g_ptr_array_unref (self->usages);
   g_free (self->last_ranks);
 
   G_OBJECT_CLASS (dvmd_controller_parent_class)->finalize (object);
@@ -272,6 +274,7 @@ static void
 dvmd_controller_init (DvmdController *self)
 {
   self->held = g_ptr_array_new_with_free_func (g_object_unref);
+  self->usages = g_ptr_array_new_with_free_func ((GDestroyNotify)g_variant_unref);
 }
 
 static DvmdController *
@@ -427,7 +430,7 @@ fake_controller_measure_all (DvmdController *self)
   self->measures_all = TRUE;
 }
 
-/* (transfer floating) */
+/* (transfer full) */
 static GVariant *
 make_usage (guint rank)
 {
@@ -439,7 +442,16 @@ make_usage (guint rank)
   g_variant_dict_insert (&usage, "mem-total", "t", G_GUINT64_CONSTANT (1) << 34);
   g_variant_dict_insert (&usage, "mem-free", "t", (guint64)rank << 20);
   row = g_variant_dict_end (&usage);
-  return g_variant_new_array (G_VARIANT_TYPE_VARDICT, &row, 1);
+  return g_variant_ref_sink (g_variant_new_array (G_VARIANT_TYPE_VARDICT, &row, 1));
+}
+
+/* (transfer full): as of an answer that has arrived */
+static GVariant *
+get_usage (DvmdController *self, guint rank)
+{
+  while (self->usages->len <= rank)
+    g_ptr_array_add (self->usages, make_usage (self->usages->len));
+  return g_variant_ref (self->usages->pdata[rank]);
 }
 
 void
@@ -450,7 +462,7 @@ dvmd_controller_measure (DvmdController *self, const GArray *nodes, const char *
   g_autoptr (GVariant) rows = NULL;
 
   if (self->measures_all)
-    rows = g_variant_ref_sink (make_usage (node));
+    rows = get_usage (self, node);
   else if (node == 1)
     rows = g_variant_ref_sink (g_variant_new_parsed ("[{'load-1': <0.5>, 'mem-total': <uint64 1024>}]"));
   measured (user_data, 0, rows);

@@ -459,6 +459,14 @@ test_by_column (Fixture *f, gconstpointer data)
                  "([{'Name': <['here', 'here']>, 'Aliases': <[@as [], []]>, 'Rank': <[uint32 0, 1]>}], '')");
   assert_answer (f, "ListNodes", "('1', {'sparse': <true>, 'columns': <['Rank', 'Aliases']>})",
                  "([{'Rank': <uint32 1>}], '')");
+  /* The same dictionary as bytes; without columns there is none. */
+  assert_answer (
+      f, "ListJobs", "({'packed': <true>, 'by-column': <true>, 'once': <true>, 'columns': <['Id', 'Paused']>},)",
+      "([{'Packed': <[byte 0x49, 0x64, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01, 0x00, 0x00, 0x00, 0x02, 0x00,"
+      " 0x00, 0x00, 0x03, 0x00, 0x00, 0x00, 0x00, 0x61, 0x75, 0x03, 0x50, 0x61, 0x75, 0x73, 0x65, 0x64, 0x00,"
+      " 0x00, 0x00, 0x00, 0x61, 0x62, 0x07, 0x18, 0x25]>}], '')");
+  assert_answer (f, "ListJobs", "({'packed': <true>, 'label': <'a'>, 'columns': <['Id']>},)",
+                 "([{'Id': <uint32 1>}], '')");
   refused (f, MANAGER_PATH, MANAGER, "ListJobs", "({'by-column': <'yes'>},)", BAD_PARAM, "by-column");
   refused (f, MANAGER_PATH, MANAGER, "ListJobs", "({'by-column': <true>, 'columns': <['Colour']>},)", BAD_PARAM,
            "Colour");

@@ -209,6 +209,29 @@ make_columns (gpointer const *records, guint n_records)
   return g_variant_ref_sink (g_variant_builder_end (&dict));
 }
 
+/* Columns are written as bytes: they are those that a GVariant of these values has. */
+static void
+assert_columns (GVariant *columns, gpointer const *records, guint n_records)
+{
+  GVariantIter iter;
+  const char *name;
+  GVariant *column;
+
+  g_assert_true (g_variant_is_normal_form (columns));
+  g_variant_iter_init (&iter, columns);
+  while (g_variant_iter_loop (&iter, "{&sv}", &name, &column))
+    {
+      g_assert_cmpuint (g_variant_n_children (column), ==, n_records);
+      for (guint i = 0; i < n_records; i++)
+        {
+          g_autoptr (GVariant) told = g_variant_get_child_value (column, i);
+          g_autoptr (GVariant) value = g_variant_ref_sink (_dvm_record_get_bus_property (records[i], name));
+
+          g_assert_cmpvariant (told, value);
+        }
+    }
+}
+
 static void
 assert_same_columns (gpointer const *records, guint n_records)
 {
@@ -217,15 +240,19 @@ assert_same_columns (gpointer const *records, guint n_records)
   /* As it comes from the bus: no longer made of the values that it was made of. */
   g_autoptr (GBytes) bytes = g_variant_get_data_as_bytes (columns);
   g_autoptr (GVariant) received = g_variant_ref_sink (g_variant_new_from_bytes (G_VARIANT_TYPE_VARDICT, bytes, FALSE));
+  g_autoptr (GVariant) packed = g_variant_ref_sink (_dvm_record_pack_columns (g_variant_ref (columns)));
   g_autoptr (GError) error = NULL;
 
+  assert_columns (received, records, n_records);
+  g_assert_cmpuint (g_variant_n_children (packed), ==, 1);
   g_ptr_array_add (copies, g_object_ref (records[0]));
   g_assert_true (_dvm_records_add_columns (copies, G_OBJECT_TYPE (records[0]), received, &error));
+  g_assert_true (_dvm_records_add_columns (copies, G_OBJECT_TYPE (records[0]), packed, &error));
   g_assert_no_error (error);
-  g_assert_cmpuint (copies->len, ==, n_records + 1);
-  for (guint i = 0; i < n_records; i++)
+  g_assert_cmpuint (copies->len, ==, 2 * n_records + 1);
+  for (guint i = 0; i < 2 * n_records; i++)
     {
-      g_autoptr (GVariant) whole = _dvm_record_to_variant (records[i]);
+      g_autoptr (GVariant) whole = _dvm_record_to_variant (records[i % n_records]);
       g_autoptr (GVariant) again = _dvm_record_to_variant (copies->pdata[i + 1]);
 
       g_assert_cmpvariant (again, whole);
@@ -259,6 +286,60 @@ test_columns (void)
   assert_same_columns (nodes, G_N_ELEMENTS (nodes));
   assert_same_columns (sessions, 1);
   assert_same_columns (campaigns, G_N_ELEMENTS (campaigns));
+}
+
+/* Where a text ends is told in one byte, in two or in four, by the length of all; and one of no text has no byte. */
+static void
+test_long_columns (void)
+{
+  static const guint lengths[] = {
+    0, 1, 240, 253, 254, 255, 256, 300, 65000, 65530, 65531, 65532, 65533, 65536, 70000
+  };
+  g_autoptr (DvmJob) empty = _dvm_job_new (1, "");
+
+  for (guint i = 0; i < G_N_ELEMENTS (lengths); i++)
+    {
+      g_autoptr (DvmJob) job = _dvm_job_new (2, "dvm@2");
+      g_autoptr (DvmJob) two = _dvm_job_new (3, "dvm@3");
+      g_autofree char *text = g_strnfill (lengths[i], 'x');
+      gpointer jobs[] = { empty, job, two };
+
+      _dvm_job_set_description (job, text, "", (const char *const[]){ text, "", NULL });
+      _dvm_job_set_description (two, "two", text, (const char *const[]){ text, NULL });
+      assert_same_columns (jobs, G_N_ELEMENTS (jobs));
+      assert_same_columns (&jobs[1], 1);
+    }
+}
+
+/* Bytes that are no dictionary give none, and such without an end no text behind it. */
+static void
+test_packed_nonsense (void)
+{
+  static const guint8 nonsense[] = { 'I', 'd', 0, 0, 0, 0, 0, 0, 7, 0, 0, 'a', 'u', 200, 3, 9 };
+  g_autoptr (GVariant) whole = g_variant_ref_sink (
+      g_variant_new_parsed ("{'Id': <[uint32 5, 6]>, 'Name': <['here', 'there']>, 'Command': <[['a'], ['b', 'c']]>}"));
+  g_autoptr (GBytes) bytes = g_variant_get_data_as_bytes (whole);
+  gsize n;
+  const guint8 *good = g_bytes_get_data (bytes, &n);
+
+  for (gsize i = 0; i <= n + 1; i++)
+    {
+      g_autoptr (GPtrArray) records = g_ptr_array_new_with_free_func (g_object_unref);
+      g_autofree guint8 *bad = g_memdup2 (good, n);
+      GVariant *array;
+      g_autoptr (GVariant) dict = NULL;
+      g_autoptr (GError) error = NULL;
+
+      if (i < n)
+        bad[i] ^= 0xff;
+      array = i <= n ? g_variant_new_fixed_array (G_VARIANT_TYPE_BYTE, bad, i < n ? n : n / 2, 1)
+                     : g_variant_new_fixed_array (G_VARIANT_TYPE_BYTE, nonsense, sizeof nonsense, 1);
+      dict = g_variant_ref_sink (g_variant_new_parsed ("{'Packed': <%*>}", array));
+      if (!_dvm_records_add_columns (records, DVM_TYPE_JOB, dict, &error))
+        g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
+      for (guint j = 0; j < records->len; j++)
+        g_assert_true (g_utf8_validate (dvm_job_get_name (records->pdata[j]), -1, NULL));
+    }
 }
 
 /* A value that all records have comes once. */
@@ -748,6 +829,8 @@ main (int argc, char **argv)
   g_test_add_func ("/records/job/variant", test_job_variant);
   g_test_add_func ("/records/sparse", test_sparse);
   g_test_add_func ("/records/columns", test_columns);
+  g_test_add_func ("/records/long-columns", test_long_columns);
+  g_test_add_func ("/records/packed-nonsense", test_packed_nonsense);
   g_test_add_func ("/records/once", test_once);
   g_test_add_func ("/records/wrong-columns", test_wrong_columns);
   g_test_add_func ("/records/job/update", test_job_update);
