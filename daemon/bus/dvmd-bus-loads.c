@@ -14,12 +14,22 @@
 
 #include <string.h>
 
+/* One of the answer, as a GVariant of type (udtt) has it in memory. */
+typedef struct
+{
+  guint32 rank;
+  guint32 nothing;
+  double load;
+  guint64 total;
+  guint64 unused;
+} Row;
+
 typedef struct
 {
   GDBusMethodInvocation *invocation;
   char *name;
   GVariant *values; /* those of the other keys */
-  GVariantBuilder rows;
+  GArray *rows;     /* Row */
   guint n_open;
 } Loads;
 
@@ -37,8 +47,11 @@ close_one (Loads *self)
   if (--self->n_open > 0)
     return;
   g_variant_dict_init (&values, self->values);
-  g_variant_dict_insert_value (&values, self->name, g_variant_builder_end (&self->rows));
+  g_variant_dict_insert_value (
+      &values, self->name,
+      g_variant_new_fixed_array (G_VARIANT_TYPE ("(udtt)"), self->rows->data, self->rows->len, sizeof (Row)));
   dvmd_bus_return_value (self->invocation, g_variant_new ("(@a{sv})", g_variant_dict_end (&values)));
+  g_array_unref (self->rows);
   g_variant_unref (self->values);
   g_free (self->name);
   g_free (self);
@@ -46,24 +59,23 @@ close_one (Loads *self)
 
 /* In one pass: an agent tells of far more than this. */
 static void
-read_usage (GVariant *usage, double *load, guint64 *total, guint64 *unused)
+read_usage (GVariant *usage, Row *row)
 {
   GVariantIter iter;
   const char *key;
   GVariant *value;
 
-  *load = -1;
-  *total = *unused = 0;
+  row->load = -1;
   g_variant_iter_init (&iter, usage);
   while (g_variant_iter_loop (&iter, "{&sv}", &key, &value))
     if (strcmp (key, "load-1") == 0 && g_variant_is_of_type (value, G_VARIANT_TYPE_DOUBLE))
-      *load = g_variant_get_double (value);
+      row->load = g_variant_get_double (value);
     else if (!g_variant_is_of_type (value, G_VARIANT_TYPE_UINT64))
       continue;
     else if (strcmp (key, "mem-total") == 0)
-      *total = g_variant_get_uint64 (value);
+      row->total = g_variant_get_uint64 (value);
     else if (strcmp (key, "mem-free") == 0 || strcmp (key, "buffers") == 0 || strcmp (key, "cached") == 0)
-      *unused += g_variant_get_uint64 (value);
+      row->unused += g_variant_get_uint64 (value);
 }
 
 static void
@@ -71,14 +83,13 @@ on_measured (gpointer user_data, int status, GVariant *rows)
 {
   Ask *ask = user_data;
   g_autoptr (GVariant) usage = NULL;
-  guint64 total, unused;
-  double load;
+  Row row = { .rank = ask->rank };
 
   if (rows == NULL || g_variant_n_children (rows) != 1)
     return;
   usage = g_variant_get_child_value (rows, 0);
-  read_usage (usage, &load, &total, &unused);
-  g_variant_builder_add (&ask->loads->rows, "(udtt)", ask->rank, load, total, unused);
+  read_usage (usage, &row);
+  g_array_append_val (ask->loads->rows, row);
 }
 
 static void
@@ -98,7 +109,7 @@ dvmd_bus_measure_loads (DvmdController *controller, GArray *nodes, const char *n
   self->invocation = invocation;
   self->name = g_strdup (name);
   self->values = g_variant_ref_sink (values);
-  g_variant_builder_init (&self->rows, G_VARIANT_TYPE ("a(udtt)"));
+  self->rows = g_array_sized_new (FALSE, FALSE, sizeof (Row), nodes->len);
   self->n_open = nodes->len + 1;
   for (guint i = 0; i < nodes->len; i++)
     {

@@ -51,7 +51,7 @@ submit_varied (DvmdController *controller, guint n_jobs)
 {
   for (guint i = 1; i <= n_jobs; i++)
     {
-      g_autofree char *program = g_strdup_printf ("/home/user%u/bin/solver-%u", i % 50, i % 77);
+      g_autofree char *program = g_strdup_printf ("/usr/local/lib/project%u/solver-%u", i % 50, i % 77);
       g_autofree char *input = g_strdup_printf ("case-%u.dat", i);
       g_autofree char *name = g_strdup_printf ("sweep-%u-of-%u", i, n_jobs);
       const char *const argv[] = { program, "--input", input, NULL };

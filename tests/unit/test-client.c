@@ -351,7 +351,8 @@ test_lists (Fixture *fixture, gconstpointer data)
   g_assert_cmpstr (dvm_job_get_nspace (jobs->pdata[0]), ==, "a@0");
   last = dvm_test_server_get_last_call (fixture->server);
   g_assert_cmpstr (last, ==,
-                   "ListJobs ({'all': <true>, 'sparse': <true>, 'by-column': <true>, 'once': <true>, 'packed': <true>, 'ids': <'3'>},)");
+                   "ListJobs ({'all': <true>, 'sparse': <true>, 'by-column': <true>, 'once': <true>, 'packed': <true>, "
+                   "'ids': <'3'>},)");
   for (guint i = 0; i < 4; i++)
     g_assert_cmpuint (dvm_job_get_id (jobs->pdata[i]), ==, i);
   plugins = dvm_client_list_plugins (fixture->client, NULL, &error);
