@@ -96,6 +96,41 @@ test_columns (void)
 }
 
 static void
+put_packed (DvmCliWatchModel *model, const guint8 *bytes, gsize n)
+{
+  g_autoptr (GVariant) packed = g_variant_ref_sink (
+      g_variant_new_parsed ("{'Packed': <%*>}", g_variant_new_fixed_array (G_VARIANT_TYPE_BYTE, bytes, n, 1)));
+
+  dvm_cli_watch_model_put_columns (model, DVM_CLI_WATCH_JOBS, packed, 1);
+}
+
+/* Columns that come as bytes are the same; of bytes that are wrong no text is read that is none. */
+static void
+test_packed (void)
+{
+  g_autoptr (DvmCliWatchModel) model = dvm_cli_watch_model_new ();
+  g_autoptr (GVariant) columns = g_variant_ref_sink (g_variant_new_parsed (
+      "{'Id': <[uint32 1, 2]>, 'Namespace': <['dvm@1', 'dvm@2']>, 'Command': <[['one'], ['two', '2']]>}"));
+  gsize n = g_variant_get_size (columns);
+  g_autofree guint8 *bytes = g_memdup2 (g_variant_get_data (columns), n);
+  const DvmCliWatchRow *row;
+
+  put_packed (model, bytes, n);
+  g_assert_cmpuint (dvm_cli_watch_model_count (model, DVM_CLI_WATCH_JOBS), ==, 2);
+  g_assert_cmpstr (dvm_cli_watch_model_get (model, DVM_CLI_WATCH_JOBS, 1)->texts[1], ==, "dvm@2");
+  g_assert_cmpstr (dvm_cli_watch_model_get (model, DVM_CLI_WATCH_JOBS, 1)->texts[8], ==, "two 2");
+  for (gsize i = 0; i < n; i++)
+    {
+      bytes[i] ^= 0xff;
+      put_packed (model, bytes, n);
+      put_packed (model, bytes, i);
+      bytes[i] ^= 0xff;
+    }
+  for (guint i = 0; (row = dvm_cli_watch_model_get (model, DVM_CLI_WATCH_JOBS, i)) != NULL; i++)
+    g_assert_true (g_utf8_validate (row->texts[1], -1, NULL) && g_utf8_validate (row->texts[8], -1, NULL));
+}
+
+static void
 test_order (void)
 {
   g_autoptr (DvmCliWatchModel) model = dvm_cli_watch_model_new ();
@@ -262,6 +297,7 @@ main (int argc, char **argv)
   g_test_init (&argc, &argv, NULL);
   g_test_add_func ("/cli-watch-model/rows", test_rows);
   g_test_add_func ("/cli-watch-model/columns", test_columns);
+  g_test_add_func ("/cli-watch-model/packed", test_packed);
   g_test_add_func ("/cli-watch-model/order", test_order);
   g_test_add_func ("/cli-watch-model/nodes", test_nodes);
   g_test_add_func ("/cli-watch-model/rates", test_rates);
