@@ -153,18 +153,42 @@ check_cgroup (Checks *self)
        "%s; jobs are ended by their process groups, and their memory is not told", error->message);
 }
 
+/* Root's may be /tmp or /run, which all need; a user's may be the home directory. */
+static gboolean
+is_for_more (const char *path, const struct stat *status)
+{
+  g_autoptr (GDir) dir = g_dir_open (path, 0, NULL);
+  const char *name;
+
+  if (dir == NULL || (status->st_mode & S_ISVTX) != 0 || g_strcmp0 (path, g_get_home_dir ()) == 0)
+    return TRUE;
+  while ((name = g_dir_read_name (dir)) != NULL)
+    {
+      g_autofree char *entry = g_build_filename (path, name, NULL);
+      struct stat found;
+
+      if (strcmp (name, "dvm") != 0 && (geteuid () == 0 || (lstat (entry, &found) == 0 && found.st_uid != geteuid ())))
+        return TRUE;
+    }
+  return FALSE;
+}
+
 /* Another user's directory, or one that others may write to, is not used. */
 static void
 fix_runtime_parent (Checks *self)
 {
   const char *parent = g_getenv ("XDG_RUNTIME_DIR");
   struct stat status;
+  gboolean is_ours;
 
   if (parent == NULL || lstat (parent, &status) != 0 || !S_ISDIR (status.st_mode) || status.st_uid != geteuid ()
-      || (status.st_mode & 07777) == 0700)
+      || (status.st_mode & 0077) == 0)
     return;
-  if (!self->fix)
-    add (self, "runtime", "note", "chmod 0700 \"$XDG_RUNTIME_DIR\", or --fix",
+  is_ours = !is_for_more (parent, &status);
+  if (!self->fix || !is_ours)
+    add (self, "runtime", "note",
+         is_ours ? "chmod 0700 \"$XDG_RUNTIME_DIR\", or --fix"
+                 : "set XDG_RUNTIME_DIR to a directory of your own with the mode 0700, in which nothing else is",
          "%s has the mode %04o, others may look into it", parent, (guint)status.st_mode & 07777);
   else if (chmod (parent, 0700) == 0)
     add (self, "runtime", "ok", NULL, "%s has the mode 0700 now", parent);

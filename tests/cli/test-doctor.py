@@ -289,6 +289,32 @@ def test_what_is_wrong():
         equal(next(row["verdict"] for row in found.values() if row["check"] == "tmp"), "bad")
 
 
+def test_what_is_not_mended():
+    """a directory that others need, /tmp for one, keeps its mode with --fix, and what helps is another directory"""
+    with place() as here:
+        run = here.path + "/shared"
+
+        def kept(mode, **options):
+            os.chmod(run, mode)
+            found = json.loads(here.cli("doctor", "--json", "--fix", env={"XDG_RUNTIME_DIR": run, **options}).stdout)
+            rows = [row for row in found if row["check"] == "runtime"]
+            equal(stat.S_IMODE(os.stat(run).st_mode), mode, rows)
+            equal(rows[0]["verdict"], "note", rows)
+            contains(rows[0]["mend"], "set XDG_RUNTIME_DIR to a directory of your own")
+
+        os.mkdir(run)
+        kept(0o1777)
+        kept(0o755, HOME=run)
+        if os.geteuid() == 0:
+            with open(run + "/of-a-service", "w"):
+                pass
+            kept(0o755)
+            os.unlink(run + "/of-a-service")
+        os.chmod(run, 0o2700)
+        rows = [row for row in examine(here, 0, env={"XDG_RUNTIME_DIR": run}).values() if row["check"] == "runtime"]
+        equal([row["verdict"] for row in rows], ["ok"], "others may not look into it")
+
+
 def full_runtime_dir():
     """Of test_full_runtime_dir, in a mount namespace of its own"""
     with place() as here:
