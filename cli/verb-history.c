@@ -16,6 +16,7 @@
 #include "dvm-cli-exit.h"
 #include "dvm-cli-output.h"
 #include "dvm-cli-records.h"
+#include "dvm-cli-signals.h"
 #include "dvm-cli-state.h"
 
 static const DvmCliOption options[] = {
@@ -40,8 +41,7 @@ static const DvmCliColumn job_columns[] = {
   { "user", N_ ("USER"), DVM_CLI_KIND_TEXT, 4 },
   { "state", NULL, DVM_CLI_KIND_TEXT },
   { NULL, N_ ("STATE"), DVM_CLI_KIND_STATE },
-  { "exit", NULL, DVM_CLI_KIND_TEXT },
-  { NULL, N_ ("EXIT"), DVM_CLI_KIND_TEXT },
+  { "exit", N_ ("EXIT"), DVM_CLI_KIND_TEXT },
   { "procs", N_ ("PROCS"), DVM_CLI_KIND_NUMBER, 3 },
   { "created", NULL, DVM_CLI_KIND_TIME },
   { "started", NULL, DVM_CLI_KIND_TIME },
@@ -297,15 +297,16 @@ describe_end (GHashTable *record)
   return get_boolean (record, "Failed") ? N_ ("failed") : N_ ("done");
 }
 
+/* As the list of jobs has it */
 static GVariant *
-describe_exit (GHashTable *record, gboolean translated)
+describe_exit (GHashTable *record)
 {
   gint32 number = get_int (record, "ExitSignal");
 
   if (get_boolean (record, "Lost"))
     return dvm_cli_text ("");
-  if (number != 0)
-    return g_variant_new_take_string (g_strdup_printf (translated ? _ ("signal %d") : "signal %d", number));
+  if (number > 0)
+    return g_variant_new_take_string (dvm_cli_signal_name (number));
   return g_variant_new_take_string (dvm_cli_describe_exit_code (
       get_boolean (record, "Failed"), get_uint (record, "State"), get_int (record, "ExitCode")));
 }
@@ -334,17 +335,16 @@ take_span (GHashTable *record)
 static void
 add_job (DvmCliTable *table, GHashTable *names, GHashTable *record)
 {
-  dvm_cli_table_add (table,
-                     (GVariant *[]){ g_variant_new_uint32 (get_uint (record, "Id")), get_text (record, "Namespace"),
-                                     get_text (record, "Name"), get_text (record, "Label"),
-                                     describe_user (names, record), dvm_cli_text (describe_end (record)),
-                                     dvm_cli_text (_ (describe_end (record))), describe_exit (record, FALSE),
-                                     describe_exit (record, TRUE), g_variant_new_uint32 (get_uint (record, "NumProcs")),
-                                     g_variant_new_uint64 ((guint64)get_time (record, "CreatedAt")),
-                                     g_variant_new_uint64 ((guint64)get_time (record, "StartedAt")),
-                                     g_variant_new_uint64 ((guint64)get_time (record, "EndedAt")), take_span (record),
-                                     join (record, "Nodes", ","), get_text (record, "Reason"),
-                                     join (record, "Command", " "), get_text (record, "Instance") });
+  dvm_cli_table_add (
+      table, (GVariant *[]){ g_variant_new_uint32 (get_uint (record, "Id")), get_text (record, "Namespace"),
+                             get_text (record, "Name"), get_text (record, "Label"), describe_user (names, record),
+                             dvm_cli_text (describe_end (record)), dvm_cli_text (_ (describe_end (record))),
+                             describe_exit (record), g_variant_new_uint32 (get_uint (record, "NumProcs")),
+                             g_variant_new_uint64 ((guint64)get_time (record, "CreatedAt")),
+                             g_variant_new_uint64 ((guint64)get_time (record, "StartedAt")),
+                             g_variant_new_uint64 ((guint64)get_time (record, "EndedAt")), take_span (record),
+                             join (record, "Nodes", ","), get_text (record, "Reason"), join (record, "Command", " "),
+                             get_text (record, "Instance") });
 }
 
 /* The state that it had when it was put down is not that of its end. */

@@ -79,13 +79,14 @@ def test_words():
     with place() as here:
         start(here)
         cli(here, "run", "-n", "1", "sh", "-c", "kill -9 $$", status=137)
+        contains(cli(here, "jobs", "--all").stdout, " SIGKILL ")
         cli(here, "stop")
         # A locale that need not be installed
         shutil.copytree("/usr/lib/locale/C.utf8", here.path + "/locale/de_DE.utf8")
         here.env.update(LOCPATH=here.path + "/locale", LC_ALL="de_DE.UTF-8", LANGUAGE="", DVM_LOCALE_DIR=os.path.join(os.path.dirname(CLI), "..", "po"))
         row, = history(here)
-        equal((row["state"], row["exit"]), ("failed", "signal 9"))
-        equal(cli(here, "history").stdout.splitlines()[1].split()[3:6], ["gescheitert", "Signal", "9"])
+        equal((row["state"], row["exit"]), ("failed", "SIGKILL"))
+        equal(cli(here, "history").stdout.splitlines()[1].split()[3:5], ["gescheitert", "SIGKILL"])
 
 
 def test_never_started():
@@ -216,7 +217,7 @@ def test_killed():
         equal(history(here, "--archive", path), before)
         for name in ("one", "two"):
             cli(here, "stop", "--name", name)
-        equal(seen("--label", "two"), [("two", 1, "cancelled", "signal 15")])
+        equal(seen("--label", "two"), [("two", 1, "cancelled", "SIGTERM")])
         equal(ask(path, "SELECT count(*) FROM running"), [(0,)])
 
 
