@@ -196,6 +196,32 @@ dvm_cli_signals_new (const int *also, DvmCliSignalFunc func, gpointer user_data)
   return self;
 }
 
+/* The kernel drops a SIGTSTP where no shell could let the process go on; what is continued finds a SIGCONT. */
+static gboolean
+stop_as_terminals_do (void)
+{
+  struct sigaction by_default = { .sa_handler = SIG_DFL };
+  struct sigaction saved;
+  sigset_t set;
+
+  sigemptyset (&set);
+  sigaddset (&set, SIGTSTP);
+  /* ncurses has a handler of its own. */
+  sigaction (SIGTSTP, &by_default, &saved);
+  kill (getpid (), SIGTSTP);
+  pthread_sigmask (SIG_UNBLOCK, &set, NULL);
+  pthread_sigmask (SIG_BLOCK, &set, NULL);
+  sigaction (SIGTSTP, &saved, NULL);
+  return sigpending (&set) == 0 && sigismember (&set, SIGCONT) == 1;
+}
+
+void
+dvm_cli_signals_stop (void)
+{
+  if (is_ignored (SIGCONT) || !stop_as_terminals_do ())
+    kill (getpid (), SIGSTOP);
+}
+
 void
 dvm_cli_signals_free (DvmCliSignals *self)
 {

@@ -637,7 +637,7 @@ on_signal (int signum, gpointer user_data)
     {
       if (self->is_painted)
         dvm_cli_top_paint_end ();
-      kill (getpid (), SIGSTOP);
+      dvm_cli_signals_stop ();
     }
   else if (signum == SIGINT || signum == SIGTERM || signum == SIGHUP || signum == SIGQUIT)
     {

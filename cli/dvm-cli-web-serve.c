@@ -115,7 +115,7 @@ on_signal (int signum, gpointer user_data)
   GMainLoop *loop = user_data;
 
   if (signum == SIGTSTP)
-    raise (SIGSTOP);
+    dvm_cli_signals_stop ();
   else if (signum == SIGINT || signum == SIGTERM || signum == SIGHUP)
     g_main_loop_quit (loop);
 }

@@ -62,7 +62,7 @@ on_signal (int signum, gpointer user_data)
   else if (signum == SIGWINCH && attach->input != NULL)
     dvm_cli_pass_terminal_size (attach->client, attach->job);
   else if (signum == SIGTSTP)
-    kill (getpid (), SIGSTOP);
+    dvm_cli_signals_stop ();
   else if (signum == SIGINT || signum == SIGTERM || signum == SIGHUP)
     interrupt (attach, signum);
 }

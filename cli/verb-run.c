@@ -146,7 +146,7 @@ on_suspended (GObject *source, GAsyncResult *result, gpointer user_data)
 
   dvm_client_send_signal_finish (DVM_CLIENT (source), result, NULL);
   if (run->is_suspended)
-    kill (getpid (), SIGSTOP);
+    dvm_cli_signals_stop ();
 }
 
 /* Ctrl-Z stops the job, as it would a program of ours. Processes have process groups without a shell: they ignore

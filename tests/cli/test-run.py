@@ -662,6 +662,9 @@ def test_job_control():
         shell.write(b"\x1a")
         shell.read_until(b"Stopped")
         wait_until(lambda: not in_foreground(), "the shell is in the foreground")
+        # As of every program that Ctrl-Z stops
+        shell.write(b"echo status-$?\n")
+        shell.read_until(f"status-{128 + signal.SIGTSTP}".encode())
         shell.write(b"bg\n")
         shell.write(b"echo $((1000 + 2))\n")
         shell.read_until(b"1002")
