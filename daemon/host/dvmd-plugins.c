@@ -299,8 +299,12 @@ check_setting (const DvmdPluginInfo *info, const char *word, GError **error)
     {
       g_autofree char *keys = list_keys (info->settings);
 
-      g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "plugin-settings: there is no setting %s; there are %s",
-                   place, keys);
+      if (keys[0] != '\0')
+        g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "plugin-settings: there is no setting %s; there are %s",
+                     place, keys);
+      else
+        g_set_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM, "plugin-settings: %s is for nobody: %.*s has no settings",
+                     place, (int)strcspn (place, "."), place);
       return FALSE;
     }
   mistake = setting != NULL ? find_mistake (setting, equals + 1) : NULL;

@@ -55,6 +55,15 @@ typedef struct
 } DvmdPluginSetting;
 
 /**
+ * DVMD_PLUGIN_NO_SETTINGS:
+ *
+ * The settings of a plugin that has none: whatever is given for it is refused.
+ *
+ * Since: 0.1
+ */
+#define DVMD_PLUGIN_NO_SETTINGS ((const DvmdPluginSetting[]){ { NULL } })
+
+/**
  * DvmdPluginInfo:
  * @abi: DVMD_PLUGIN_ABI
  * @size: sizeof (DvmdPluginInfo)
@@ -72,7 +81,8 @@ typedef struct
  * @variables: (array zero-terminated=1) (nullable): of an allocator or a launcher for the job of a scheduler, which it
  * finds in the environment of the DVM: names of variables, one of which each such job has
  * @settings: (array zero-terminated=1) (nullable): its settings, up to one without a key: a DVM does not start with
- * others of this plugin, or with wrong values of these. %NULL: the plugin takes any, and checks them itself
+ * others of this plugin, or with wrong values of these; %DVMD_PLUGIN_NO_SETTINGS: none. %NULL: the plugin takes any,
+ * and checks them itself
  *
  * What a plugin says of itself. A module exports exactly one, under the name dvmd_plugin_info.
  *

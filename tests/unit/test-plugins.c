@@ -916,11 +916,40 @@ test_settings (void)
       g_assert_true (g_str_has_prefix (error->message, "plugin-settings: "));
     }
   g_assert_true (dvmd_plugins_check_settings (plugins, "", &unknown));
-  g_assert_true (dvmd_plugins_check_settings (plugins, "mapper-round-robin.a='b c' mapper-ppr.d=e", &unknown));
+  g_assert_true (dvmd_plugins_check_settings (plugins, "launcher-ssh.prefix='b c' mapper-test.any=e", &unknown));
   g_assert_no_error (unknown);
-  g_assert_false (dvmd_plugins_check_settings (plugins, "mapper-ppr.d=e mapper-nix.a='b c'", &unknown));
+  g_assert_false (dvmd_plugins_check_settings (plugins, "mapper-test.any=e mapper-nix.a='b c'", &unknown));
   g_assert_error (unknown, DVM_ERROR, DVM_ERROR_BAD_PARAM);
   g_assert_true (g_str_has_prefix (unknown->message, "plugin-settings: mapper-nix.a is for nobody"));
+}
+
+/* Each but those of the tests, which are like a site's: these take any. */
+static void
+test_unknown_settings (void)
+{
+  static const char *const without =
+      "allocator-hosts launcher-bootstrap mapper-colocate mapper-object mapper-pe-list mapper-ppr mapper-rank-file "
+      "mapper-round-robin mapper-seq";
+  g_autoptr (DvmdPlugins) plugins = dvmd_plugins_new (&(DvmdPluginsSettings){ .settings = NULL }, NULL);
+  g_auto (GStrv) bare = g_strsplit (without, " ", -1);
+  GPtrArray *entries = dvmd_plugins_list (plugins);
+
+  for (guint i = 0; i < entries->len; i++)
+    {
+      const DvmdPluginInfo *info = ((const DvmdPluginEntry *)g_ptr_array_index (entries, i))->info;
+      g_autofree char *id = g_strdup_printf ("%s-%s", dvmd_plugin_kind_to_string (info->kind), info->name);
+      g_autofree char *setting = g_strdup_printf ("%s.no-such=1", id);
+      gboolean is_bare = g_strv_contains ((const char *const *)bare, id);
+      g_autofree char *told = is_bare ? g_strdup_printf ("%s.no-such is for nobody: %s has no settings", id, id)
+                                      : g_strdup_printf ("there is no setting %s.no-such; there are ", id);
+      g_autoptr (GError) error = NULL;
+
+      if (strstr (SCRIPTED, id) != NULL && strstr (id, "slurm") == NULL)
+        continue;
+      g_assert_false (dvmd_plugins_check_settings (plugins, setting, &error));
+      g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
+      g_assert_nonnull (strstr (error->message, told));
+    }
 }
 
 int
@@ -946,5 +975,6 @@ main (int argc, char **argv)
   g_test_add_func ("/plugins/wrong-type", test_wrong_type);
   g_test_add_func ("/plugins/directory", test_directory);
   g_test_add_func ("/plugins/settings", test_settings);
+  g_test_add_func ("/plugins/unknown-settings", test_unknown_settings);
   return g_test_run ();
 }

@@ -82,4 +82,5 @@ const DvmdPluginInfo dvmd_plugin_info = {
   .name = "hosts",
   .description = "takes the nodes that are named, or this machine",
   .get_type = dvmd_hosts_get_type,
+  .settings = DVMD_PLUGIN_NO_SETTINGS,
 };

@@ -57,4 +57,5 @@ const DvmdPluginInfo dvmd_plugin_info = {
   .name = "bootstrap",
   .description = "waits for agents that start by themselves",
   .get_type = dvmd_bootstrap_launcher_get_type,
+  .settings = DVMD_PLUGIN_NO_SETTINGS,
 };

@@ -202,4 +202,5 @@ const DvmdPluginInfo dvmd_plugin_info = {
   .qualifiers = qualifiers,
   .rankings = DVMD_RANK_BY_SLOT,
   .bindings = DVMD_MAP_BINDINGS,
+  .settings = DVMD_PLUGIN_NO_SETTINGS,
 };

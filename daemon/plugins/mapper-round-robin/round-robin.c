@@ -67,4 +67,5 @@ const DvmdPluginInfo dvmd_plugin_info = {
   .qualifiers = qualifiers,
   .rankings = DVMD_RANK_BY_SLOT | DVMD_RANK_BY_NODE,
   .bindings = DVMD_MAP_BINDINGS,
+  .settings = DVMD_PLUGIN_NO_SETTINGS,
 };
