@@ -97,7 +97,10 @@ static void
 tell_others (DvmCli *cli, GError **error)
 {
   g_autofree char *others = dvm_cli_list_others (cli);
-  g_autofree char *more = others[0] != '\0' ? g_strdup_printf (_ ("these run under other names: %s"), others) : NULL;
+  g_autofree char *first = g_strndup (others, strcspn (others, " "));
+  g_autofree char *more = others[0] != '\0' ? g_strdup_printf (
+                              _ ("these run under other names: %s ('--name %s' asks that one)"), others, first)
+                                            : NULL;
 
   if (more != NULL)
     add_to_message (error, more);

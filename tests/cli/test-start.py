@@ -103,7 +103,7 @@ def test_twice():
                 equal(here.json("status", "--name", "other")["others"], "default")
                 result = here.cli("status", "--name", "third")
                 equal(result.returncode, 1)
-                contains(result.stderr, "these run under other names: default other")
+                contains(result.stderr, "these run under other names: default other ('--name default' asks that one)")
                 result = here.cli("status", "--json", "--name", "third")
                 equal((result.returncode, json.loads(result.stdout)["others"]), (1, "default other"))
             finally:
