@@ -403,6 +403,19 @@ is_translated (DvmCliArgs *args, const char *name)
 }
 
 gboolean
+dvm_cli_old_concerns (DvmCliArgs *args, const char *message)
+{
+  g_autofree char *key = g_strndup (message, strcspn (message, ":"));
+
+  if (!dvm_cli_args_has (args, key))
+    return TRUE;
+  for (gsize i = 0; i < G_N_ELEMENTS (todays); i++)
+    if (strstr (message, todays[i].name) != NULL && is_translated (args, todays[i].name))
+      return TRUE;
+  return FALSE;
+}
+
+gboolean
 dvm_cli_old_is_hidden (void)
 {
   static const char *const words[] = { "no", "0", "false", NULL };

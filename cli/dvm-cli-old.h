@@ -23,6 +23,9 @@ extern const DvmCliOption dvm_cli_old_add_options[];
 gboolean dvm_cli_old_compose (DvmCliArgs *args, const char *name, const char *base, char **text, GError **error);
 /* (transfer full) (nullable): all that were given and are another option today, as they were typed */
 char *dvm_cli_old_show (DvmCliArgs *args);
+/* Whether a message may be of one of them: one that begins with an option as it was typed, and names none of theirs, is
+ * not. */
+gboolean dvm_cli_old_concerns (DvmCliArgs *args, const char *message);
 /* Whether the user wants no such lines */
 gboolean dvm_cli_old_is_hidden (void);
 /* One line that says what they are today, unless the user wants none. */

@@ -527,6 +527,31 @@ add_app_of_line (DvmJobSpec *spec, DvmCli *cli, const char *line, GError **error
   return add_app (spec, cli, args, dvm_cli_args_get_words (args), error);
 }
 
+/* A backslash at its end joins a line with the next one, as in a shell; one in a comment, or behind another, does not.
+ */
+static gboolean
+goes_on (const char *line)
+{
+  g_autoptr (GError) error = NULL;
+
+  return g_str_has_suffix (line, "\\") && !g_shell_parse_argv (line, NULL, NULL, &error)
+         && g_error_matches (error, G_SHELL_ERROR, G_SHELL_ERROR_BAD_QUOTING);
+}
+
+/* lines: at the first of one line, and then at the last; (transfer full) */
+static char *
+join_lines (char ***lines)
+{
+  g_autoptr (GString) line = g_string_new (**lines);
+
+  while (goes_on (line->str) && (*lines)[1] != NULL)
+    {
+      g_string_truncate (line, line->len - 1);
+      g_string_append (line, *++*lines);
+    }
+  return g_string_free (g_steal_pointer (&line), FALSE);
+}
+
 static gboolean
 add_apps_of_file (DvmJobSpec *spec, DvmCli *cli, const char *path, GError **error)
 {
@@ -537,12 +562,17 @@ add_apps_of_file (DvmJobSpec *spec, DvmCli *cli, const char *path, GError **erro
   if (!dvm_cli_read_file (path, &text, &length, error))
     return FALSE;
   lines = g_strsplit (text, "\n", -1);
-  for (guint i = 0; lines[i] != NULL; i++)
-    if (!add_app_of_line (spec, cli, lines[i], error))
-      {
-        g_prefix_error (error, "%s:%u: ", path, i + 1);
-        return FALSE;
-      }
+  for (char **next = lines; *next != NULL; next++)
+    {
+      guint number = (guint)(next - lines) + 1;
+      g_autofree char *line = join_lines (&next);
+
+      if (!add_app_of_line (spec, cli, line, error))
+        {
+          g_prefix_error (error, "%s:%u: ", path, number);
+          return FALSE;
+        }
+    }
   if (dvm_job_spec_get_n_apps (spec) > 0)
     return TRUE;
   g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("%s: there is no program in this file"), path);
@@ -775,7 +805,7 @@ validate (DvmJobSpec *spec, DvmCli *cli, GError **error)
       dvm_cli_old_tell (cli, cli->args);
       return TRUE;
     }
-  if (typed != NULL)
+  if (typed != NULL && dvm_cli_old_concerns (cli->args, local_error->message))
     g_set_error (error, DVM_CLI_USAGE_ERROR, 0, _ ("%s (of '%s')"), local_error->message, typed);
   else
     g_set_error_literal (error, DVM_CLI_USAGE_ERROR, 0, local_error->message);

@@ -233,7 +233,9 @@ check_nodes (Doctor *self, GPtrArray *nodes)
           n_usable += dvm_node_get_slots (node) > 0 ? 1 : 0;
           continue;
         }
-      text = g_strdup_printf ("%s: %s", dvm_node_get_state_name (node), dvm_node_get_reason (node));
+      text = dvm_node_get_reason (node)[0] != '\0'
+                 ? g_strdup_printf ("%s: %s", dvm_node_get_state_name (node), dvm_node_get_reason (node))
+                 : g_strdup (dvm_node_get_state_name (node));
       if (state == DVM_NODE_STATE_DO_NOT_USE)
         dvm_cli_findings_add (self->findings, dvm_node_get_name (node), "node", DVM_CLI_VERDICT_NOTE, text,
                               _ ("dvm-cli node resume NODE, when it may have jobs again"));

@@ -74,7 +74,7 @@ def test_nodes_of_a_dvm():
         equal(here.cli("kill", submitted.stdout.strip()).returncode, 0)
         equal(here.cli("node", "drain", "node2").returncode, 0)
         found = examine(here, 0)
-        equal(found["node2", "node"]["verdict"], "note", found)
+        equal((found["node2", "node"]["verdict"], found["node2", "node"]["found"]), ("note", "DO_NOT_USE"), found)
         contains(found["node2", "node"]["mend"], "node resume")
         equal(checks_of(found, "node3"), NODE_CHECKS)
         text = here.cli("doctor")

@@ -96,6 +96,9 @@ def test_old_spellings():
         ("--display map,topo=", "'topo='"),
     ):
         refuse("run", *words.split(), "x", mention=mention)
+    for words in ("--stdin 5", "--output nix"):
+        told = subprocess.run([CLI, "run", "--oversubscribe", *words.split(), "-n", "2", "x"], capture_output=True, text=True, timeout=LIMIT)
+        check(told.returncode == 2 and "(of '" not in told.stderr, told.stderr)
     refuse("jobs", "--bynode", mention="unknown option '--bynode'")
     refuse("submit", "--display-map", "x", mention="job procs")
     refuse("submit", "--report-bindings", "x", mention="'dvm-cli job map JOB'")

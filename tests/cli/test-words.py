@@ -179,7 +179,7 @@ STARTS = [
 def make_files(folder):
     files = {
         "hosts": "localhost slots=2\n",
-        "programs": "# two programs\n-n 1 echo one\n-np 2 echo two\n",
+        "programs": "# two programs \\\n-n 1 echo one\n-np \\\n2 echo \\\ntwo\n",
         "parameters": "-x T=t --mca pml ob1\n\nosc = rdma\n",
         "uri": f"unix:path={folder}/dvm/default/bus\n",
     }
@@ -281,6 +281,8 @@ def test_wrong():
         (["--app", "bad"], "-n 1 true\n-n x true\n", "bad:2: option -n takes a whole number"),
         (["--app", "bad"], "-n 1\n", "bad:1: a program is missing"),
         (["--app", "bad"], "echo 'x\n", "bad:1: "),
+        (["--app", "bad"], "true\n-n 1 \\\n -n x true\n", "bad:2: option -n takes a whole number"),
+        (["--app", "bad"], "echo \\", "bad:1: "),
         (["--app", "bad"], "# nothing\n\n", "bad: there is no program in this file"),
         (["--app", "bad", "true"], "true\n", "exclude each other"),
         (["--app", "bad"], "--timeout 5 true\n", "bad:1: unknown option '--timeout'"),
