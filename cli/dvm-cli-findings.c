@@ -34,7 +34,7 @@ struct _DvmCliFindings
   GPtrArray *rows; /* (element-type Finding) */
 };
 
-/* Words of ssh and of the shells, and what helps */
+/* Words of ssh, of the shells and of launchers, and what helps: the first that is there counts */
 static const struct
 {
   const char *words;
@@ -42,6 +42,11 @@ static const struct
 } cures[] = {
   { "munge of the controller's machine",
     N_ ("start munged on the controller's machine (Debian: munge), or set bootstrap-munge-socket to its socket") },
+  { "agent missing: it cannot be executed",
+    N_ ("make dvm-agent executable on that host: chmod a+x, and a file system that is mounted without noexec") },
+  { "is of another version", N_ ("install dvm on that host in the same version as here") },
+  { "is of another build", N_ ("install dvm on that host in the same version as here") },
+  { "port of port-range", N_ ("give port-range more ports, or end what listens at them (ss -ltnp shows that)") },
   { "its agent starts by itself", N_ ("start the agent on that host: systemctl enable --now dvm-agent") },
   { "Permission denied", N_ ("ssh-copy-id HOST: agents are started by ssh without a password") },
   { "Host key verification failed", N_ ("ssh HOST once by hand and accept its key, or put it into known_hosts") },

@@ -220,9 +220,10 @@ dvm_cli_state_colour (const char *state)
   static const char *const good[] = { "RUNNING", "REGISTERED", "UP", "ready", "running", "active", "ok", NULL };
   static const char *const ended[] = { "NOTIFIED", "TERMINATED", "NOTIFY_COMPLETED", "NOT_INCLUDED", "completed",
                                        "ended",    NULL };
-  static const char *const people[][2] = { { N_ ("running"), "\033[32m" }, { N_ ("done"), "\033[2m" },
-                                           { N_ ("failed"), "\033[31m" },  { N_ ("cancelled"), "\033[31m" },
-                                           { N_ ("lost"), "\033[31m" },    { N_ ("BAD"), "\033[31m" } };
+  static const char *const people[][2] = { { N_ ("ready"), "\033[32m" },     { N_ ("running"), "\033[32m" },
+                                           { N_ ("done"), "\033[2m" },       { N_ ("failed"), "\033[31m" },
+                                           { N_ ("cancelled"), "\033[31m" }, { N_ ("lost"), "\033[31m" },
+                                           { N_ ("BAD"), "\033[31m" } };
   static const char *const bad_marks[] = { "ABORT", "FAILED", "KILLED", "NON_ZERO", "NEVER", "CANNOT",
                                            "DOWN",  "FORCED", "failed", "rolling",  "bad",   NULL };
 

@@ -128,7 +128,7 @@ fill_table (DvmCliTable *table, DvmCli *cli, DvmClient *client, GVariant *proper
       g_variant_new_string (cli->name != NULL ? cli->name : "default"),
       g_variant_new_boolean (TRUE),
       g_variant_new_boolean (ready),
-      ready && !cli->json ? g_variant_new_string ("ready") : get_text (properties, "StateName"),
+      ready && !cli->json ? g_variant_new_string (_ ("ready")) : get_text (properties, "StateName"),
       g_variant_new_take_string (g_strdup_printf ("%u", get_uint (properties, "NodeCount"))),
       g_variant_new_uint32 (get_uint (properties, "NodeCount")),
       describe_size (properties),

@@ -19,6 +19,8 @@ from dvmtest import LIMIT, Skipped, check, contains, dvm, equal, functions, plac
 FAKE_SSH = """#!/bin/sh
 case $1 in
     far*) echo "ssh: connect to host $1 port 22: No route to host" >&2; exit 255 ;;
+    locked*) echo "sh: 1: exec: /opt/dvm-agent: Permission denied" >&2; exit 126 ;;
+    old*) exit 76 ;;
     secret*) echo "$1: Permission denied (publickey)." >&2; exit 255 ;;
 esac
 exec sh -c "$2"
@@ -236,6 +238,20 @@ def test_hosts():
             file.write("one\ntwo slots=3\n")
         found = examine(here, 0, "--hostfile", hosts, "--set", fake_ssh(here))
         equal(checks_of(found, "two"), NODE_CHECKS)
+
+
+def test_installations():
+    """an agent that may not be executed or is of another version, and ports that are taken, are told with what helps, which is not ssh"""
+    with place() as here:
+        found = examine(here, 1, "--host", "locked,old,one", "--set", fake_ssh(here))
+        contains(found["locked", "node"]["mend"], "make dvm-agent executable on that host")
+        contains(found["old", "node"]["mend"], "install dvm on that host in the same version as here")
+        equal(checks_of(found, "one"), NODE_CHECKS)
+        with socket.create_server(("", 0)) as taken:
+            port = taken.getsockname()[1]
+            found = examine(here, 1, "--host", "one", "--set", fake_ssh(here), "--set", f"port-range={port}-{port}")
+        contains(found["one", "node"]["found"], f"No port of port-range={port}-{port} can be listened at")
+        contains(found["one", "node"]["mend"], "give port-range more ports")
 
 
 def test_wrong_setting():
