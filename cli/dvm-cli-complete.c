@@ -173,11 +173,34 @@ offer_sessions (Complete *self, const char *by)
     }
 }
 
+/* Behind the last comma of a list; (transfer full) (nullable): the prefix from then on, which must live as long */
+static char *
+step_behind_comma (Complete *self)
+{
+  const char *comma = strrchr (self->current, ',');
+  char *prefix;
+
+  if (comma == NULL)
+    return NULL;
+  prefix = g_strdup_printf ("%s%.*s", self->prefix, (int)(comma + 1 - self->current), self->current);
+  self->prefix = prefix;
+  self->current = comma + 1;
+  return prefix;
+}
+
+static void
+offer_hosts (Complete *self)
+{
+  g_autofree char *prefix = step_behind_comma (self);
+
+  offer_nodes (self);
+  self->prefix = "";
+}
+
 /* "ID,ID" of a job; whose nodes are to be is one namespace */
 static void
 offer_targets (Complete *self)
 {
-  const char *comma = strrchr (self->current, ',');
   g_autofree char *prefix = NULL;
 
   if (dvm_cli_option_find (self->lists, "inheritance") != NULL)
@@ -185,12 +208,7 @@ offer_targets (Complete *self)
       offer_jobs (self);
       return;
     }
-  if (comma != NULL)
-    {
-      prefix = g_strdup_printf ("%s%.*s", self->prefix, (int)(comma + 1 - self->current), self->current);
-      self->prefix = prefix;
-      self->current = comma + 1;
-    }
+  prefix = step_behind_comma (self);
   offer (self, "default", NULL);
   offer_sessions (self, "alloc-id");
   self->prefix = "";
@@ -381,7 +399,7 @@ offer_value (Complete *self, const DvmCliOption *option)
     offer_list (self, "dvm|job|proc|node|session|campaign");
   else if (strcmp (option->name, "host") == 0
            || (strcmp (option->name, "hosts") == 0 && strcmp (self->verb->name, "shrink") == 0))
-    offer_nodes (self);
+    offer_hosts (self);
   else if (strcmp (option->name, "alloc-id") == 0 || strcmp (option->name, "of-req-id") == 0)
     offer_sessions (self, option->name);
   else if (strcmp (option->name, "session") == 0)

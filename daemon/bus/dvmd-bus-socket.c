@@ -189,8 +189,9 @@ on_fd_authenticated (GObject *source, GAsyncResult *result, gpointer user_data)
       g_dbus_connection_start_message_processing (connection);
       return;
     }
+  /* Its other end hears of it, if it has not gone: an interrupted dvm-cli wants no line of us. */
   if (error != NULL)
-    g_message ("The connection that was handed in is refused: %s", error->message);
+    g_info ("The connection that was handed in is refused: %s", error->message);
   g_signal_emit_by_name (self, "connection-closed", FALSE, dvmd_bus_server_get_n_connections (self));
 }
 

@@ -246,6 +246,8 @@ def test_elastic():
         equal(ask(here, "shrink", "--alloc-id", "")[1], {allocation})
         equal(ask(here, "shrink", "--of-req-id", "")[1], {"mine"})
         equal(ask(here, "shrink", "--hosts", "n"), ("words", {"node1", "node2", "n9"}))
+        equal(ask(here, "shrink", "--hosts", "n9,nod"), ("words", {"n9,node1", "n9,node2"}))
+        equal(ask(here, "run", "--host=node1,n9"), ("words", {"--host=node1,n9"}))
         equal(ask(here, "grow", "--hosts", ""), ("none", set()))
 
 

@@ -3,10 +3,13 @@
 """A run without a DVM has a private one on the machines that it names."""
 
 import os
+import select
 import signal
+import socket
+import subprocess
 import sys
 
-from dvmtest import check, contains, dvm, equal, functions, place, run_tests, wait_until
+from dvmtest import DVMD, LIMIT, check, contains, dvm, equal, functions, place, run_tests, wait_until
 
 LOCAL = ("--launcher", "local", "--personality", "plain")
 
@@ -157,6 +160,26 @@ def test_refused():
         equal(result.returncode, 125)
         contains(result.stderr, 'There is no launcher "nix"')
         is_clean(here)
+
+
+def test_interrupted_early():
+    """a private DVM whose dvm-cli goes while they greet each other ends without a word"""
+    with place() as here:
+        for has_read in (True, False):
+            ours, theirs = socket.socketpair()
+            reads, writes = os.pipe()
+            with ours, theirs:
+                script = 'exec "$0" --bus=none --one-shot --fd=3 --ready-fd=4 3<&"$1" 4>&"$2"'
+                words = ["bash", "-c", script, DVMD, str(theirs.fileno()), str(writes)]
+                child = subprocess.Popen(words, pass_fds=(theirs.fileno(), writes), stderr=subprocess.PIPE, env=here.env)
+                theirs.close()
+                os.close(writes)
+                ours.sendall(b"\0AUTH EXTERNAL 30\r\n")
+                check(select.select([ours], [], [], LIMIT)[0], "it answers")
+                if has_read:
+                    ours.recv(4096)
+            equal(child.communicate(timeout=LIMIT)[1], b"", f"{has_read}")
+            os.close(reads)
 
 
 def test_settings():
