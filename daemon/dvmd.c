@@ -876,13 +876,12 @@ main (int argc, char **argv)
     }
   self.has_terminal = find_terminal ();
   self.loop = g_main_loop_new (NULL, FALSE);
+  /* They are heard when the loop runs: from the first file that is made on, all is taken back in good order. */
+  g_unix_signal_add (SIGTERM, on_signal, &self);
+  g_unix_signal_add (SIGINT, on_signal, &self);
+  g_unix_signal_add (SIGHUP, on_hangup, &self);
   if (start_daemon (&self, &error))
-    {
-      g_unix_signal_add (SIGTERM, on_signal, &self);
-      g_unix_signal_add (SIGINT, on_signal, &self);
-      g_unix_signal_add (SIGHUP, on_hangup, &self);
-      g_main_loop_run (self.loop);
-    }
+    g_main_loop_run (self.loop);
   else
     fail_start (&self, error->message);
   finish_daemon (&self);
