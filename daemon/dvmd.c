@@ -586,6 +586,16 @@ find_programs (GError **error)
   return guard != NULL;
 }
 
+/* They are heard when the loop runs: from the first file that is made on, all is taken back in good order. A thread is
+ * started for them: the environment may not change any more. */
+static void
+watch_signals (Daemon *self)
+{
+  g_unix_signal_add (SIGTERM, on_signal, self);
+  g_unix_signal_add (SIGINT, on_signal, self);
+  g_unix_signal_add (SIGHUP, on_hangup, self);
+}
+
 static gboolean
 start_daemon (Daemon *self, GError **error)
 {
@@ -604,6 +614,7 @@ start_daemon (Daemon *self, GError **error)
     return FALSE;
   if (!dvmd_node_options_fill (self->config, !agents, &settings, error) || (agents && !find_programs (error)))
     return FALSE;
+  watch_signals (self);
   if (!make_runtime_dir (self, error))
     return FALSE;
   settings.defaults = dvmd_node_options_get_defaults (self->config);
@@ -876,10 +887,6 @@ main (int argc, char **argv)
     }
   self.has_terminal = find_terminal ();
   self.loop = g_main_loop_new (NULL, FALSE);
-  /* They are heard when the loop runs: from the first file that is made on, all is taken back in good order. */
-  g_unix_signal_add (SIGTERM, on_signal, &self);
-  g_unix_signal_add (SIGINT, on_signal, &self);
-  g_unix_signal_add (SIGHUP, on_hangup, &self);
   if (start_daemon (&self, &error))
     g_main_loop_run (self.loop);
   else
