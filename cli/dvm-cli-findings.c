@@ -223,9 +223,11 @@ name_nodes (DvmCliFindings *self, guint row)
 static void
 add_row (DvmCliTable *table, const char *node, const Finding *row, gboolean for_people)
 {
+  g_autofree char *text = for_people ? dvm_cli_findings_translate (row->text) : g_strdup (row->text);
+
   dvm_cli_table_add (table, (GVariant *[]){ g_variant_new_string (node), g_variant_new_string (row->check),
                                             g_variant_new_string (verdict_to_string (row->verdict, for_people)),
-                                            g_variant_new_string (row->text), g_variant_new_string (row->mend) });
+                                            g_variant_new_string (text), g_variant_new_string (row->mend) });
 }
 
 /* A remedy of several findings is said once, behind the names of all of them. */
@@ -233,7 +235,8 @@ static void
 add_mend (DvmCliFindings *self, GString *mends, guint row)
 {
   const char *mend = ((Finding *)self->rows->pdata[row])->mend;
-  g_autofree char *shown = dvm_cli_escape (mend);
+  g_autofree char *translated = dvm_cli_findings_translate (mend);
+  g_autofree char *shown = dvm_cli_escape (translated);
   gboolean is_first = TRUE;
 
   for (guint i = 0; i < row; i++)

@@ -34,4 +34,7 @@ guint dvm_cli_findings_add_lines (DvmCliFindings *self, const char *lines, gint6
 gboolean dvm_cli_findings_has_bad (DvmCliFindings *self);
 gboolean dvm_cli_findings_print (DvmCliFindings *self, DvmCli *cli, GError **error);
 
+/* (transfer full): in the language of the reader, if it is one of the texts of agents; else as it is */
+char *dvm_cli_findings_translate (const char *text);
+
 G_END_DECLS

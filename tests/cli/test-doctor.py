@@ -305,6 +305,26 @@ def test_what_is_wrong():
         equal(next(row["verdict"] for row in found.values() if row["check"] == "tmp"), "bad")
 
 
+def test_language():
+    """what agents tell is in the language of the reader, with all that differs from node to node; for programs it is English"""
+    with dvm("--nodes=1", "--slots=1") as here:
+        env = agent_that(here, """printf 'node1\\tshm\\tnote\\t/dev/shm has 1 MiB left; MPI processes of one node speak through it\\tmake room in /dev/shm\\n'""",
+                         """printf 'node1\\ttmp\\tbad\\tsomething that nobody has translated\\tnor its remedy\\n'""", 'exec "$agent" "$@"')
+        shutil.copytree("/usr/lib/locale/C.utf8", here.path + "/locale/fr_FR.utf8")
+        po = os.path.join(os.path.dirname(os.environ["DVM_CLI"]), "..", "po")
+        env.update(LOCPATH=here.path + "/locale", LC_ALL="fr_FR.UTF-8", LANGUAGE="", DVM_LOCALE_DIR=po)
+        text = here.cli("doctor", env=env).stdout
+        for words in ("/dev/shm n’a plus que 1 MiB de libre ; les processus MPI d’un nœud communiquent par là", "node1 shm: faire de la place dans /dev/shm\n",
+                      "something that nobody has translated", "dvm 0.1.0 est complet", "fichiers ouverts : assez", "/dev/shm a de la place"):
+            contains(text, words)
+        rows = json.loads(here.cli("doctor", "--json", env=env).stdout)
+        contains(str(rows), "/dev/shm has room")
+        # Whatever an agent says that is no path and no name of a library has a translation.
+        for row in rows:
+            if row["check"] in NODE_CHECKS - {"pmix", "runtime", "clock"} and "nobody" not in row["found"]:
+                check(row["found"] not in text, f"{row} is in English")
+
+
 def test_what_is_not_mended():
     """a directory that others need, /tmp for one, keeps its mode with --fix, and what helps is another directory"""
     with place() as here:
