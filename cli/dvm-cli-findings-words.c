@@ -1,7 +1,7 @@
 /*
  * SPDX-License-Identifier: LGPL-2.1-or-later
  *
- * What agents find on their nodes, and what helps, in the language of the reader: agents tell it in English.
+ * Texts of agents are translated: these tell in English what they find on their nodes, and what helps.
  */
 
 #include "config.h"

@@ -36,7 +36,8 @@ typedef void (*DvmCliSignalFunc) (int signum, gpointer user_data);
  * parent has set to be ignored stay so.
  */
 DvmCliSignals *dvm_cli_signals_new (const int *also, DvmCliSignalFunc func, gpointer user_data);
-/* Stops this process, to whose group SIGTSTP came, as a program stops that knows of no signals: the shell sees SIGTSTP. */
+/* Stops this process, to whose group SIGTSTP came, as a program stops that knows of no signals: the shell sees SIGTSTP.
+ */
 void dvm_cli_signals_stop (void);
 void dvm_cli_signals_free (DvmCliSignals *self);
 G_DEFINE_AUTOPTR_CLEANUP_FUNC (DvmCliSignals, dvm_cli_signals_free)
