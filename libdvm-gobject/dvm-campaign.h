@@ -33,6 +33,7 @@ guint dvm_campaign_get_links_changed (DvmCampaign *self);
 const char *const *dvm_campaign_get_held_jobs (DvmCampaign *self);
 const char *dvm_campaign_get_object_path (DvmCampaign *self);
 
+DvmCampaign *dvm_campaign_new_from_variant (GVariant *values, GError **error);
 GVariant *dvm_campaign_to_variant (DvmCampaign *self);
 char *dvm_campaign_to_json (DvmCampaign *self);
 

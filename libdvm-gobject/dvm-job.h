@@ -60,6 +60,7 @@ const char *const *dvm_job_get_reason_arguments (DvmJob *self);
 char *dvm_job_dup_translated_reason (DvmJob *self);
 DvmJob *dvm_job_get_first_failure (DvmJob *self);
 
+DvmJob *dvm_job_new_from_variant (GVariant *values, GError **error);
 GVariant *dvm_job_to_variant (DvmJob *self);
 char *dvm_job_to_json (DvmJob *self);
 

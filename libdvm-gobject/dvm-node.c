@@ -358,6 +358,25 @@ dvm_node_to_variant (DvmNode *self)
 }
 
 /**
+ * dvm_node_new_from_variant:
+ * @values: a dictionary of type a{sv}, as of [method@Node.to_variant]
+ * @error: return location for an error
+ *
+ * A record of its own that was kept or sent: it does not change with the DVM. Names that this version does not know are
+ * left aside.
+ *
+ * Returns: (transfer full): a node, or %NULL with @error set if a value has another type than the property
+ * Since: 0.1
+ */
+DvmNode *
+dvm_node_new_from_variant (GVariant *values, GError **error)
+{
+  g_return_val_if_fail (values != NULL, NULL);
+
+  return _dvm_record_new_from_variant (DVM_TYPE_NODE, values, error);
+}
+
+/**
  * dvm_node_to_json:
  * @self: a node
  *

@@ -38,6 +38,7 @@ const char *dvm_node_get_launcher (DvmNode *self);
 const char *dvm_node_get_allocator (DvmNode *self);
 const char *dvm_node_get_object_path (DvmNode *self);
 
+DvmNode *dvm_node_new_from_variant (GVariant *values, GError **error);
 GVariant *dvm_node_to_variant (DvmNode *self);
 char *dvm_node_to_json (DvmNode *self);
 

@@ -58,6 +58,8 @@ void _dvm_record_field_from_variant (gpointer record, const DvmRecordCodec *code
 guint _dvm_record_field_to_enum (const DvmRecordField *field, GVariant *value);
 
 GVariant *_dvm_record_to_variant (gpointer record);
+/* (transfer full) (nullable) */
+gpointer _dvm_record_new_from_variant (GType type, GVariant *properties, GError **error);
 char *_dvm_record_to_json (gpointer record);
 /* "/org/dvm/jobs/" and the number */
 const char *_dvm_record_get_object_path (DvmRecord *self, const char *folder, guint number);

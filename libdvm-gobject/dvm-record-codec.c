@@ -294,3 +294,13 @@ _dvm_record_update (GObject *record, GVariant *properties, GError **error)
     g_clear_pointer (&values[i], g_variant_unref);
   return ok;
 }
+
+gpointer
+_dvm_record_new_from_variant (GType type, GVariant *properties, GError **error)
+{
+  GObject *record = g_object_new (type, NULL);
+
+  if (!_dvm_record_update (record, properties, error))
+    g_clear_object (&record);
+  return record;
+}

@@ -31,6 +31,7 @@ gboolean dvm_session_get_separate (DvmSession *self);
 gint64 dvm_session_get_expires_at (DvmSession *self);
 const char *dvm_session_get_object_path (DvmSession *self);
 
+DvmSession *dvm_session_new_from_variant (GVariant *values, GError **error);
 GVariant *dvm_session_to_variant (DvmSession *self);
 char *dvm_session_to_json (DvmSession *self);
 

@@ -81,6 +81,8 @@ class StateChange(NamedTuple):
 
 class JobError(RuntimeError):
     job: Job
+    stdout: Any
+    stderr: Any
 
 class CompletedJob(subprocess.CompletedProcess[AnyStr]):
     args: List[str]

@@ -195,6 +195,49 @@ test_sparse (void)
     }
 }
 
+/* What was kept of a record makes another one, of each class. */
+static void
+test_restored (void)
+{
+  g_autoptr (DvmJob) job = _dvm_job_new (7, "dvm@7");
+  g_autoptr (GVariant) job_values = NULL;
+  g_autoptr (DvmNode) node = _dvm_node_new (3, "node3");
+  g_autoptr (GVariant) node_values = dvm_node_to_variant (node);
+  g_autoptr (DvmSession) session = _dvm_session_new (3);
+  g_autoptr (GVariant) session_values = dvm_session_to_variant (session);
+  g_autoptr (DvmCampaign) campaign = _dvm_campaign_new (2);
+  g_autoptr (GVariant) campaign_values = dvm_campaign_to_variant (campaign);
+  g_autoptr (GVariant) wrong = g_variant_ref_sink (g_variant_new_parsed ("{'Id': <'seven'>}"));
+  g_autoptr (GVariant) no_dict = g_variant_ref_sink (g_variant_new_string ("seven"));
+  g_autoptr (GError) error = NULL;
+
+  fill_job (job);
+  job_values = dvm_job_to_variant (job);
+  {
+    g_autoptr (DvmJob) job_again = dvm_job_new_from_variant (job_values, &error);
+    g_autoptr (DvmNode) node_again = dvm_node_new_from_variant (node_values, &error);
+    g_autoptr (DvmSession) session_again = dvm_session_new_from_variant (session_values, &error);
+    g_autoptr (DvmCampaign) campaign_again = dvm_campaign_new_from_variant (campaign_values, &error);
+    gpointer pairs[][2] = {
+      { job, job_again }, { node, node_again }, { session, session_again }, { campaign, campaign_again }
+    };
+
+    g_assert_no_error (error);
+    for (guint i = 0; i < G_N_ELEMENTS (pairs); i++)
+      {
+        g_autoptr (GVariant) one = _dvm_record_to_variant (pairs[i][0]);
+        g_autoptr (GVariant) two = _dvm_record_to_variant (pairs[i][1]);
+
+        g_assert_cmpvariant (one, two);
+      }
+  }
+  g_assert_null (dvm_job_new_from_variant (wrong, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
+  g_clear_error (&error);
+  g_assert_null (dvm_node_new_from_variant (no_dict, &error));
+  g_assert_error (error, DVM_ERROR, DVM_ERROR_BAD_PARAM);
+}
+
 /* (transfer full): a{sv} of the columns of these records */
 static GVariant *
 make_columns (gpointer const *records, guint n_records)
@@ -827,6 +870,7 @@ main (int argc, char **argv)
   g_test_add_func ("/records/job/state", test_job_state);
   g_test_add_func ("/records/job/quiet", test_job_quiet);
   g_test_add_func ("/records/job/variant", test_job_variant);
+  g_test_add_func ("/records/restored", test_restored);
   g_test_add_func ("/records/sparse", test_sparse);
   g_test_add_func ("/records/columns", test_columns);
   g_test_add_func ("/records/long-columns", test_long_columns);
