@@ -6,6 +6,7 @@
  * are told what a DVM tells them of each rank and of the node's topology, and each of them has to store it.
  */
 
+#include <ftw.h>
 #include <pmix.h>
 #include <pmix_server.h>
 #include <pthread.h>
@@ -148,6 +149,19 @@ start_client (const pmix_nspace_t nspace, uint32_t rank, char **argv)
     exit (1);
 }
 
+static int
+remove_entry (const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+  return remove (path);
+}
+
+/* The library leaves some of its files behind. */
+static void
+remove_directory (const char *path)
+{
+  nftw (path, remove_entry, 8, FTW_DEPTH | FTW_PHYS);
+}
+
 int
 main (int argc, char **argv)
 {
@@ -168,7 +182,10 @@ main (int argc, char **argv)
   PMIX_INFO_LOAD (&info[0], PMIX_SERVER_TMPDIR, directory, PMIX_STRING);
   PMIX_INFO_LOAD (&info[1], PMIX_SERVER_SHARE_TOPOLOGY, &share, PMIX_BOOL);
   if (PMIx_server_init (&module, info, 2) != PMIX_SUCCESS)
-    return 1;
+    {
+      remove_directory (directory);
+      return 1;
+    }
   start = now ();
   register_job (nspace, n, told);
   for (uint32_t rank = 0; rank < n; rank++)
@@ -177,6 +194,6 @@ main (int argc, char **argv)
     wait (NULL);
   printf ("%.1f\n", now () - start);
   PMIx_server_finalize ();
-  rmdir (directory);
+  remove_directory (directory);
   return 0;
 }
