@@ -175,8 +175,26 @@ class JobSpec(_Dvm.JobSpec):
 
 # ---- records ----
 
+def _restore(name, properties):
+    return getattr(_Dvm, name).new_from_variant(GLib.Variant.parse(GLib.VariantType('a{sv}'), properties, None, None))
+
+
+class _Stored:
+    """Records can be pickled and copied: what comes of it does not change with the DVM any more."""
+
+    def __reduce_ex__(self, protocol):
+        return _restore, (type(self).__name__, self.to_variant().print_(True))
+
+    def __copy__(self):
+        restore, words = self.__reduce_ex__(0)
+        return restore(*words)
+
+    def __deepcopy__(self, _memo):
+        return self.__copy__()
+
+
 @override
-class Job(_Dvm.Job):
+class Job(_Stored, _Dvm.Job):
     @property
     def returncode(self):
         """As subprocess has it: the exit code, or minus the signal that ended the job; None before its end."""
@@ -189,19 +207,19 @@ class Job(_Dvm.Job):
 
 
 @override
-class Node(_Dvm.Node):
+class Node(_Stored, _Dvm.Node):
     def __repr__(self):
         return f'<Dvm.Node {self.props.rank} {self.props.name} {self.props.state_name}>'
 
 
 @override
-class Session(_Dvm.Session):
+class Session(_Stored, _Dvm.Session):
     def __repr__(self):
         return f'<Dvm.Session {self.props.id} {self.props.alloc_id!r}>'
 
 
 @override
-class Campaign(_Dvm.Campaign):
+class Campaign(_Stored, _Dvm.Campaign):
     def __repr__(self):
         return f'<Dvm.Campaign {self.props.id} {self.props.kind.value_nick} {self.props.state.value_nick}>'
 
@@ -392,7 +410,32 @@ def _add_calls(klass):
 StateChange = collections.namedtuple('StateChange', ['job', 'old', 'new', 'reason'])
 
 
+# The processes in which a client has connected, of this one and those that it is a fork() of.
+_connected_in = set()
+
+
+def _in_one_process(call):
+    """GDBus has one thread for all connections, which a child of fork() has not: call would never return there."""
+
+    @functools.wraps(call)
+    def check(*args, **kwargs):
+        _connected_in.add(os.getpid())
+        if len(_connected_in) > 1:
+            raise RuntimeError('a child of fork() cannot talk to a DVM when its parent has: begin that process as a program of its own, or by the '
+                               'methods "spawn" and "forkserver" of multiprocessing')
+        return call(*args, **kwargs)
+
+    return check
+
+
+def _add_connects(klass):
+    for name in ('connect_sync', 'connect_async'):
+        setattr(klass, name, _in_one_process(getattr(klass, name)))
+    return klass
+
+
 @override
+@_add_connects
 @_add_calls
 class Client(_Dvm.Client):
     """Dvm.Client(name=None). Each call X has X_async(), which can be awaited under Dvm.run()."""

@@ -4,6 +4,7 @@
 import atexit
 import collections
 import concurrent.futures
+import html
 import os
 import resource
 import subprocess
@@ -18,14 +19,24 @@ from .Dvm import Client, JobSpec, _Dvm, make_error
 # How a program ends by itself; every other failure is the DVM's, or of one who cancelled the job.
 _OWN_ENDS = (_Dvm.JobState.NON_ZERO_TERM, _Dvm.JobState.ABORTED_BY_SIG, _Dvm.JobState.CALLED_ABORT)
 _CHUNK = 1 << 16
+# Of an output in a notebook, in characters.
+_SHOWN = 4000
 
 
 class JobError(RuntimeError):
-    """A job that did not come to an end of its own: it was not placed, not started, cancelled, out of time."""
+    """A job that did not come to an end of its own: it was not placed, not started, cancelled, out of time.
 
-    def __init__(self, job):
+    job is its record; stdout and stderr are what it had written, where that is collected, as those of a CompletedJob.
+    """
+
+    def __init__(self, job, stdout=None, stderr=None):
         super().__init__(f'job {job.props.id} ended as {job.props.state_name}: {job.props.reason or "no reason given"}')
         self.job = job
+        self.stdout = stdout
+        self.stderr = stderr
+
+    def __reduce__(self):
+        return type(self), (self.job, self.stdout, self.stderr)
 
 
 class CompletedJob(subprocess.CompletedProcess):
@@ -34,6 +45,15 @@ class CompletedJob(subprocess.CompletedProcess):
     def __init__(self, job, args, stdout, stderr):
         super().__init__(args, job.returncode, stdout, stderr)
         self.job = job
+
+    def _repr_html_(self):
+        """For notebooks: how it ended, and the end of what it has written. All of it is text there, and no markup."""
+        code = self.returncode
+        row = [self.job.props.id, ' '.join(map(str, self.args)), f'exit {code}' if code >= 0 else f'signal {-code}']
+        cells = ''.join(f'<td>{html.escape(str(cell))}</td>' for cell in row)
+        texts = [data if isinstance(data, str) else data.decode(errors='replace') for data in (self.stdout, self.stderr) if data]
+        written = ''.join(f'<pre>{html.escape(text[-_SHOWN:])}</pre>' for text in texts)
+        return f'<table><tr><th>job</th><th>command</th><th>end</th></tr><tr>{cells}</tr></table>{written}'
 
 
 class JobFuture(concurrent.futures.Future):
@@ -52,7 +72,7 @@ class JobFuture(concurrent.futures.Future):
 def complete_job(job, args, stdout, stderr):
     """The CompletedJob of one that has ended; a JobError if that was no end of its own."""
     if job.props.failed and job.props.state not in _OWN_ENDS:
-        raise JobError(job)
+        raise JobError(job, stdout, stderr)
     return CompletedJob(job, args, stdout, stderr)
 
 

@@ -5,11 +5,13 @@
 import asyncio
 import atexit
 import concurrent.futures
+import copy
 import glob
 import html.parser
 import importlib.util
 import math
 import os
+import pickle
 import re
 import shutil
 import signal
@@ -165,6 +167,79 @@ class Start(Case):
             self.assertEqual(vm.run(['true']).returncode, 0)
             vm.stop()
 
+    def wrap_cli(self, words):
+        """A dvm-cli that does more than the real one, by lines of the shell; those wait for the file "go"."""
+        path = os.path.join(self.home, 'dvm-cli')
+        real = os.environ.get('DVM_CLI') or shutil.which('dvm-cli')
+        with open(path, 'w', encoding='utf-8') as file:
+            file.write(f'#!/bin/sh\nreal={real}\ncd {self.home}\nif [ "$1" = start ]; then\n{words}\nfi\nexec "$real" "$@"\n')
+        os.chmod(path, 0o755)
+        return dict(os.environ, DVM_CLI=path)
+
+    def make_file(self, name):
+        open(os.path.join(self.home, name), 'w', encoding='utf-8').close()
+
+    def await_file(self, name):
+        wait_until(lambda: os.path.exists(os.path.join(self.home, name)), name)
+
+    def test_killed_while_it_starts(self):
+        """The DVM that comes up after its program has gone ends, too."""
+        environment = self.wrap_cli(': >begun; while [ ! -e go ]; do sleep 0.02; done')
+        process = subprocess.Popen([sys.executable, '-c', 'import dvm; dvm.start(nodes=1)'], stdin=subprocess.DEVNULL, env=environment)
+        self.await_file('begun')
+        process.kill()
+        process.wait()
+        self.make_file('go')
+
+    def test_interrupted_when_it_has_come(self):
+        """A DVM that was ready just before the interrupt is not left behind."""
+        environment = self.wrap_cli('trap "" TERM; "$real" "$@"; : >ready; while [ ! -e go ]; do sleep 0.02; done; exit 0')
+        process = subprocess.Popen([sys.executable, '-c', 'import dvm, sys\ntry:\n    dvm.start(nodes=1)\nexcept KeyboardInterrupt:\n    sys.exit(7)'],
+                                   stdin=subprocess.DEVNULL, env=environment)
+        try:
+            self.await_file('ready')
+            process.send_signal(signal.SIGINT)
+            self.make_file('go')
+            self.assertEqual(process.wait(LIMIT), 7)
+        finally:
+            process.kill()
+            process.wait()
+
+    def test_cancelled_start(self):
+        """A task that is cancelled while its DVM comes up has it stopped, and the program goes on."""
+        async def main():
+            task = asyncio.create_task(dvm.start_async('dropped', nodes=1))
+            await asyncio.to_thread(self.await_file, 'ready')
+            task.cancel()
+            self.make_file('go')
+            with self.assertRaises(asyncio.CancelledError):
+                await task
+
+        os.environ.update(self.wrap_cli('"$real" "$@"; : >ready; while [ ! -e go ]; do sleep 0.02; done; exit 0'))
+        asyncio.run(main())
+        wait_until(lambda: not self.processes(), 'the end of the DVM')
+
+    def test_child_of_fork(self):
+        """The DVM is the program's: a child that leaves the block does not end it, and one that lives on does not keep it."""
+        script = ('import dvm, os, sys, time\nwith dvm.start("shared", nodes=1) as vm:\n    child = os.fork()\n    if child == 0:\n        sys.exit(3)\n'
+                  '    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), vm.run(["echo", "there"]).stdout, end="", flush=True)\n'
+                  '    if os.fork() == 0:\n        os.closerange(1, 3)\n        while os.path.exists(vm.socket):\n            time.sleep(0.05)\n        os._exit(0)\n    os.kill(os.getpid(), 9)\n')
+        done = self.run_script(script)
+        self.assertEqual((done.returncode, done.stdout), (-9, '3 there\n'))
+
+    def test_child_that_connects(self):
+        """It could only wait for ever."""
+        with dvm.start(nodes=1) as vm:
+            child = os.fork()
+            if child == 0:
+                try:
+                    dvm.connect(address=vm.socket)
+                except RuntimeError as error:
+                    os._exit(7 if 'forkserver' in str(error) else 8)
+                finally:
+                    os._exit(9)
+            self.assertEqual(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), 7)
+
     def test_dvm_that_dies(self):
         self.dies = True
         with dvm.start(nodes=1) as vm:
@@ -285,8 +360,11 @@ class Jobs(Shared):
 
     def test_notebooks(self):
         """Whatever users have named is text in their tables."""
-        self.vm.submit(['sleep', '1000', '<b>&'])
-        tables = [self.vm._repr_html_(), self.vm.nodes()._repr_html_(), self.vm.jobs()._repr_html_(), self.vm.job(1)._repr_html_()]
+        sleeping = self.vm.submit(['sh', '-c', 'sleep 1000', '<b>&'])
+        result = self.vm.run(['sh', '-c', 'echo "<b>&"; exit 3'])
+        self.assertIn('<td>exit 3</td>', result._repr_html_())
+        self.assertIn('<pre>&lt;b&gt;&amp;\n</pre>', result._repr_html_())
+        tables = [self.vm._repr_html_(), self.vm.nodes()._repr_html_(), self.vm.jobs()._repr_html_(), self.vm.job(sleeping.id)._repr_html_()]
         for table in tables:
             tags = []
             parser = html.parser.HTMLParser()
@@ -297,6 +375,27 @@ class Jobs(Shared):
         self.assertIn('<td>node2</td><td>UP</td>', tables[1])
         for table in tables[2:]:
             self.assertIn('&lt;b&gt;&amp;', table)
+
+    def test_pickle(self):
+        """What a program has of a DVM can be kept, and sent to others."""
+        result = self.vm.run(['sh', '-c', 'echo one; exit 3'])
+        with self.assertRaises(Dvm.JobError) as caught:
+            with self.vm.executor() as executor:
+                executor.submit(['sh', '-c', 'echo late; sleep 1000'], text=True, timeout=1).result(LIMIT)
+        error = caught.exception
+        self.assertEqual(error.stdout, 'late\n')
+        for again in (pickle.loads(pickle.dumps(result)), copy.deepcopy(result)):
+            self.assertEqual((again.args, again.returncode, again.stdout), (result.args, 3, 'one\n'))
+            self.assertTrue(again.job.to_variant().equal(result.job.to_variant()))
+            self.assertEqual(again.job.returncode, 3)
+        again = pickle.loads(pickle.dumps(error))
+        self.assertEqual((str(again), again.stdout, again.job.props.id), (str(error), 'late\n', error.job.props.id))
+        nodes = pickle.loads(pickle.dumps(self.vm.nodes()))
+        self.assertEqual([node.props.name for node in nodes], ['node1', 'node2'])
+        self.assertIn('node2', nodes._repr_html_())
+        for live in (self.vm, self.vm.job(result.job.props.id)):
+            with self.assertRaisesRegex(TypeError, 'another process: send'):
+                pickle.dumps(live)
 
     def test_fork(self):
         child = os.fork()

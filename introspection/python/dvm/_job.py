@@ -5,7 +5,7 @@ import asyncio
 import concurrent.futures
 import os
 import threading
-from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Generator, Iterator, List, Optional, Tuple, cast
+from typing import TYPE_CHECKING, Any, AsyncIterator, Callable, Generator, Iterator, List, NoReturn, Optional, Tuple, cast
 
 from ._html import make_table
 from ._library import Dvm, Gio, GLib
@@ -248,6 +248,9 @@ class Job:
             return state, ''
         code = self.returncode
         return state, '' if code is None else f'exit {code}' if code >= 0 else f'signal {-code}'
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError('a dvm.Job cannot be sent to another process: send what wait() gives, or its id for dvm.job() of a DVM there')
 
     def __repr__(self) -> str:
         return f'<dvm.Job {self.id} {" ".join(word for word in (*self._describe(), *self.args) if word)}>'

@@ -6,16 +6,17 @@ import concurrent.futures
 import operator
 import os
 import sys
+import threading
 import weakref
 from multiprocessing import process
-from typing import TYPE_CHECKING, Any, Callable, Collection, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Callable, Collection, Iterable, List, Mapping, NamedTuple, NoReturn, Optional, Sequence, Union
 
 from ._events import KINDS, Event, Events, Subscription
 from ._html import Jobs, Nodes, make_table
 from ._job import Job
 from ._library import Dvm
-from ._start import Keeper, Setting, Started, start_daemon, stop_daemon
-from ._thread import MainThread, settle_as
+from ._start import Keeper, Setting, Started, make_name, stop_daemon
+from ._thread import MainThread, settle, settle_as
 
 if TYPE_CHECKING:
     from ._executor import DvmExecutor
@@ -120,13 +121,22 @@ class DVM:
     def _cancel(self, job: Job) -> None:
         self.thread.call(self.client.cancel_job_async, self.client.cancel_job_finish, job.record)
 
+    def _cancel_unwanted(self, begun: 'concurrent.futures.Future[Job]') -> None:
+        """The DVM may have the job already, while its answer is still to come."""
+        begun.add_done_callback(lambda _done: None if begun.exception() is not None else self._cancel(begun.result()))
+
     def submit(self, command: Command, *, n: int = 1, output: bool = True, **options: Any) -> Job:
         """A Job of n processes, when the DVM has accepted it. command: the words of a command line, or a Dvm.JobSpec.
 
         Options are those of Dvm.JobSpec(). output=False: the output is not for this program, such as with stdout_path=.
         """
         self.thread.check_waiting()
-        return self._begin(self._spec(command, n, options), output).result()
+        begun = self._begin(self._spec(command, n, options), output)
+        try:
+            return begun.result()
+        except BaseException:
+            self._cancel_unwanted(begun)
+            raise
 
     def run(self, command: Command, *, n: int = 1, timeout: Optional[float] = None, check: bool = False,
             **options: Any) -> 'Dvm.CompletedJob[str]':
@@ -149,8 +159,7 @@ class DVM:
         try:
             return await asyncio.wrap_future(answer)
         except asyncio.CancelledError:
-            # The DVM may have the job already, and its answer is still to come.
-            begun.add_done_callback(lambda _done: None if begun.exception() is not None else self._cancel(begun.result()))
+            self._cancel_unwanted(begun)
             raise
 
     async def run_async(self, command: Command, *, n: int = 1, check: bool = False, **options: Any) -> 'Dvm.CompletedJob[str]':
@@ -270,6 +279,7 @@ class DVM:
 
     def stop(self, *, grace: float = 10, force: bool = False) -> None:
         """Ends its jobs and then the DVM, and returns when its process has gone. After grace seconds, or with force, jobs are killed."""
+        self.thread.check_ours()
         if self.connected:
             socket = self.socket.removeprefix('unix:path=').partition(',')[0]
             stop_daemon(socket, grace, force)
@@ -285,6 +295,9 @@ class DVM:
         return self
 
     def __exit__(self, *_error: object) -> None:
+        if not self.thread.is_ours():
+            # A child of fork() leaves the block, too; the DVM is its parent's.
+            return
         if self._started is not None:
             self.stop()
         else:
@@ -295,6 +308,9 @@ class DVM:
 
     async def __aexit__(self, *_error: object) -> None:
         await asyncio.to_thread(self.__exit__)
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError('a DVM cannot be sent to another process: send its socket, for dvm.connect(address=...) there')
 
     def __repr__(self) -> str:
         state = 'closed' if self._closed else 'connected' if self.connected else 'gone'
@@ -348,20 +364,39 @@ def start(name: Optional[str] = None, *, nodes: Optional[int] = None, slots: Uni
     check_main()
     options = {'nodes': nodes, 'slots': slots, 'hosts': hosts, 'hostfile': hostfile, 'launcher': launcher,
                'allow_missing': allow_missing, 'elastic': elastic, 'timeout': timeout, 'log': log, 'settings': settings}
-    started = start_daemon(name, bus, options)
+    name = name or make_name()
+    keeper = Keeper(name, bus, options)
     try:
-        dvm = _connect(lambda: Dvm.Client.new_for_address(started.socket), started.name, started)
-        if not keep:
-            dvm._keeper = Keeper(started.socket)
+        started = keeper.await_start()
+        dvm = _connect(lambda: Dvm.Client.new_for_address(started.socket), name, started)
+        if keep:
+            keeper.dismiss()
+        else:
+            dvm._keeper = keeper
     except BaseException:
-        stop_daemon(started.socket, 0, True)
+        keeper.give_up()
         raise
     return dvm
 
 
 async def start_async(name: Optional[str] = None, **options: Any) -> DVM:
     """As start(), for coroutines: `async with await dvm.start_async(nodes=4) as vm`."""
-    return await asyncio.to_thread(lambda: start(name, **options))
+    answer: 'concurrent.futures.Future[DVM]' = concurrent.futures.Future()
+
+    def begin() -> None:
+        try:
+            vm = start(name, **options)
+        except BaseException as error:
+            settle(answer, error=error)
+            return
+        # The task that has started it may have been cancelled.
+        if answer.set_running_or_notify_cancel():
+            answer.set_result(vm)
+        else:
+            vm.stop()
+
+    threading.Thread(target=begin, name='dvm start').start()
+    return await asyncio.wrap_future(answer)
 
 
 async def connect_async(name: Optional[str] = None, *, address: Optional[str] = None) -> DVM:

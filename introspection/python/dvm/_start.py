@@ -5,7 +5,9 @@ import itertools
 import json
 import os
 import shutil
+import signal
 import subprocess
+import weakref
 from typing import Any, Dict, Iterable, List, Mapping, NamedTuple, Optional, Sequence, Union
 
 from ._library import Dvm
@@ -13,8 +15,20 @@ from ._library import Dvm
 Setting = Union[str, int, float, bool]
 _numbers = itertools.count(1)
 
-# Ends the DVM when the pipe to this program breaks, however the program has ended; a line says that it is not needed any more.
-_KEEPER = 'read line || exec "$@"'
+# Starts the DVM and ends it when the pipe to this program breaks, however the program has ended, also while the DVM comes up; a line
+# says that this is not needed any more. Its answer is what dvm-cli has said, and its status.
+_KEEPER = '''trap : TERM
+cli=$1 name=$2
+shift 2
+said=$("$cli" "$@" </dev/null 2>&1)
+status=$?
+trap "" PIPE
+printf "%s\\n%s" "$said" "$status" 2>/dev/null
+[ "$status" = 0 ] || exit "$status"
+cd /
+exec >/dev/null
+read -r line || exec "$cli" stop --quiet --force "--name=$name"
+'''
 
 
 class Started(NamedTuple):
@@ -26,8 +40,10 @@ class Started(NamedTuple):
 def find_cli() -> str:
     """The path of dvm-cli: $DVM_CLI, or that on the path."""
     given = os.environ.get('DVM_CLI')
-    path = given or shutil.which('dvm-cli')
-    if not path:
+    path = shutil.which(given or 'dvm-cli')
+    if path is None and given:
+        raise Dvm.make_error(Dvm.Error.NOT_FOUND, f'DVM_CLI is {given}, and there is no such program')
+    if path is None:
         raise Dvm.make_error(Dvm.Error.NOT_FOUND, 'dvm-cli is not on PATH, and it starts and stops DVMs: install it, source '
                              'share/dvm/dvm-env.sh of its installation, or name its path in DVM_CLI')
     return path
@@ -39,32 +55,34 @@ def _environment() -> Dict[str, str]:
 
 
 def _sentence(text: str) -> str:
-    """What dvm-cli complains of, without its own name and its hint to --help."""
+    """What dvm-cli complains of, without its own name, its hint to --help and what it has told of the start."""
     lines = [line.removeprefix('dvm-cli: ') for line in text.splitlines()]
-    told = [line for line in lines if line and 'dvm-cli start --help' not in line]
+    told = [line for line in lines if line and 'dvm-cli start --help' not in line and not line.startswith('{')]
     return '\n'.join(told)
 
 
-def run_cli(words: Sequence[str]) -> str:
-    """Standard output of dvm-cli, or the exception that its status stands for. Ends it when this thread is interrupted."""
-    command = [find_cli(), *words]
+def _raise_for(words: Sequence[str], status: int, complaint: str) -> None:
+    """The exception that a status of dvm-cli stands for."""
+    if status != 0:
+        text = _sentence(complaint) or f'dvm-cli {words[0]} ended with status {status}'
+        raise Dvm.make_error(Dvm.Error.BAD_PARAM if status == 2 else Dvm.Error.FAILED, text)
+
+
+def _open(command: Sequence[str], **options: Any) -> 'subprocess.Popen[str]':
     try:
-        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   text=True, errors='replace', env=_environment())
+        return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, errors='replace', env=_environment(), **options)
     except OSError as error:
         raise Dvm.make_error(Dvm.Error.NOT_FOUND, f'cannot start {command[0]}: {error.strerror}') from error
-    with process:
+
+
+def _run_cli(words: Sequence[str]) -> None:
+    with _open([find_cli(), *words], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
         try:
-            out, complaint = process.communicate()
+            _, complaint = process.communicate()
         except BaseException:
-            # A start that is told to stop ends the DVM that it has begun.
             process.terminate()
-            process.communicate()
             raise
-    if process.returncode == 0:
-        return out
-    text = _sentence(complaint) or f'dvm-cli {words[0]} ended with status {process.returncode}'
-    raise Dvm.make_error(Dvm.Error.BAD_PARAM if process.returncode == 2 else Dvm.Error.FAILED, text)
+    _raise_for(words, process.returncode, complaint)
 
 
 def _text(value: Setting) -> str:
@@ -91,10 +109,8 @@ def make_words(name: str, bus: str, options: Mapping[str, Any]) -> List[str]:
     return words
 
 
-def start_daemon(name: Optional[str], bus: str, options: Mapping[str, Any]) -> Started:
-    name = name or f'python-{os.getpid()}-{next(_numbers)}'
-    last = json.loads(run_cli(make_words(name, bus, options)).splitlines()[-1])
-    return Started(name, last['socket'], last['pid'])
+def make_name() -> str:
+    return f'python-{os.getpid()}-{next(_numbers)}'
 
 
 def stop_daemon(socket: str, grace: float, force: bool) -> None:
@@ -102,24 +118,65 @@ def stop_daemon(socket: str, grace: float, force: bool) -> None:
     words = ['stop', '--quiet', f'--socket={socket}']
     if not force:
         try:
-            run_cli([*words, f'--timeout={max(1, round(grace))}'])
+            _run_cli([*words, f'--timeout={max(1, round(grace))}'])
             return
         except Dvm.DvmError:
             if not os.path.exists(socket):
                 return
-    run_cli([*words, '--force'])
+    _run_cli([*words, '--force'])
 
 
 class Keeper:
-    """A shell that stops the DVM when this program has ended without doing so, as by SIGKILL."""
+    """A shell that starts the DVM, and stops it when this program has ended without doing so, as by SIGKILL."""
 
-    def __init__(self, socket: str) -> None:
-        words = [find_cli(), 'stop', '--quiet', '--force', f'--socket={socket}']
-        self._process = subprocess.Popen(['/bin/sh', '-c', _KEEPER, 'sh', *words], stdin=subprocess.PIPE, cwd='/', env=_environment(),
-                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True)
+    def __init__(self, name: str, bus: str, options: Mapping[str, Any]) -> None:
+        self._name = name
+        self._words = make_words(name, bus, options)
+        # In a session of its own: Ctrl-C is for this program, which tells the shell.
+        self._process = _open(['/bin/sh', '-c', _KEEPER, 'sh', find_cli(), name, *self._words], stdin=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL, start_new_session=True)
+        _keepers.add(self)
+
+    def await_start(self) -> Started:
+        assert self._process.stdout is not None
+        said, _, status = self._process.stdout.read().rpartition('\n')
+        if not status.isdigit():
+            raise Dvm.make_error(Dvm.Error.FAILED, 'the shell that starts the DVM was killed')
+        _raise_for(self._words, int(status), said)
+        last = json.loads(said.splitlines()[-1])
+        return Started(self._name, last['socket'], last['pid'])
+
+    def give_up(self) -> None:
+        """Returns when the DVM has gone, or was not started. Interrupted, it leaves the rest to the shell."""
+        try:
+            # It may wait for dvm-cli, which ends a DVM that is not ready. The pipe goes last: then the shell is to do its work.
+            os.killpg(self._process.pid, signal.SIGTERM)
+        except ProcessLookupError:
+            pass
+        self.forget()
+        self._process.wait()
 
     def dismiss(self) -> None:
+        """The DVM is not the shell's any more."""
         try:
-            self._process.communicate(b'\n')
+            self._process.communicate('\n')
         except OSError:
             self._process.wait()
+
+    def forget(self) -> None:
+        """Lets go of the pipes."""
+        for stream in (self._process.stdin, self._process.stdout):
+            assert stream is not None
+            stream.close()
+
+
+_keepers: 'weakref.WeakSet[Keeper]' = weakref.WeakSet()
+
+
+def _forget_all() -> None:
+    for keeper in list(_keepers):
+        keeper.forget()
+
+
+# A child that lives on would hold the pipe, and the DVM with it.
+os.register_at_fork(after_in_child=_forget_all)

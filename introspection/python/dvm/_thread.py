@@ -33,10 +33,18 @@ class MainThread:
         finally:
             self._context.pop_thread_default()
 
+    def is_ours(self) -> bool:
+        """Whether this is no child of fork(), which has no such thread."""
+        return os.getpid() == self._pid
+
+    def check_ours(self) -> None:
+        if not self.is_ours():
+            raise RuntimeError('a DVM cannot be used in a child of fork(): begin that process as a program of its own, or by the methods "spawn" and '
+                               '"forkserver" of multiprocessing, and connect to the DVM there')
+
     def post(self, function: Callable[[], object]) -> None:
         """function will be called in the thread."""
-        if os.getpid() != self._pid:
-            raise RuntimeError('a DVM cannot be used in a child of fork(), which has no thread for it: connect to it there')
+        self.check_ours()
         source = GLib.Idle(priority=GLib.PRIORITY_DEFAULT)
 
         def dispatch(_data: object = None) -> bool:
@@ -111,7 +119,7 @@ class MainThread:
 
     def close(self) -> None:
         """Ends the thread. What still waits for an answer gets an exception."""
-        if os.getpid() != self._pid:
+        if not self.is_ours():
             return
         try:
             self.post(self._loop.quit)
