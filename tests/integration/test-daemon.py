@@ -172,6 +172,25 @@ class End(dvmtest.Case):
             self.assertEqual(dvm.stop(), 0)
             dvm.check_clean()
 
+    def test_end_while_it_is_made(self):
+        """A signal that comes as soon as its directory is there ends it as any other."""
+        for _ in range(5):
+            runtime = os.path.join(self.place(), 'run')
+            os.mkdir(runtime, 0o700)
+            process = subprocess.Popen([dvmtest.DVMD, '--bus=none', '--nodes=2'], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                       env=dict(os.environ, XDG_RUNTIME_DIR=runtime))
+            try:
+                # No pause: it is a matter of a millisecond.
+                end = time.monotonic() + dvmtest.LIMIT
+                while not os.path.exists(os.path.join(runtime, 'dvm', 'default', 'lock')) and time.monotonic() < end:
+                    pass
+                process.send_signal(signal.SIGTERM)
+                self.assertEqual(process.wait(dvmtest.LIMIT), 0)
+            finally:
+                process.kill()
+                process.wait()
+            self.assertEqual(leftovers.list_tree(runtime), [])
+
     def test_end_before_ready(self):
         """A signal that comes in the middle of the start."""
         for pause in range(12):
@@ -179,7 +198,7 @@ class End(dvmtest.Case):
             dvm.early = lambda: (time.sleep(pause / 500), dvm.process.send_signal(signal.SIGTERM))
             dvm.__init__(slots=1)
             self.dvms.append(dvm)
-            # Before the handlers are there the signal itself ends it; the next one puts that in order.
+            # Before the handlers are there the signal itself ends it, and nothing has been made.
             self.assertIn(dvm.wait_exit(), (0, -signal.SIGTERM), dvm.log())
             if dvm.process.returncode == 0:
                 self.assertFalse(dvm.processes(), dvm.log())

@@ -252,6 +252,7 @@ class Start(Case):
             list(events)
             self.assertIn('gone', repr(vm))
             self.assertIn('gone', vm._repr_html_())
+            self.assertIn('sleep 1000', job._repr_html_())
 
     def test_coroutines(self):
         async def main():
@@ -363,6 +364,9 @@ class Jobs(Shared):
         sleeping = self.vm.submit(['sh', '-c', 'sleep 1000', '<b>&'])
         result = self.vm.run(['sh', '-c', 'echo "<b>&"; exit 3'])
         self.assertIn('<td>exit 3</td>', result._repr_html_())
+        fresh = self.vm.submit(SLEEP)
+        self.assertNotIn('UNDEF', fresh._repr_html_())
+        fresh.cancel()
         self.assertIn('<pre>&lt;b&gt;&amp;\n</pre>', result._repr_html_())
         tables = [self.vm._repr_html_(), self.vm.nodes()._repr_html_(), self.vm.jobs()._repr_html_(), self.vm.job(sleeping.id)._repr_html_()]
         for table in tables:
@@ -629,6 +633,7 @@ class Tutorial(Case):
                               stdin=subprocess.DEVNULL)
         self.assertEqual((done.returncode, done.stderr), (0, ''))
         self.assertIn('the best angle is 45', done.stdout)
+        self.assertRegex(done.stdout, '\n3 have worked; expr: ')
 
 
 class Dask(Case):

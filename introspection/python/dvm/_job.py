@@ -256,5 +256,10 @@ class Job:
         return f'<dvm.Job {self.id} {" ".join(word for word in (*self._describe(), *self.args) if word)}>'
 
     def _repr_html_(self) -> str:
+        try:
+            self._read()
+        except (GLib.Error, RuntimeError):
+            # The DVM has gone, or this is the thread that talks to it: what is known will do.
+            pass
         state, end = self._describe()
         return make_table(['job', 'command', 'state', 'end'], [[str(self.id), ' '.join(self.args), state, end]])
