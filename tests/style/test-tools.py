@@ -203,6 +203,25 @@ def test_processes_of_others():
     return problems
 
 
+def list_of_several_users():
+    """Programs that skip cases for anybody but root, unless root runs all of their suite."""
+    blocks = ''.join(map(house.read, house.files(('meson.build',), ('tests/',)))).split('test(')
+    of_hosts = {block.split("'")[1] for block in blocks if "suite: 'hosts'" in block}
+    for path in house.files(('.c', '.py'), ('tests/unit/test-', 'tests/integration/test-', 'tests/dbus/test-')):
+        folder, name = path.split('/')[1:]
+        name = ('' if folder == 'unit' else f'{folder}-') + name.removeprefix('test-').rpartition('.')[0]
+        if re.search(r'only root (can|may|makes) |needs (an)?other users?', house.read(path)) and name not in of_hosts:
+            yield name
+
+
+def test_several_users():
+    """What an ordinary user skips has a run of its own."""
+    words = ' '.join(re.findall(r'^several_users\w*="(.*)"$', house.read('tools/check'), re.MULTILINE)).split()
+    found = set(list_of_several_users())
+    problems = [f'{name}: tools/check does not run it as root, who alone runs all of its cases' for name in sorted(found - set(words))]
+    return problems + [f'{name}: tools/check runs it as root, and it skips nothing for others' for name in sorted(set(words) - found)]
+
+
 def test_packages_explained():
     listed = subprocess.run([os.path.join(house.TOP, 'tools', 'install-deps'), '--list'], capture_output=True, text=True,
                             check=True).stdout.split()
@@ -219,5 +238,6 @@ if __name__ == '__main__':
         ('wrong options are refused', test_wrong_options),
         ('a Debian 13 is made, used and removed', test_debian13),
         ('processes of other runs are left alone', test_processes_of_others),
+        ('cases of several users are run', test_several_users),
         ('each package is explained', test_packages_explained),
     ]))
