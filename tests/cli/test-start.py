@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 
-from dvmtest import DVMD, LIMIT, Terminal, alive, check, contains, equal, functions, place, run_tests, wait_until
+from dvmtest import Terminal, alive, check, contains, equal, functions, place, run_tests, wait_until
 
 
 def start(here, *args, **options):
@@ -418,19 +418,6 @@ def test_silent():
         finally:
             os.kill(answer["pid"], signal.SIGCONT)
             end(answer["pid"])
-
-
-def test_signal_early():
-    """a DVM that is told to end as it begins takes back the files that it has made"""
-    with place() as here:
-        for name, signum in (("early", signal.SIGTERM), ("too", signal.SIGINT)):
-            folder = f"{here.path}/dvm/{name}"
-            child = subprocess.Popen([DVMD, "--bus=none", "--name=" + name, "--nodes=1"], stderr=subprocess.DEVNULL, env=here.env)
-            while not os.path.exists(folder + "/lock"):
-                check(child.poll() is None, "it has not ended by itself")
-            child.send_signal(signum)
-            equal(child.wait(timeout=LIMIT), 0)
-            check(not os.path.exists(folder), f"left: {os.listdir(here.path)}")
 
 
 if __name__ == "__main__":
