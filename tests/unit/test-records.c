@@ -195,7 +195,7 @@ test_sparse (void)
     }
 }
 
-/* What was kept of a record makes another one, of each class. */
+/* A record of each class is made again of what was kept of it. */
 static void
 test_restored (void)
 {
