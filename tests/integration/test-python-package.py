@@ -182,6 +182,25 @@ class Start(Case):
     def await_file(self, name):
         wait_until(lambda: os.path.exists(os.path.join(self.home, name)), name)
 
+    def test_interrupted_submit(self):
+        """The DVM has the job, and its answer is still to come: nobody would hear of the job, which is cancelled."""
+        def interrupt():
+            main = threading.main_thread().ident
+            wait_until(lambda: vm.thread._pending and sys._current_frames()[main].f_code.co_name == 'wait', 'the call')
+            os.kill(os.getpid(), signal.SIGINT)
+
+        with dvm.start(nodes=1) as vm:
+            os.kill(vm.pid, signal.SIGSTOP)
+            helper = threading.Thread(target=interrupt)
+            try:
+                with self.assertRaises(KeyboardInterrupt):
+                    helper.start()
+                    vm.submit(SLEEP)
+            finally:
+                os.kill(vm.pid, signal.SIGCONT)
+                helper.join()
+            wait_until(lambda: [job.props.ended for job in vm.jobs(all=True)] == [True], 'the end of the job')
+
     def test_killed_while_it_starts(self):
         """The DVM that comes up after its program has gone ends, too."""
         environment = self.wrap_cli(': >begun; while [ ! -e go ]; do sleep 0.02; done')
