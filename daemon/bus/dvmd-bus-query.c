@@ -486,7 +486,7 @@ get_node_loads (Query *query, GError **error)
     }
   nodes = g_array_new (FALSE, FALSE, sizeof (guint));
   for (guint rank = 1; rank <= dvmd_node_pool_get_max_rank (get_pool (query)); rank++)
-    if (dvmd_facts_is_up (dvmd_node_pool_get (get_pool (query), rank)))
+    if (dvmd_facts_may_measure (dvmd_node_pool_get (get_pool (query), rank)))
       g_array_append_val (nodes, rank);
   return await_agents (query, nodes, error);
 }
@@ -496,7 +496,7 @@ get_node_usage (Query *query, GError **error)
 {
   GArray *nodes;
 
-  if (dvmd_facts_is_up (query->node) && query->node->rank > 0)
+  if (dvmd_facts_may_measure (query->node))
     {
       nodes = g_array_new (FALSE, FALSE, sizeof (guint));
       g_array_append_val (nodes, query->node->rank);

@@ -16,6 +16,12 @@ dvmd_facts_is_up (DvmdNode *node)
   return node != NULL && node->rank > 0 && dvm_node_get_state (node->record) == DVM_NODE_STATE_UP;
 }
 
+gboolean
+dvmd_facts_may_measure (DvmdNode *node)
+{
+  return dvmd_facts_is_up (node) || (node != NULL && node->rank > 0 && dvmd_node_is_drained (node));
+}
+
 guint
 dvmd_facts_count_slots (DvmdNodePool *pool, DvmdNode *node)
 {

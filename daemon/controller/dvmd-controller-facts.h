@@ -12,6 +12,8 @@ G_BEGIN_DECLS
 
 /* node: (nullable) */
 gboolean dvmd_facts_is_up (DvmdNode *node);
+/* Has an agent that measures, as one that is drained has, too. node: (nullable) */
+gboolean dvmd_facts_may_measure (DvmdNode *node);
 /* node: (nullable): NULL: of all nodes */
 guint dvmd_facts_count_slots (DvmdNodePool *pool, DvmdNode *node);
 /* Slots of nodes that are up and stay, and that no job has; node: likewise */

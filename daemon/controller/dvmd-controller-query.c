@@ -489,7 +489,7 @@ list_measured_nodes (Query *query, int *status)
     return list_nodes_of_ranks (query, status);
   nodes = g_array_new (FALSE, FALSE, sizeof (guint));
   for (DvmdNode *node = NULL; (node = dvmd_node_pool_next (get_pool (query), node)) != NULL;)
-    if (dvmd_facts_is_up (node) && node->rank > 0 && (query->node == NULL || query->node == node))
+    if (dvmd_facts_may_measure (node) && (query->node == NULL || query->node == node))
       g_array_append_val (nodes, node->rank);
   return g_steal_pointer (&nodes);
 }

@@ -194,7 +194,7 @@ def test_nodes():
             top.press("2")
             top.matches(r"^ +1 node1 +UP +0 +2 +\d+\.\d\d +\S+[MGT] +\S+[MGT]")
             top.press("down", "d")
-            top.matches(r"node2 +DO_NOT_USE")
+            top.matches(r"node2 +DO_NOT_USE +0 +2 +\d+\.\d\d +\S+[MGT] +\S+[MGT]")
             equal(node(here, 2)["state"], "DO_NOT_USE")
             equal(node(here, 1)["state"], "UP")
             top.press("u")
