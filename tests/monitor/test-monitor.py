@@ -2,22 +2,24 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """dvm-monitor in a window on a display of its own, used by keys alone, and read as a screen reader does."""
 
+import contextlib
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
 import time
 
 import desktop
-from desktop import Desktop, Monitor
-from dvmtest import CLI, LIMIT, Crowd, Dvm, check, contains, crowd, dvm, equal, functions, keep_going, resident, run_tests, wait_until
+from desktop import Desktop, Monitor, run_xdotool
+from dvmtest import CLI, LIMIT, Crowd, Dvm, check, contains, crowd, dvm, equal, functions, keep_going, place, resident, run_tests, wait_until
 
 DESKTOP = None
 LONG = os.environ.get("DVM_TEST_SOAK") == "1"
 PICTURES = os.environ.get("DVM_TEST_PICTURES", "")
 # Seconds each: they are there in the soak, and by name.
-SLOW = ("test_nodes", "test_pictures", "test_many", "test_crowd")
+SLOW = ("test_nodes", "test_tree", "test_silent", "test_pictures", "test_many", "test_crowd")
 # What GTK calls a widget that has no name of its own: the name of its class.
 CLASSES = ("Gtk", "Adw", "DvmMonitor")
 ACTIVE = ("push button", "toggle button", "check box", "combo box", "entry", "text", "table", "image")
@@ -54,6 +56,26 @@ class Window(Monitor):
     def has_state(self, node, name):
         return node.get_state_set().contains(getattr(self.desktop.atspi.StateType, name))
 
+    def is_focused(self, role, name):
+        return any(this == role and text.startswith(name) and self.has_state(node, "FOCUSED") for _, this, text, node in self.walk())
+
+    def has_focus(self, role, name):
+        wait_until(lambda: self.is_focused(role, name), f"the focus is on the {role} {name}")
+
+    def box(self, role, name):
+        """Of the first one of that name: x, y, width, height, in its window"""
+        node = next(node for _, this, text, node in self.walk() if this == role and text == name)
+        box = self.desktop.atspi.Component.get_extents(node, self.desktop.atspi.CoordType.WINDOW)
+        return box.x, box.y, box.width, box.height
+
+    def resize(self, width, height):
+        run_xdotool("windowsize", "--sync", self.window(), str(width), str(height))
+
+    def size(self):
+        words = run_xdotool("getwindowgeometry", "--shell", self.window()).split()
+        values = dict(word.split("=") for word in words)
+        return int(values["WIDTH"]), int(values["HEIGHT"])
+
 
 def submit(here, *args):
     result = here.cli("submit", "--personality", "plain", *args)
@@ -80,8 +102,150 @@ def test_pages():
             window.page(4, "Campaigns")
             window.shows("No Campaigns")
             window.page(1, "Jobs")
-            unnamed = [(role, name) for _, role, name, _ in window.walk() if role in ACTIVE and role != "image" and name.startswith(CLASSES)]
-            equal(unnamed, [], "what has no name")
+            unnamed = [(role, name) for _, role, name, _ in window.walk() if role in ACTIVE and role != "image" and (name.startswith(CLASSES) or "_" in name)]
+            equal(unnamed, [], "what has no name, or one with a mark for its key")
+
+
+def test_focus():
+    """what has the focus says what it is; Tab leaves a list however long it is, and a search gives the rows back"""
+    with dvm("--nodes=2", "--slots=2") as here:
+        submit(here, "-n", "1", "sleep", "611")
+        submit(here, "-n", "1", "--hold", "--array", "0-3", "true")
+        with Window(here) as window:
+            window.shows("5 jobs", "running")
+            window.press("alt+1", "End", "ctrl+i")
+            window.has_focus("table row", "Job 1, running, sleep 611")
+            window.shows("States")
+            window.press("Tab")
+            window.has_focus("push button", "Close Details")
+            window.press("shift+Tab")
+            window.has_focus("table row", "Job 1, ")
+            window.press("shift+Tab")
+            window.has_focus("push button", "Span of the time line")
+            window.page(3, "Map")
+            window.shows("Not bound to cores")
+            window.has_focus("table cell", "node")
+            window.page(2, "Nodes")
+            window.has_focus("panel", "node1")
+            window.press("ctrl+f")
+            window.has_focus("entry", "Find")
+            window.type("node2")
+            window.hides("node1, up")
+            window.press("Return")
+            window.has_focus("panel", "node2")
+            window.press("ctrl+f", "Escape")
+            window.shows("node1, up")
+            window.has_focus("panel", "node2")
+            window.press("Up")
+            window.has_focus("panel", "node1")
+
+
+def test_forms():
+    """a form reads its entries out, and Enter in each of them does it; the window of keys is no larger than a small screen"""
+    with dvm("--slots=2") as here, Window(here) as window:
+        window.shows("ready")
+        window.press("F1")
+        window.shows("Keyboard shortcuts", "Quit")
+        width, height = window.size()
+        check(width <= 1000 and height <= 680, f"the window of keys: {width} x {height}")
+        window.press("Escape")
+        window.hides("Quit")
+        window.press("ctrl+n")
+        window.has_focus("text", "Command")
+        window.type("sleep 611")
+        wait_until(lambda: "sleep 611" in texts(window), "the command is read")
+        window.press("Tab")
+        window.has_focus("spin button", "Processes")
+        window.press("Up", "Return")
+        window.shows("Job 1 is submitted")
+        equal(len(here.json("job", "procs", "1")), 2)
+
+
+def test_room():
+    """nodes have room for their names and all of their columns, also beside a job, and on a small screen"""
+    with dvm("--nodes=3", "--slots=2", "--set=radix=2") as here, Window(here) as window:
+        window.shows("ready")
+        window.page(2, "Nodes")
+        window.shows("node3", "3 nodes")
+        for width, beside in ((1024, False), (1100, True)):
+            window.resize(width, 700)
+            if beside:
+                window.press("ctrl+i")
+                window.shows("No Job Selected")
+            end = width - (340 if beside else 0)
+            wait_until(lambda end=end: end - 300 < window.box("label", "Reason")[0] < end - 60, f"the last title is in the window of {width}")
+            for name in ("node1", "node3"):
+                check(window.box("label", name)[2] >= 36, f"{name} has {window.box('label', name)}")
+
+
+@contextlib.contextmanager
+def allocation(nodes, *words, slots=1, cpus="2,1", memory="30"):
+    """A DVM in what a scheduler has given: logical nodes, with the memory (MiB) of each cpu"""
+    with place() as here:
+        here.env.update({"SLURM_JOB_ID": "7", "SLURM_JOB_NODELIST": nodes, "SLURM_TASKS_PER_NODE": str(slots), "SLURM_JOB_CPUS_PER_NODE": cpus,
+                         "SLURM_MEM_PER_CPU": memory})
+        started = here.cli("start", "--bus=none", "--json", "--set", "launcher=local", "--set", "plugin-settings=allocator-slurm.interval=0", *words)
+        equal(started.returncode, 0, started.stderr)
+        try:
+            yield here
+        finally:
+            equal(here.cli("stop", "--force").returncode, 0)
+
+
+def test_tree():
+    """a tree that changes keeps the node that is selected, and the focus; memory that is allotted has a column where there is some"""
+    with dvm("--nodes=3", "--slots=1", "--elastic", "--set=radix=2") as here, Window(here) as window:
+        window.shows("node1", "node2")
+        window.page(2, "Nodes")
+        window.press("Down")
+        window.has_focus("panel", "node3")
+        equal(here.cli("grow", "--wait", "--hosts", "node4,node5,node6").returncode, 0)
+        window.shows("node6", "6 nodes")
+        window.has_focus("panel", "node3")
+        window.press("ctrl+d")
+        window.shows("Node node3 takes no new jobs", "node3, drained")
+        check("Memory allotted" not in window.names("label"), "no scheduler has told of memory")
+    with allocation("n[1-2]", slots="1(x2)") as here, Window(here) as window:
+        window.shows("ready")
+        window.page(2, "Nodes")
+        window.shows("Memory allotted", "60 MiB", "30 MiB")
+
+
+def test_silent():
+    """a DVM that does not answer is told of, and a window that still looks for it can be closed"""
+    with dvm("--slots=1") as here:
+        stopped = here.process.pid
+        with Window(here) as window:
+            window.shows("ready")
+            os.kill(stopped, signal.SIGSTOP)
+            try:
+                window.shows("no answer", "The DVM does not answer")
+            finally:
+                os.kill(stopped, signal.SIGCONT)
+            window.shows("ready", "The DVM answers again")
+        os.kill(stopped, signal.SIGSTOP)
+        try:
+            with Window(here) as window:
+                window.shows("There is one, which does not answer")
+                window.press("ctrl+q")
+                equal(window.process.wait(LIMIT), 0)
+        finally:
+            os.kill(stopped, signal.SIGCONT)
+
+
+def test_two():
+    """windows of two DVMs have their names, and each shows its own"""
+    with dvm("--name=one", "--slots=1") as here:
+        equal(here.cli("start", "--bus=none", "--name=two", "--slots=2").returncode, 0)
+        windows = []
+        try:
+            for name, slots in (("one", "0/1"), ("two", "0/2")):
+                windows.append(Monitor(DESKTOP, "--name", name, env={"XDG_RUNTIME_DIR": here.path}))
+                windows[-1].shows(f"{name} – DVM Monitor", "ready", slots)
+        finally:
+            for window in windows:
+                window.close()
+            equal(here.cli("stop", "--name=two").returncode, 0)
 
 
 def test_jobs():
@@ -210,6 +374,17 @@ def test_pictures():
                 path = os.path.join(PICTURES, f"monitor-{style}.png") if PICTURES else ""
                 brightness[style] = sum(DESKTOP.picture(path)) / (3 * desktop.WIDTH * desktop.HEIGHT)
         check(brightness["light"] > 180 and brightness["dark"] < 80, f"light and dark: {brightness}")
+    with allocation("n[1-7]", "--set", "radix=2", slots="4(x7)", cpus="4(x7)", memory="2048") as here:
+        submit(here, "-n", "13", "sleep", "111")
+        equal(here.cli("node", "drain", "n6", "--reason", "new memory comes").returncode, 0)
+        with Window(here, "--style", "light") as window:
+            window.shows("running")
+            window.page(2, "Nodes")
+            window.shows("n7", "drained", "new memory comes", "8.0 GiB")
+            wait_until(lambda: sum(text.startswith("Memory in use: ") and not text.endswith("–") for text in window.names("level bar")) == 7, "all are measured")
+            window.press("Down")
+            if PICTURES:
+                DESKTOP.picture(os.path.join(PICTURES, "monitor-nodes.png"))
 
 
 class Answers(threading.Thread):

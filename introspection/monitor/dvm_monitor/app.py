@@ -5,34 +5,42 @@ import argparse
 import os
 import signal
 import sys
-from typing import Any, List, Optional
+from typing import Any, Iterable, List, Optional, Tuple
 
 from . import _toolkit
 from ._toolkit import Adw, Gdk, Gio, GLib, Gtk, _
 
 ID = 'org.dvm.Monitor'
 
-# Action: its keys, and what the window of shortcuts says of it.
+# Groups of the window of shortcuts. Action: its keys, and what that window says of it.
 KEYS = (
-    ('win.submit', ('<Control>n',), _toolkit.N_('New job')),
-    ('win.find', ('<Control>f',), _toolkit.N_('Find')),
-    ("win.show-page('jobs')", ('<Alt>1',), _toolkit.N_('Jobs')),
-    ("win.show-page('nodes')", ('<Alt>2',), _toolkit.N_('Nodes')),
-    ("win.show-page('map')", ('<Alt>3',), _toolkit.N_('Map')),
-    ("win.show-page('campaigns')", ('<Alt>4',), _toolkit.N_('Campaigns')),
-    ('win.show-details', ('<Control>i',), _toolkit.N_('Details of the selected job')),
-    ('win.show-output', ('<Control>o',), _toolkit.N_('Output of the selected job')),
-    ('win.show-map', ('<Control>m',), _toolkit.N_('Map of the selected job')),
-    ('win.hold-job', ('<Control>h',), _toolkit.N_('Hold the selected job')),
-    ('win.release-job', ('<Control>r',), _toolkit.N_('Release the selected job')),
-    ('win.cancel-job', ('<Control>Delete',), _toolkit.N_('Cancel the selected job')),
-    ('win.drain-node', ('<Control>d',), _toolkit.N_('Drain the selected node')),
-    ('win.resume-node', ('<Control>u',), _toolkit.N_('Resume the selected node')),
-    ('win.grow', ('<Control>plus',), _toolkit.N_('Add nodes')),
-    ('win.shrink', ('<Control>minus',), _toolkit.N_('Remove nodes')),
-    ('win.show-help-overlay', ('<Control>question', 'F1'), _toolkit.N_('Keyboard shortcuts')),
-    ('window.close', ('<Control>w',), _toolkit.N_('Close the window')),
-    ('app.quit', ('<Control>q',), _toolkit.N_('Quit')),
+    (_toolkit.N_('Pages'), (
+        ("win.show-page('jobs')", ('<Alt>1',), _toolkit.N_('Jobs')),
+        ("win.show-page('nodes')", ('<Alt>2',), _toolkit.N_('Nodes')),
+        ("win.show-page('map')", ('<Alt>3',), _toolkit.N_('Map')),
+        ("win.show-page('campaigns')", ('<Alt>4',), _toolkit.N_('Campaigns')),
+    )),
+    (_toolkit.N_('Jobs'), (
+        ('win.submit', ('<Control>n',), _toolkit.N_('New job')),
+        ('win.show-details', ('<Control>i',), _toolkit.N_('Details of the selected job')),
+        ('win.show-output', ('<Control>o',), _toolkit.N_('Output of the selected job')),
+        ('win.show-map', ('<Control>m',), _toolkit.N_('Map of the selected job')),
+        ('win.hold-job', ('<Control>h',), _toolkit.N_('Hold the selected job')),
+        ('win.release-job', ('<Control>r',), _toolkit.N_('Release the selected job')),
+        ('win.cancel-job', ('<Control>Delete',), _toolkit.N_('Cancel the selected job')),
+    )),
+    (_toolkit.N_('Nodes'), (
+        ('win.drain-node', ('<Control>d',), _toolkit.N_('Drain the selected node')),
+        ('win.resume-node', ('<Control>u',), _toolkit.N_('Resume the selected node')),
+        ('win.grow', ('<Control>plus',), _toolkit.N_('Add nodes')),
+        ('win.shrink', ('<Control>minus',), _toolkit.N_('Remove nodes')),
+    )),
+    (_toolkit.N_('Window'), (
+        ('win.find', ('<Control>f',), _toolkit.N_('Find')),
+        ('win.show-help-overlay', ('<Control>question', 'F1'), _toolkit.N_('Keyboard shortcuts')),
+        ('window.close', ('<Control>w',), _toolkit.N_('Close the window')),
+        ('app.quit', ('<Control>q',), _toolkit.N_('Quit')),
+    )),
 )
 
 _STYLES = {'default': Adw.ColorScheme.DEFAULT, 'light': Adw.ColorScheme.FORCE_LIGHT, 'dark': Adw.ColorScheme.FORCE_DARK}
@@ -67,8 +75,9 @@ class App(Adw.Application):
             action = Gio.SimpleAction.new(name, None)
             action.connect('activate', lambda _action, _parameter, function=function: function())
             self.add_action(action)
-        for action, keys, _text in KEYS:
-            self.set_accels_for_action(action, list(keys))
+        for _title, actions in KEYS:
+            for detailed, keys, _text in actions:
+                self.set_accels_for_action(detailed, list(keys))
 
     def do_activate(self) -> None:
         from .window import Window
@@ -95,14 +104,20 @@ class App(Adw.Application):
                         developer_name=_('The dvm project')).present()
 
 
-def make_shortcuts() -> Any:
-    """By a builder: only that can put sections into such a window."""
+def _make_group(title: str, actions: Iterable[Tuple[str, Tuple[str, ...], str]]) -> str:
     shortcuts = ''.join(f'<child><object class="GtkShortcutsShortcut"><property name="accelerator">{GLib.markup_escape_text(" ".join(keys))}'
                         f'</property><property name="title">{GLib.markup_escape_text(_(text))}</property></object></child>'
-                        for _action, keys, text in KEYS)
+                        for _action, keys, text in actions)
+    return (f'<child><object class="GtkShortcutsGroup"><property name="title">{GLib.markup_escape_text(_(title))}</property>'
+            f'{shortcuts}</object></child>')
+
+
+def make_shortcuts() -> Any:
+    """By a builder: only that can put sections into such a window. In two columns it is no higher than a small screen."""
+    groups = ''.join(_make_group(title, actions) for title, actions in KEYS)
     interface = ('<interface><object class="GtkShortcutsWindow" id="overlay"><property name="modal">1</property><child>'
-                 '<object class="GtkShortcutsSection"><property name="section-name">all</property><property name="max-height">12</property>'
-                 f'<child><object class="GtkShortcutsGroup">{shortcuts}</object></child></object></child></object></interface>')
+                 '<object class="GtkShortcutsSection"><property name="section-name">all</property><property name="max-height">14</property>'
+                 f'{groups}</object></child></object></interface>')
     return Gtk.Builder.new_from_string(interface, -1).get_object('overlay')
 
 

@@ -5,7 +5,7 @@ from typing import Any, List, Optional
 
 from . import facts
 from ._toolkit import GLib, Gtk, _, ngettext
-from .lists import Row, Rows, describe_span, fill_state, make_empty, make_scrolled
+from .lists import Row, Rows, describe_span, fill_state, make_button, make_empty, make_scrolled
 
 
 class Card(Gtk.Box):
@@ -18,7 +18,8 @@ class Card(Gtk.Box):
         self._title = Gtk.Label(xalign=0, css_classes=['heading'])
         self._state = Gtk.Label(xalign=0)
         self._time = Gtk.Label(hexpand=True, xalign=1, css_classes=['numeric', 'dim-label'])
-        self._cancel = Gtk.Button(label=_('_Take Back…'), use_underline=True, valign=Gtk.Align.CENTER)
+        self._cancel = make_button(_('_Take Back…'))
+        self._cancel.set_valign(Gtk.Align.CENTER)
         self._bar = Gtk.ProgressBar(show_text=False)
         self._text = Gtk.Label(xalign=0, wrap=True, css_classes=['dim-label'])
         head = Gtk.Box(spacing=12)

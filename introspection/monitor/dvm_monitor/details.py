@@ -37,11 +37,18 @@ def _describe_output(job: facts.Job) -> str:
 
 
 def _make_row(title: str) -> Any:
-    row = Adw.ActionRow(title=title)
+    row = Adw.ActionRow(title=title, focusable=False)
     label = Gtk.Label(xalign=1, ellipsize=Pango.EllipsizeMode.END, selectable=True, css_classes=['dim-label', 'numeric'])
     row.add_suffix(label)
     row.value = label
     return row
+
+
+def _fill_value(row: Any, text: str) -> None:
+    """The value has the focus, for it can be copied: alone it would say nothing."""
+    if row.value.get_text() != text:
+        row.value.set_text(text)
+        row.value.update_property([Gtk.AccessibleProperty.LABEL], [f'{row.get_title()}: {text}'])
 
 
 class Details(Gtk.Box):
@@ -97,7 +104,7 @@ class Details(Gtk.Box):
         if key == 'reason':
             row.set_subtitle(text.replace('&', '&amp;').replace('<', '&lt;'))
         else:
-            row.value.set_text(text)
+            _fill_value(row, text)
         row.set_visible(bool(text))
 
     def show_job(self, job: Optional[facts.Job]) -> None:
@@ -138,7 +145,7 @@ class Details(Gtk.Box):
         for when, name, note in states:
             row = _make_row(name.replace('_', ' ').capitalize())
             row.set_subtitle(note.replace('&', '&amp;').replace('<', '&lt;'))
-            row.value.set_text(format_time(when))
+            _fill_value(row, format_time(when))
             self._trace.add(row)
             self._states.append(row)
         self._trace.set_visible(bool(states))

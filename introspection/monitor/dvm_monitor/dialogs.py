@@ -8,6 +8,7 @@ from dvm import DVM, Dvm
 
 from ._toolkit import Adw, GLib, Gtk, _, ngettext
 from .link import Link, ask
+from .lists import make_button
 
 
 def confirm(parent: Any, heading: str, body: str, label: str, done: Callable[[], object]) -> None:
@@ -38,9 +39,9 @@ class Form(Adw.Window):
         self._first: Any = None
         self._group = Adw.PreferencesGroup()
         self._error = Gtk.Label(wrap=True, xalign=0, css_classes=['error'], visible=False)
-        self._button = Gtk.Button(label=label, use_underline=True, css_classes=['suggested-action'])
+        self._button = make_button(label, css='suggested-action')
         self._button.connect('clicked', lambda *_args: self.submit())
-        cancel = Gtk.Button(label=_('_Cancel'), use_underline=True, action_name='window.close')
+        cancel = make_button(_('_Cancel'), 'window.close')
         header = Adw.HeaderBar(show_start_title_buttons=False, show_end_title_buttons=False)
         header.pack_start(cancel)
         header.pack_end(self._button)
@@ -56,22 +57,27 @@ class Form(Adw.Window):
         keys.add_shortcut(Gtk.Shortcut(trigger=Gtk.ShortcutTrigger.parse_string('Escape'), action=Gtk.NamedAction.new('window.close')))
         self.add_controller(keys)
 
-    def add_entry(self, title: str, text: str = '') -> Any:
-        row = Adw.EntryRow(title=title, text=text, activates_default=True)
+    def _add_row(self, title: str, child: Any) -> None:
+        row = Adw.ActionRow(title=title, focusable=False)
+        child.set_valign(Gtk.Align.CENTER)
+        child.update_property([Gtk.AccessibleProperty.LABEL], [title])
+        row.add_suffix(child)
         self._group.add(row)
+
+    def add_entry(self, title: str, text: str = '') -> Any:
+        # A reader of the screen sees neither the text nor the focus of an entry that is a row.
+        entry = Gtk.Entry(text=text, activates_default=True, width_chars=28)
+        self._add_row(title, entry)
         if self._first is None:
-            self._first = row
-            self.connect('map', lambda *_args: row.grab_focus())
-        return row
+            self._first = entry
+            self.connect('map', lambda *_args: entry.grab_focus())
+        return entry
 
     def add_number(self, title: str, value: int, most: int) -> Any:
-        row = Adw.ActionRow(title=title)
         spin = Gtk.SpinButton(adjustment=Gtk.Adjustment(lower=1, upper=most, step_increment=1, page_increment=16, value=value),
-                              valign=Gtk.Align.CENTER, numeric=True)
-        spin.update_property([Gtk.AccessibleProperty.LABEL], [title])
-        row.add_suffix(spin)
-        row.set_activatable_widget(spin)
-        self._group.add(row)
+                              numeric=True)
+        spin.get_delegate().set_activates_default(True)
+        self._add_row(title, spin)
         return spin
 
     def describe(self, text: str) -> None:

@@ -32,7 +32,7 @@ class JobsPage(Gtk.Box):
         self._view = make_view(self.selection, self._make_columns(Seen(see)), _('Jobs'))
         self._view.connect('activate', lambda *_args: self.activate_action('win.show-details', None))
         self._stack = Gtk.Stack(vexpand=True)
-        self._stack.add_named(make_scrolled(self._view), 'rows')
+        self._stack.add_named(make_scrolled(self._view, True), 'rows')
         self._stack.add_named(make_empty('view-list-symbolic', _('No Jobs'), _('Jobs appear here as soon as they are submitted.')), 'none')
         self._stack.add_named(make_empty('edit-find-symbolic', _('Nothing Found'), _('No job has this text and this state.')), 'filtered')
         self.append(self._make_bar())
@@ -49,12 +49,13 @@ class JobsPage(Gtk.Box):
                 label.set_tooltip_text(row.facts.command)
 
         return [
-            make_column(_('Job'), lambda: make_label(1, True), lambda label, row: label.set_text(str(row.facts.id)), 76, seen=seen),
-            make_column(_('State'), make_label, lambda label, row: fill_state(label, row.facts.phase, row.facts.text), 190),
+            make_column(_('Job'), lambda: make_label(1, True), lambda label, row: label.set_text(str(row.facts.id)), 60, seen=seen,
+                        name=lambda job: ', '.join([_('Job %d') % job.id, job.text, job.command])),
+            make_column(_('State'), make_label, lambda label, row: fill_state(label, row.facts.phase, row.facts.text), 180),
             make_column(_('Timeline'), self._make_timeline, lambda line, row: line.show_job(row.facts), expand=True),
-            make_column(_('Time'), lambda: make_label(1, True), self._fill_time, 80),
+            make_column(_('Time'), lambda: make_label(1, True), self._fill_time, 70),
             make_column(_('Processes'), lambda: make_label(1, True), lambda label, row: number(label, row.facts.procs), 92),
-            make_column(_('User'), make_label, lambda label, row: label.set_text(row.facts.user), 84),
+            make_column(_('User'), make_label, lambda label, row: label.set_text(row.facts.user), 76),
             make_column(_('Command'), lambda: make_label(css='monospace'), fill_command, expand=True),
         ]
 

@@ -6,6 +6,7 @@ Answers come to the main context, where the window is.
 
 import concurrent.futures
 import threading
+import time
 from typing import Any, Callable, Iterable, Optional
 
 import dvm
@@ -20,6 +21,9 @@ from .reader import Reader
 _BETWEEN_ROUNDS = 0.4
 _PERIOD = 1.0
 _WORKERS = 4
+# From then on a DVM is said not to answer, and when the window is closed it is not waited for longer than the other.
+_SILENT = 5.0
+_PATIENCE = 1.0
 
 
 def get_message(error: BaseException) -> str:
@@ -46,6 +50,7 @@ class Link:
         self._on_snapshot = on_snapshot
         self._vm: Optional[DVM] = None
         self._reader: Optional[Reader] = None
+        self._sought = 0.0  # when a connection was begun that is not there yet; 0: none
         self._closed = threading.Event()
         self._woken = threading.Event()
         self._seen: 'dict[str, set[int]]' = {}
@@ -61,7 +66,8 @@ class Link:
         reader = self._reader
         if reader is not None:
             reader.close()
-        self._thread.join()
+        # One that makes a connection cannot be told to stop.
+        self._thread.join(_PATIENCE if self._sought else None)
         self._workers.shutdown(wait=False, cancel_futures=True)
 
     def see(self, kind: str, ids: Iterable[int]) -> None:
@@ -71,6 +77,12 @@ class Link:
         if reader is not None:
             reader.see(kind, ids)
             self._woken.set()
+
+    def is_silent(self) -> bool:
+        """There is a DVM, and it has not answered for a while."""
+        reader = self._reader
+        asked = reader.asked if reader is not None else self._sought
+        return asked > 0 and time.monotonic() - asked > _SILENT
 
     # ---- in the thread that reads ----
 
@@ -86,12 +98,14 @@ class Link:
         sentence = ''
         while not self._closed.is_set():
             try:
+                self._sought = time.monotonic()
                 with dvm.connect(self._name, address=self._address) as vm:
                     self._serve(vm)
                 sentence = _('The DVM has ended. The next one at the same place is followed.')
             except (GLib.Error, RuntimeError, OSError) as error:
                 sentence = get_message(error)
             self._vm = self._reader = None
+            self._sought = 0.0
             self._tell(None, sentence)
             self._closed.wait(_PERIOD)
 
@@ -102,6 +116,7 @@ class Link:
             for kind, ids in self._seen.items():
                 reader.see(kind, ids)
             self._reader, self._vm = reader, vm
+            self._sought = 0.0
             while vm.connected and not self._closed.is_set():
                 self._tell(reader.read())
                 self._closed.wait(_BETWEEN_ROUNDS)

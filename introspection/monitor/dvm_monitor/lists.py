@@ -23,6 +23,7 @@ class Row(GObject.Object):
         self.facts = facts
         self.extra: Any = None
         self.children: Any = None  # of a tree
+        self.cell: Any = None  # what shows it, in the first column
 
     def update(self, facts: Any, extra: Any = None) -> None:
         if facts is self.facts and extra is self.extra:
@@ -36,11 +37,12 @@ class Row(GObject.Object):
 class Filler:
     """Fills a list store for a while and then goes on when there is time: GTK makes widgets for new rows at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, on_filled: Optional[Callable[[], object]] = None) -> None:
         self.store = Gio.ListStore.new(Row)
         self.shown: List[Row] = []
         self.wanted: List[Row] = []
         self._source = 0
+        self._on_filled = on_filled
 
     def clear(self) -> None:
         self.store.remove_all()
@@ -59,6 +61,8 @@ class Filler:
             self.shown = splice(self.store, self.shown, self.wanted, _PIECE)
         if self.shown == self.wanted:
             self._source = 0
+            if self._on_filled:
+                self._on_filled()
         return self.shown != self.wanted
 
 
@@ -144,10 +148,33 @@ def get_row(item: Any) -> Row:
     return row
 
 
+def focus_row(row: Row) -> bool:
+    """False: it is not on the screen."""
+    return row.cell is not None and bool(row.cell.grab_focus() or row.cell.get_parent().get_parent().grab_focus())
+
+
+def _name_row(item: Any, text: str) -> None:
+    """The row of a cell has the focus, and GTK calls it by its class."""
+    cell = item.get_child().get_parent()
+    widget = cell.get_parent() if cell is not None else None
+    if widget is not None and getattr(item, 'name', None) != text:
+        item.name = text
+        widget.update_property([Gtk.AccessibleProperty.LABEL], [text])
+
+
 def make_column(title: str, make: Callable[[], Any], fill: Callable[[Any, Row], object], width: int = -1, expand: bool = False,
-                seen: Optional[Seen] = None, wrap: Optional[Callable[[Any], Any]] = None) -> Any:
-    """make() is the widget of a cell, fill(widget, row) shows a row in it; wrap() may put it into another one."""
+                seen: Optional[Seen] = None, wrap: Optional[Callable[[Any], Any]] = None,
+                name: Optional[Callable[[Any], str]] = None) -> Any:
+    """make() is the widget of a cell, fill(widget, row) shows a row in it; wrap() may put it into another one.
+
+    name(facts) is all of the row in words, for the first column.
+    """
     factory = Gtk.SignalListItemFactory()
+
+    def show(item: Any, row: Row) -> None:
+        fill(item.cell, row)
+        if name:
+            _name_row(item, name(row.facts))
 
     def on_setup(_factory: Any, item: Any) -> None:
         item.cell = make()
@@ -157,15 +184,19 @@ def make_column(title: str, make: Callable[[], Any], fill: Callable[[Any, Row], 
         row = get_row(item)
         item.row = row
         item.number = row.facts.id
-        item.handler = row.connect('changed', lambda row: fill(item.cell, row))
+        item.handler = row.connect('changed', lambda row: show(item, row))
         if wrap:
             item.get_child().set_list_row(item.get_item())
-        fill(item.cell, row)
+        if name:
+            row.cell = item.get_child()
+        show(item, row)
         if seen:
             seen.add(item.number)
 
     def on_unbind(_factory: Any, item: Any) -> None:
         item.row.disconnect(item.handler)
+        if name and item.row.cell is item.get_child():
+            item.row.cell = None
         item.row = None
         if seen:
             seen.remove(item.number)
@@ -221,8 +252,19 @@ def make_view(model: Any, columns: Sequence[Any], label: str) -> Any:
     return view
 
 
-def make_scrolled(child: Any) -> Any:
-    return Gtk.ScrolledWindow(child=child, vexpand=True, hexpand=True)
+class ScrolledList(Gtk.ScrolledWindow):
+    """Arrows go about in the list that is in it; Tab goes on to what is beside, however many rows there are."""
+
+    __gtype_name__ = 'DvmMonitorScrolledList'
+
+    def do_focus(self, direction: Any) -> bool:
+        if direction in (Gtk.DirectionType.TAB_FORWARD, Gtk.DirectionType.TAB_BACKWARD) and self.get_focus_child() is not None:
+            return False
+        return bool(Gtk.ScrolledWindow.do_focus(self, direction))
+
+
+def make_scrolled(child: Any, is_list: bool = False) -> Any:
+    return (ScrolledList if is_list else Gtk.ScrolledWindow)(child=child, vexpand=True, hexpand=True)
 
 
 def name_widget(widget: Any, name: str) -> Any:
@@ -238,8 +280,10 @@ def name_choice(choice: Any, name: str) -> None:
     choice.get_first_child().update_property([Gtk.AccessibleProperty.LABEL], [name])
 
 
-def make_button(label: str, action: str, tooltip: str = '', css: str = '') -> Any:
+def make_button(label: str, action: Optional[str] = None, tooltip: str = '', css: str = '') -> Any:
     button = Gtk.Button(label=label, action_name=action, use_underline=True, tooltip_text=tooltip or None)
+    # GTK would read the underscore out.
+    button.update_property([Gtk.AccessibleProperty.LABEL], [label.replace('_', '')])
     if css:
         button.add_css_class(css)
     return button

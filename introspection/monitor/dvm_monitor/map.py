@@ -80,6 +80,7 @@ class MapPage(Gtk.Box):
         self._job: Optional[facts.Job] = None
         self._asked: Any = None
         self._shown: Optional[JobMap] = None
+        self._wants_focus = False
         self._title = Adw.WindowTitle(margin_top=12, margin_bottom=6)
         self._cards = Gtk.FlowBox(selection_mode=Gtk.SelectionMode.NONE, homogeneous=False, valign=Gtk.Align.START, max_children_per_line=6,
                                   column_spacing=12, row_spacing=12, margin_top=6, margin_bottom=12, margin_start=12, margin_end=12)
@@ -138,13 +139,19 @@ class MapPage(Gtk.Box):
         if answer == self._shown:
             return
         self._shown = answer
+        self._wants_focus = self._wants_focus or self._cards.get_focus_child() is not None
         while (child := self._cards.get_first_child()) is not None:
             self._cards.remove(child)
         for node in answer.nodes:
-            self._cards.insert(Gtk.FlowBoxChild(child=_make_card(node), focusable=True), -1)
+            child = Gtk.FlowBoxChild(child=_make_card(node), focusable=True)
+            child.update_property([Gtk.AccessibleProperty.LABEL], [node.name])
+            self._cards.insert(child, -1)
         hidden = answer.n_hidden
         self._more.set_visible(hidden > 0)
         self._more.set_text(ngettext('%d more node is not shown', '%d more nodes are not shown', hidden) % hidden)
+        if self._wants_focus and self.get_mapped():
+            self.focus()
 
     def focus(self) -> None:
-        self._cards.child_focus(Gtk.DirectionType.TAB_FORWARD)
+        """Of the first card; when there is none, of the one that comes."""
+        self._wants_focus = not self._cards.child_focus(Gtk.DirectionType.TAB_FORWARD)

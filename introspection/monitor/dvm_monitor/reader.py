@@ -74,6 +74,7 @@ class Reader:
         self._usage: Dict[int, facts.Usage] = {}
         self._hidden = 0
         self._fresh = True
+        self.asked = 0.0  # when the question was put that has no answer yet; 0: none
         self._stop = vm.watch(self._on_event, ('dvm', 'job', 'node', 'campaign'))
 
     def close(self) -> None:
@@ -102,8 +103,10 @@ class Reader:
     # ---- calls ----
 
     def _call(self, method: str, parameters: Any, interface: str = _MANAGER) -> Any:
+        self.asked = time.monotonic()
         reply = self._connection.call_sync(self._owner, _PATH, interface, method, parameters, None, Gio.DBusCallFlags.NO_AUTO_START,
                                            _FOREVER, self._cancellable)
+        self.asked = 0.0
         return reply.unpack()
 
     def _list(self, method: str, options: Dict[str, Any], limit: int, ids: str = '') -> Tuple[List[Dict[str, Any]], str]:

@@ -27,6 +27,9 @@ class Summary(Gtk.Box):
             self._values[key] = value
             self.append(box)
 
+    def tell_silent(self) -> None:
+        self._values['state'].set_text(_('no answer'))
+
     def update(self, snapshot: facts.Snapshot) -> None:
         info = snapshot.info
         used, slots = info.get('SlotsInUse', 0), info.get('SlotCount', 0)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """The window: pages, the selected job beside them, and the actions, which keys and buttons share."""
 
+import os
 from typing import Any, Callable, Dict, List, Optional
 
 from . import dialogs, facts
@@ -24,7 +25,10 @@ class Window(Adw.ApplicationWindow):
     __gtype_name__ = 'DvmMonitorWindow'
 
     def __init__(self, app: Any, name: Optional[str], address: Optional[str]) -> None:
-        super().__init__(application=app, title=_('DVM Monitor'), default_width=1100, default_height=720)
+        # Windows of several DVMs are told apart by it.
+        shown = name or address or os.environ.get('DVM_SOCKET') or os.environ.get('DVM_NAME')
+        title = ' – '.join(filter(None, [shown, _('DVM Monitor')]))
+        super().__init__(application=app, title=title, default_width=1100, default_height=720)
         self.set_icon_name(app.get_application_id())
         self._title = name or _('DVM Monitor')
         self._job: Optional[facts.Job] = None
@@ -36,11 +40,13 @@ class Window(Adw.ApplicationWindow):
         self._campaigns = CampaignsPage()
         self._details = Details(self.link)
         self._pages: Dict[str, Any] = {'jobs': self._jobs, 'nodes': self._nodes, 'map': self._map, 'campaigns': self._campaigns}
+        self._is_silent = False
         self._add_actions()
         self.set_content(self._make_content())
         self.connect('close-request', self._on_close)
         self._tell_none(_('Looking for a DVM'), '')
         self.link.start()
+        self._timer = GLib.timeout_add_seconds(1, self._on_second)
 
     # ---- what is in it ----
 
@@ -87,11 +93,19 @@ class Window(Adw.ApplicationWindow):
         self._entry = Gtk.SearchEntry(hexpand=True, placeholder_text=_('Number, name, state or command'))
         name_widget(self._entry, _('Find'))
         self._entry.connect('search-changed', lambda entry: self._filter(entry.get_text()))
+        self._entry.connect('activate', lambda _entry: self._focus_page())
         bar = Gtk.SearchBar(child=Adw.Clamp(child=self._entry, maximum_size=420))
         bar.connect_entry(self._entry)
         bar.bind_property('search-mode-enabled', self._find, 'active', 3)
+        bar.connect('notify::search-mode-enabled', self._on_search_mode)
         self._search = bar
         return bar
+
+    def _on_search_mode(self, bar: Any, _property: Any) -> None:
+        """All rows are there again before one of them gets the focus."""
+        if not bar.get_search_mode():
+            self._filter('')
+            GLib.idle_add(self._focus_page)
 
     @staticmethod
     def _make_menu() -> Any:
@@ -114,7 +128,21 @@ class Window(Adw.ApplicationWindow):
 
     # ---- what the DVM tells ----
 
+    def _on_second(self) -> bool:
+        """What is shown is that of before, where the DVM does not answer."""
+        if self.link.is_silent() and not self._is_silent:
+            self._is_silent = True
+            self._summary.tell_silent()
+            if self._stack.get_visible_child_name() == 'dvm':
+                self.complain(_('The DVM does not answer. What is shown is how it was.'))
+            else:
+                self._none.set_description(_('There is one, which does not answer.'))
+        return True
+
     def _on_snapshot(self, snapshot: Optional[facts.Snapshot], sentence: str) -> None:
+        if self._is_silent:
+            self._is_silent = False
+            self.say(_('The DVM answers again.') if snapshot is not None else sentence)
         if snapshot is None:
             self._tell_none(_('No DVM'), sentence)
             return
@@ -208,7 +236,11 @@ class Window(Adw.ApplicationWindow):
     def show_page(self, name: str) -> None:
         if name in self._pages:
             self._views.set_visible_child_name(name)
-            self._pages[name].focus()
+            self._focus_page()
+
+    def _focus_page(self) -> bool:
+        self._pages[self._views.get_visible_child_name()].focus()
+        return bool(GLib.SOURCE_REMOVE)
 
     def _show_details(self, shown: bool) -> None:
         if self._flap.get_reveal_flap() != shown:
@@ -262,5 +294,8 @@ class Window(Adw.ApplicationWindow):
             OutputWindow(self, self.link, self._job).present()
 
     def _on_close(self, *_args: Any) -> bool:
+        if self._timer:
+            GLib.source_remove(self._timer)
+            self._timer = 0
         self.link.close()
         return False
