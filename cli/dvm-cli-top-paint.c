@@ -239,6 +239,52 @@ paint_lines (const DvmCliTopView *view)
     put_text (y + i, 0, view->lines[view->first_line + i], A_NORMAL);
 }
 
+/* The end of a line of the text: between words, where there is one. */
+static const char *
+find_line_end (const char *text, guint columns)
+{
+  const char *end = text;
+  const char *space = NULL;
+
+  while (*end != '\0')
+    {
+      const char *next = g_utf8_next_char (end);
+      g_autofree char *line = g_strndup (text, (gsize)(next - text));
+
+      if (end > text && dvm_cli_width (line) > columns && *end != ' ')
+        return space != NULL ? space : end;
+      if (*end == ' ')
+        space = end;
+      end = next;
+    }
+  return end;
+}
+
+/* It stands on as many lines as it needs, the last of which is the last one of the screen. */
+static void
+paint_message (const char *message)
+{
+  guint most = dvm_cli_top_paint_n_rows () + 1;
+  g_autoptr (GPtrArray) ends = g_ptr_array_new ();
+  const char *end = message;
+
+  while (*end != '\0')
+    {
+      end = find_line_end (end, get_columns ());
+      end += strspn (end, " ");
+      g_ptr_array_add (ends, (gpointer)end);
+    }
+  for (guint i = 0, n = MIN (ends->len, most); i < n; i++)
+    {
+      const char *begin = i > 0 ? ends->pdata[i - 1] : message;
+      g_autofree char *line = i + 1 < n ? g_strndup (begin, (gsize)((const char *)ends->pdata[i] - begin)) : NULL;
+
+      move ((int)(get_rows () - n + i), 0);
+      clrtoeol ();
+      put_text (get_rows () - n + i, 0, line != NULL ? g_strchomp (line) : begin, A_BOLD);
+    }
+}
+
 static void
 paint_bottom (const DvmCliTopView *view)
 {
@@ -255,7 +301,7 @@ paint_bottom (const DvmCliTopView *view)
     }
   curs_set (0);
   if (view->message != NULL)
-    put_text (y, 0, view->message, A_BOLD);
+    paint_message (view->message);
   else if (view->lines != NULL)
     put_text (y, 0, _ ("arrows scroll, q goes back"), A_DIM);
   else

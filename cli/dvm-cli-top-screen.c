@@ -26,6 +26,8 @@
 #include "dvm-cli-terminal.h"
 
 #define KEY_ESCAPE 27
+/* After this time the DVM is said not to answer. */
+#define SILENT_SECONDS 5
 
 typedef struct
 {
@@ -59,6 +61,9 @@ typedef struct
   char *message; /* (nullable) */
   gboolean colour;
   gboolean paused;
+  gint64 asked;      /* since when rows are waited for, monotonic; 0: they are there */
+  gint64 fed;        /* when rows came last */
+  gboolean is_gone;  /* the DVM, as it was painted */
   gboolean is_fresh; /* nobody has seen the rows of the panel yet */
   guint n_left;      /* rounds; 0: no end */
   gboolean is_painted;
@@ -97,10 +102,22 @@ settle_place (Screen *self)
   place->first = MIN (place->first, n > n_rows ? n - n_rows : 0);
 }
 
+/* (nullable): why what is shown is not as it is now */
+static const char *
+find_notice (Screen *self)
+{
+  if (!dvm_client_get_connected (self->client))
+    return _ ("the DVM has gone; this is how it was; waiting for it to come back");
+  if (self->asked > 0 && g_get_monotonic_time () - self->asked > SILENT_SECONDS * G_USEC_PER_SEC)
+    return _ ("the DVM does not answer; this is how it was");
+  return NULL;
+}
+
 static void
 fill_view (Screen *self, DvmCliTopView *view)
 {
   const char *name = self->setup->cli->name;
+  const char *notice = find_notice (self);
 
   *view = (DvmCliTopView){
     .model = self->model,
@@ -115,20 +132,9 @@ fill_view (Screen *self, DvmCliTopView *view)
     .first_line = self->first_line,
     .paused = self->paused,
     .colour = self->colour,
-    .now = g_get_real_time (),
+    .notice = notice,
+    .now = notice != NULL && self->fed > 0 ? self->fed : g_get_real_time (),
   };
-  if (!dvm_client_get_connected (self->client))
-    view->notice = _ ("the DVM has gone; this is how it was; waiting for it to come back");
-}
-
-static void
-paint (Screen *self)
-{
-  DvmCliTopView view;
-
-  settle_place (self);
-  fill_view (self, &view);
-  dvm_cli_top_paint (&view);
 }
 
 static void
@@ -136,6 +142,23 @@ set_message (Screen *self, const char *message)
 {
   g_free (self->message);
   self->message = message != NULL ? dvm_cli_escape (message) : NULL;
+}
+
+static void
+paint (Screen *self)
+{
+  gboolean is_gone = !dvm_client_get_connected (self->client);
+  DvmCliTopView view;
+
+  /* That it had gone is no news any more. */
+  if (self->is_gone && !is_gone)
+    set_message (self, NULL);
+  self->is_gone = is_gone;
+  if (is_gone)
+    self->asked = 0;
+  settle_place (self);
+  fill_view (self, &view);
+  dvm_cli_top_paint (&view);
 }
 
 static void
@@ -151,6 +174,8 @@ refresh_rows (Screen *self)
         break;
       g_array_append_val (visible, row->id);
     }
+  if (self->asked == 0 && dvm_client_get_connected (self->client))
+    self->asked = g_get_monotonic_time ();
   dvm_cli_watch_feed_refresh (self->feed, self->panel, visible);
 }
 
@@ -175,8 +200,11 @@ on_fed (const GError *error, gpointer user_data)
 {
   Screen *self = user_data;
 
+  self->asked = 0;
   if (error != NULL)
     set_message (self, error->message);
+  else if (dvm_client_get_connected (self->client))
+    self->fed = g_get_real_time ();
   paint (self);
   /* The rows are there now, so that nodes among them can be measured. */
   if (self->is_fresh && dvm_cli_watch_model_count_shown (self->model, self->panel) > 0)

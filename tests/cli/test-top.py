@@ -333,12 +333,54 @@ def test_restart():
         equal(here.cli("start", "--bus", "none").returncode, 0)
         try:
             top.shows("0 running")
+            top.hides("the DVM has gone")
             top.hides("sleep 611")
             submit(here, "-n", "1", "sleep", "612")
             top.shows("sleep 612")
             top.leave()
         finally:
             equal(here.cli("stop", "--force").returncode, 0)
+
+
+def test_silence():
+    """a DVM that does not answer is told of, times stand still meanwhile, and keys work"""
+    with dvm("--slots=2") as here:
+        submit(here, "-n", "1", "sleep", "600")
+        top = Top(here)
+        top.shows("1 running")
+        top.matches(r"running .* [1-9]\d*\.\d+s ")
+        os.kill(here.process.pid, signal.SIGSTOP)
+        try:
+            top.shows("the DVM does not answer; this is how it was")
+            before = next(line for line in top.screen.display if "sleep 600" in line)
+            top.press("2")
+            top.shows("RANK+")
+            top.press("1")
+            top.shows("sleep 600")
+            equal(next(line for line in top.screen.display if "sleep 600" in line), before, "the time of the job")
+        finally:
+            os.kill(here.process.pid, signal.SIGCONT)
+        top.hides("the DVM does not answer")
+        top.shows("ready")
+        top.leave()
+
+
+def test_long_message():
+    """why something is refused is read whole on a narrow screen"""
+    with dvm("--slots=2") as here:
+        refused = here.cli("grow", "--count", "1").stderr.strip().removeprefix("dvm-cli: ")
+        check(len(refused) > 100, f"it is long: {refused}")
+        top = Top(here, size=(24, 60))
+        top.shows("ready")
+        top.press("g")
+        top.shows("grow by how many")
+        top.press("1", "enter")
+        top.wait_for(lambda display: refused in re.sub(" +", " ", " ".join(display)), refused)
+        check(top.screen.display[-1].strip(), "it ends in the last line")
+        # What has no room any more is cut.
+        top.resize(4, 20)
+        top.shows("…")
+        top.leave()
 
 
 def test_plain():
