@@ -15,6 +15,7 @@ let live = false;   // the server tells
 let refused = false; // the server does not take the token
 let planned = false;
 let timer = 0;
+let stopped = null; // seconds: what is shown is of then; null: of now
 
 // ---- values as people read them
 
@@ -40,7 +41,8 @@ function bytes(value) {
 }
 
 const speed = (value) => (value === null || value === undefined ? '-' : `${bytes(value)}/s`);
-const now = () => Date.now() / 1000 - skew;
+const isCurrent = () => live && dvm.connected && !dvm.problem;
+const now = () => stopped ?? Date.now() / 1000 - skew;
 const elapsed = (row) => (row['started-at'] === null ? null : (row['ended-at'] ?? now()) - row['started-at']);
 const time = (row) => (elapsed(row) === null ? '-' : span(elapsed(row)));
 
@@ -71,7 +73,7 @@ const columns = {
     { key: 'live', title: 'Live', number: true },
     { key: 'started-at', title: 'Started', number: true, show: (row) => moment(row['started-at']) },
     { key: 'time', title: 'Time', number: true, value: elapsed, show: time },
-    { key: 'command', title: 'Command', hint: true },
+    { key: 'command', title: 'Command', hint: true, rest: true },
     { key: 'output-rate', title: 'Output', number: true, show: (row) => speed(row['output-rate']) },
     { key: 'created-at', title: 'Timeline', fill: fillTimeline },
   ],
@@ -382,7 +384,7 @@ function fillRow(line, kind, row) {
       column.fill(cell, row);
     else
       setText(cell, column.show ? column.show(row) : plain(row[column.key]));
-    cell.className = (column.number ? 'number ' : '') + (column.colour ? column.colour(row) : '');
+    cell.className = (column.number ? 'number ' : '') + (column.rest ? 'rest ' : '') + (column.colour ? column.colour(row) : '');
     if (column.hint)
       cell.title = row[column.key];
   });
@@ -463,7 +465,7 @@ function showTotals() {
 
 function showHead() {
   const news = $('news');
-  const there = live && dvm.connected;
+  const there = isCurrent();
   let text = 'live';
   if (refused)
     text = 'the token of this page is not valid any more: open the address that dvm-cli web has printed';
@@ -474,19 +476,21 @@ function showHead() {
   else if (dvm.problem)
     text = dvm.problem;
   setText(news, text);
-  news.className = there && !dvm.problem ? '' : 'bad';
+  news.className = there ? '' : 'bad';
   setText($('name'), dvm.name ?? 'dvm');
-  setText($('dvm-state'), there ? (dvm.ready ? 'ready' : dvm.state) : 'not there');
+  setText($('dvm-state'), there ? (dvm.ready ? 'ready' : dvm.state) : live && dvm.connected ? 'no answer' : 'not there');
   $('dvm-state').className = there ? (dvm.ready ? 'state good' : 'state wait') : 'state bad';
   setText($('about'), dvm.version ? `namespace ${dvm.namespace}, dvm ${dvm.version}`
     + (there ? `, up ${span(now() - dvm['started-at'])}` : '') : '');
-  document.title = `${dvm.name ?? 'dvm'}: ${there ? `${dvm['jobs-running']} running, ${dvm['jobs-held']} waiting` : 'not there'}`;
+  document.title = `${dvm.name ?? 'dvm'}: ${there ? `${dvm['jobs-running']} running, ${dvm['jobs-held']} waiting` : $('dvm-state').textContent}`;
   $('main').className = there ? '' : 'old';
   $('main').setAttribute('aria-busy', String(!live));
 }
 
 function show() {
   planned = false;
+  // Times stand still where nothing newer is known.
+  stopped = isCurrent() ? null : now();
   showHead();
   showTotals();
   Object.keys(rows).forEach(showTable);

@@ -235,6 +235,7 @@ def test_page():
                 check(node.get("name", {}).get("value") or node["role"]["value"] == "table", f"it has no name: {node}")
 
         tab.wait_for("[...document.querySelectorAll('th')].every((cell) => cell.scrollWidth <= cell.clientWidth)", "titles are whole")
+        tab.wait_for("(table => table.scrollWidth <= table.clientWidth)(document.querySelector('#jobs .scroll'))", "a long command hides no column")
         for width in (320, 800, 1920):
             tab.size(width, 700)
             tab.wait_for(f"document.documentElement.scrollWidth <= {width}", f"it fits into {width} columns")
@@ -359,6 +360,31 @@ def test_restart():
         chromium.complaints = [text for text in chromium.complaints if "Failed to load resource" not in text]
 
 
+def test_silent():
+    """a DVM that does not answer is not called ready, and times stand still until it does; large numbers have one line"""
+    with dvm("--slots=2048") as here, web(here, "--no-token") as server, browser() as chromium:
+        submit(here, "-n", "1", "sleep", "600")
+        tab = Tab(chromium, server.url)
+        tab.size(1100, 700)
+        tab.shows("1 of 2048", "#totals")
+        heights = tab.ask("[...document.querySelectorAll('#totals dd')].map((value) => value.offsetHeight)")
+        equal(heights, [heights[0]] * 7, "of the numbers above")
+        tab.wait_for("parseFloat(document.querySelector('#jobs-table tbody tr').cells[7].textContent) > 1", "its time")
+        os.kill(here.process.pid, signal.SIGSTOP)
+        try:
+            tab.shows("the DVM does not answer", "#news")
+            tab.shows("no answer", "#dvm-state")
+            times = "[document.querySelector('#about').textContent, document.querySelector('#jobs-table tbody tr').cells[7].textContent]"
+            before = tab.ask(times)
+            tab.ask("new Promise((done) => { show(); setTimeout(done, 1100); }).then(show)")
+            equal(tab.ask(times), before, "times")
+        finally:
+            os.kill(here.process.pid, signal.SIGCONT)
+        tab.shows("live", "#news")
+        tab.shows("ready", "#dvm-state")
+        tab.close()
+
+
 def test_picture():
     """the picture of docs/web.md is that of the page; DVM_TEST_WRITE=1 draws it anew"""
     with dvm("--nodes=4", "--slots=4", "--set", "radix=2") as here, web(here, "--no-token") as server, browser() as chromium:
@@ -373,6 +399,7 @@ def test_picture():
         tab.ask("[...document.querySelectorAll('#jobs-table tbody button')].find((button) => button.textContent === '2').click()")
         tab.wait_for("document.querySelectorAll('#map-nodes .core').length > 0", "a map")
         tab.ask("window.scrollTo(0, 0)")
+        tab.wait_for("(table => table.scrollWidth <= table.clientWidth)(document.querySelector('#jobs .scroll'))", "no column is out of the picture")
         pictures = []
         for scheme in ("light", "dark"):
             tab.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
