@@ -105,6 +105,15 @@ def test_map():
     equal(topology.make_map(7, [(n, 0, 0, f"n{n}", "", "", "") for n in range(70)], []).n_hidden, 6)
 
 
+def test_campaigns():
+    """a campaign says how far it is, unless it has failed: none of its nodes has come then"""
+    from dvm_monitor import facts
+    row = {"Id": 1, "Kind": "grow", "State": "running", "Targets": [3, 4], "Pending": 1, "Hosts": ["n3", "n4"]}
+    equal(facts.make_campaign(row).progress, "1 of 2 nodes")
+    equal(facts.make_campaign({**row, "State": "completed", "Pending": 0}).progress, "2 of 2 nodes")
+    equal(facts.make_campaign({**row, "State": "failed", "Pending": 0}).progress, "")
+
+
 def test_timeline():
     """a job waits, runs and ends on an axis that ends now"""
     from dvm_monitor import facts

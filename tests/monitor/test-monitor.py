@@ -312,7 +312,7 @@ def test_nodes():
             window.press("Return")
             window.shows("Campaign 1 has begun", "node3")
             window.page(4, "Campaigns")
-            window.shows("Growth 1", "1 of 1 nodes")
+            window.shows("Growth 1, done, 1 of 1 nodes, node3")
             window.press("ctrl+minus")
             window.shows("Names of the nodes")
             window.press("ctrl+a")

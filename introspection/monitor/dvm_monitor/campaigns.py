@@ -37,10 +37,12 @@ class Card(Gtk.Box):
         self._cancel.set_action_name('win.cancel-campaign')
         self._bar.set_visible(not campaign.is_over)
         self._bar.set_fraction(campaign.done / campaign.total if campaign.total else 0)
-        self._bar.update_property([Gtk.AccessibleProperty.LABEL], [_('{done} of {total} nodes').format(done=campaign.done, total=campaign.total)])
+        self._bar.update_property([Gtk.AccessibleProperty.LABEL], [campaign.progress])
         held = ngettext('%d job waits for it', '%d jobs wait for it', campaign.held) % campaign.held if campaign.held else ''
-        parts = [_('{done} of {total} nodes').format(done=campaign.done, total=campaign.total), campaign.hosts, held, campaign.reason]
-        self._text.set_text(' · '.join(filter(None, parts)))
+        parts = list(filter(None, [campaign.progress, campaign.hosts, held, campaign.reason]))
+        self._text.set_text(' · '.join(parts))
+        # The row has the focus.
+        self.get_parent().update_property([Gtk.AccessibleProperty.LABEL], [', '.join([campaign.title, campaign.text, *parts])])
 
 
 class CampaignsPage(Gtk.Box):
@@ -64,10 +66,11 @@ class CampaignsPage(Gtk.Box):
     @staticmethod
     def _make_card(row: Row) -> Any:
         card = Card()
+        line = Gtk.ListBoxRow(child=card, activatable=False)
         card.fill(row.facts)
         handler = row.connect('changed', lambda row: card.fill(row.facts))
         card.connect('destroy', lambda _card: row.disconnect(handler))
-        return Gtk.ListBoxRow(child=card, activatable=False)
+        return line
 
     def update(self, snapshot: facts.Snapshot) -> None:
         self._all = self._rows.make(snapshot.campaigns)

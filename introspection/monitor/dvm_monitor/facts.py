@@ -186,6 +186,11 @@ class Campaign:
         return {'waiting': WAITING, 'running': RUNNING, 'rolling-back': FAILED, 'completed': DONE}.get(self.state, FAILED)
 
     @property
+    def progress(self) -> str:
+        """Empty: nothing has come of it."""
+        return '' if self.state == 'failed' else _('{done} of {total} nodes').format(done=self.done, total=self.total)
+
+    @property
     def title(self) -> str:
         return (_('Growth %d') if self.kind == 'grow' else _('Shrinking %d')) % self.id
 
