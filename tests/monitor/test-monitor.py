@@ -19,7 +19,7 @@ DESKTOP = None
 LONG = os.environ.get("DVM_TEST_SOAK") == "1"
 PICTURES = os.environ.get("DVM_TEST_PICTURES", "")
 # Seconds each: they are there in the soak, and by name.
-SLOW = ("test_nodes", "test_tree", "test_silent", "test_pictures", "test_many", "test_crowd")
+SLOW = ("test_nodes", "test_tree", "test_silent", "test_errors", "test_pictures", "test_many", "test_crowd")
 # What GTK calls a widget that has no name of its own: the name of its class.
 CLASSES = ("Gtk", "Adw", "DvmMonitor")
 ACTIVE = ("push button", "toggle button", "check box", "combo box", "entry", "text", "table", "image")
@@ -353,6 +353,25 @@ def test_restart():
                 second.wait()
     finally:
         first.close()
+
+
+def list_reds(rgb):
+    """Of pixels in the output window that are red, how bright they are"""
+    rows = (rgb[3 * desktop.WIDTH * y:3 * desktop.WIDTH * y + 3 * 300] for y in range(60, 130))
+    return [r + g + b for row in rows for r, g, b in zip(row[::3], row[1::3], row[2::3]) if r - g > 100 and r - b > 100]
+
+
+def test_errors():
+    """what a job writes to standard error is red that can be read, in light and dark"""
+    with dvm("--slots=1") as here:
+        submit(here, "-n", "1", "sh", "-c", "while echo WWWWWWWWWWWWWWWWWWWW >&2; do sleep 0.2; done")
+        for style, is_legible in (("light", lambda reds: min(reds, default=765) < 350), ("dark", lambda reds: max(reds, default=0) > 400)):
+            with Window(here, "--style", style) as window:
+                window.shows("running")
+                window.press("alt+1", "End", "ctrl+o")
+                wait_until(lambda: any("WWW" in text for text in texts(window)), "the output")
+                wait_until(lambda: is_legible(list_reds(DESKTOP.picture(""))), f"letters that can be read in {style}")
+                window.press("Escape")
 
 
 def test_pictures():

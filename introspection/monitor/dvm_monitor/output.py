@@ -30,7 +30,7 @@ class OutputWindow(Adw.Window):
         self._cancellable = Gio.Cancellable()
         self._n_open = 0
         self._buffer = Gtk.TextBuffer()
-        self._errors = self._buffer.create_tag('errors', foreground='#e01b24')
+        self._errors = self._buffer.create_tag('errors')
         self._view = Gtk.TextView(buffer=self._buffer, editable=False, monospace=True, cursor_visible=False, wrap_mode=Gtk.WrapMode.CHAR,
                                   left_margin=12, right_margin=12, top_margin=12, bottom_margin=12)
         self._view.update_property([Gtk.AccessibleProperty.LABEL], [_('Output of Job %d') % job.id])
@@ -46,9 +46,19 @@ class OutputWindow(Adw.Window):
             keys.add_shortcut(Gtk.Shortcut(trigger=Gtk.ShortcutTrigger.parse_string(key), action=Gtk.NamedAction.new('window.close')))
         self.add_controller(keys)
         self.connect('close-request', self._on_close)
+        self._styles = Adw.StyleManager.get_default()
+        self._handler = self._styles.connect('notify::dark', self._on_style)
+        self._view.connect('realize', self._on_style)
         link.work(lambda vm: attach(vm, job.id), self._on_attached, self._note.set_text)
 
+    def _on_style(self, *_args: Any) -> None:
+        """The red of a light window cannot be read in a dark one."""
+        self._errors.set_property('foreground-rgba', self._view.get_style_context().lookup_color('error_color')[1])
+
     def _on_close(self, *_args: Any) -> bool:
+        if self._handler:
+            self._styles.disconnect(self._handler)
+            self._handler = 0
         self._cancellable.cancel()
         return False
 
