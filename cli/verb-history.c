@@ -226,17 +226,56 @@ search (DvmCli *cli, GError **error)
 
 /* ---- the answer ---- */
 
-/* (nullable): of a record, which is a hash table, since looking into a variant is slow */
-static GVariant *
-get_value (GHashTable *record, const char *key, const char *type)
+/* Keys of a record that are shown, in the order in which dvmd writes them down */
+typedef enum
 {
-  GVariant *value = g_hash_table_lookup (record, key);
+  ID,
+  NAMESPACE,
+  NAME,
+  LABEL,
+  KIND,
+  STATE,
+  FAILED,
+  EXIT_CODE,
+  EXIT_SIGNAL,
+  REASON,
+  NUM_PROCS,
+  NODES,
+  COMMAND,
+  ALLOC_ID,
+  HOSTS,
+  SUBMITTER_UID,
+  CREATED_AT,
+  STARTED_AT,
+  ENDED_AT,
+  LOST,
+  N_KEYS,
+} Key;
+
+static const char *const keys[N_KEYS] = {
+  "Id",       "Namespace",    "Name",      "Label",     "Kind",    "State",   "Failed",
+  "ExitCode", "ExitSignal",   "Reason",    "NumProcs",  "Nodes",   "Command", "AllocId",
+  "Hosts",    "SubmitterUid", "CreatedAt", "StartedAt", "EndedAt", "Lost",
+};
+
+/* Looking into a variant is slow: each value is taken out of it once. */
+typedef struct
+{
+  const char *instance;
+  GVariant *values[N_KEYS]; /* (nullable) */
+} Record;
+
+/* (nullable) */
+static GVariant *
+get_value (const Record *record, Key key, const char *type)
+{
+  GVariant *value = record->values[key];
 
   return value != NULL && g_variant_is_of_type (value, G_VARIANT_TYPE (type)) ? value : NULL;
 }
 
 static gint64
-get_time (GHashTable *record, const char *key)
+get_time (const Record *record, Key key)
 {
   GVariant *value = get_value (record, key, "t");
 
@@ -244,7 +283,7 @@ get_time (GHashTable *record, const char *key)
 }
 
 static guint32
-get_uint (GHashTable *record, const char *key)
+get_uint (const Record *record, Key key)
 {
   GVariant *value = get_value (record, key, "u");
 
@@ -252,7 +291,7 @@ get_uint (GHashTable *record, const char *key)
 }
 
 static gint32
-get_int (GHashTable *record, const char *key)
+get_int (const Record *record, Key key)
 {
   GVariant *value = get_value (record, key, "i");
 
@@ -260,144 +299,193 @@ get_int (GHashTable *record, const char *key)
 }
 
 static gboolean
-get_boolean (GHashTable *record, const char *key)
+get_boolean (const Record *record, Key key)
 {
   GVariant *value = get_value (record, key, "b");
 
   return value != NULL && g_variant_get_boolean (value);
 }
 
-/* The table takes a reference of its own. */
-static GVariant *
-get_text (GHashTable *record, const char *key)
+/* (transfer full) (nullable) */
+static char *
+dup_text (const Record *record, Key key)
 {
   GVariant *value = get_value (record, key, "s");
 
-  return value != NULL ? value : dvm_cli_text ("");
+  return value != NULL ? g_variant_dup_string (value, NULL) : NULL;
 }
 
-static GVariant *
-join (GHashTable *record, const char *key, const char *separator)
+/* (transfer full) (nullable) */
+static char *
+join (const Record *record, Key key, const char *separator)
 {
   GVariant *value = get_value (record, key, "as");
   g_autofree const char **words = value != NULL ? g_variant_get_strv (value, NULL) : NULL;
-  g_autofree char *text = words != NULL ? g_strjoinv (separator, (char **)words) : NULL;
 
-  return dvm_cli_text (text != NULL ? text : "");
+  return words != NULL ? g_strjoinv (separator, (char **)words) : NULL;
 }
 
 /* As programs read it; people read its translation. */
 static const char *
-describe_end (GHashTable *record)
+describe_end (const Record *record)
 {
-  if (get_boolean (record, "Lost"))
+  if (get_boolean (record, LOST))
     return N_ ("lost");
-  if (get_uint (record, "State") == DVM_JOB_STATE_KILLED_BY_CMD)
+  if (get_uint (record, STATE) == DVM_JOB_STATE_KILLED_BY_CMD)
     return N_ ("cancelled");
-  return get_boolean (record, "Failed") ? N_ ("failed") : N_ ("done");
+  return get_boolean (record, FAILED) ? N_ ("failed") : N_ ("done");
 }
 
-/* As the list of jobs has it */
-static GVariant *
-describe_exit (GHashTable *record)
+/* (transfer full) (nullable): as the list of jobs has it */
+static char *
+describe_exit (const Record *record)
 {
-  gint32 number = get_int (record, "ExitSignal");
+  gint32 number = get_int (record, EXIT_SIGNAL);
 
-  if (get_boolean (record, "Lost"))
-    return dvm_cli_text ("");
+  if (get_boolean (record, LOST))
+    return NULL;
   if (number > 0)
-    return g_variant_new_take_string (dvm_cli_signal_name (number));
-  return g_variant_new_take_string (dvm_cli_describe_exit_code (
-      get_boolean (record, "Failed"), get_uint (record, "State"), get_int (record, "ExitCode")));
+    return dvm_cli_signal_name (number);
+  return dvm_cli_describe_exit_code (get_boolean (record, FAILED), get_uint (record, STATE),
+                                     get_int (record, EXIT_CODE));
 }
 
-/* names: uid -> GVariant; thousands of jobs have a handful of users, and a directory may be asked for each */
-static GVariant *
-describe_user (GHashTable *names, GHashTable *record)
+/* names: uid -> its name; thousands of jobs have a handful of users, and a directory may be asked for each */
+static char *
+describe_user (GHashTable *names, const Record *record)
 {
-  guint32 uid = get_uint (record, "SubmitterUid");
-  GVariant *name = g_hash_table_lookup (names, GUINT_TO_POINTER (uid));
+  guint32 uid = get_uint (record, SUBMITTER_UID);
+  char *name = g_hash_table_lookup (names, GUINT_TO_POINTER (uid));
   struct passwd *user = name == NULL ? getpwuid (uid) : NULL;
 
-  if (name != NULL)
-    return name;
-  name = user != NULL ? dvm_cli_text (user->pw_name) : g_variant_new_take_string (g_strdup_printf ("%u", uid));
-  g_hash_table_insert (names, GUINT_TO_POINTER (uid), g_variant_ref_sink (name));
-  return name;
+  if (name == NULL)
+    {
+      name = user != NULL ? g_strdup (user->pw_name) : g_strdup_printf ("%u", uid);
+      g_hash_table_insert (names, GUINT_TO_POINTER (uid), name);
+    }
+  return g_strdup (name);
 }
 
-static GVariant *
-take_span (GHashTable *record)
+static char *
+describe_span (const Record *record)
 {
-  return dvm_cli_take_text (dvm_cli_describe_span (get_time (record, "StartedAt"), get_time (record, "EndedAt")));
+  return dvm_cli_describe_span (get_time (record, STARTED_AT), get_time (record, ENDED_AT));
 }
 
 static void
-add_job (DvmCliTable *table, GHashTable *names, GHashTable *record)
+add_job (DvmCliTable *table, GHashTable *names, const Record *record)
 {
-  dvm_cli_table_add (
-      table, (GVariant *[]){ g_variant_new_uint32 (get_uint (record, "Id")), get_text (record, "Namespace"),
-                             get_text (record, "Name"), get_text (record, "Label"), describe_user (names, record),
-                             dvm_cli_text (describe_end (record)), dvm_cli_text (_ (describe_end (record))),
-                             describe_exit (record), g_variant_new_uint32 (get_uint (record, "NumProcs")),
-                             g_variant_new_uint64 ((guint64)get_time (record, "CreatedAt")),
-                             g_variant_new_uint64 ((guint64)get_time (record, "StartedAt")),
-                             g_variant_new_uint64 ((guint64)get_time (record, "EndedAt")), take_span (record),
-                             join (record, "Nodes", ","), get_text (record, "Reason"), join (record, "Command", " "),
-                             get_text (record, "Instance") });
+  const DvmCliPlain cells[] = {
+    { .number = get_uint (record, ID) },
+    { dup_text (record, NAMESPACE) },
+    { dup_text (record, NAME) },
+    { dup_text (record, LABEL) },
+    { describe_user (names, record) },
+    { g_strdup (describe_end (record)) },
+    { g_strdup (_ (describe_end (record))) },
+    { describe_exit (record) },
+    { .number = get_uint (record, NUM_PROCS) },
+    { .number = get_time (record, CREATED_AT) },
+    { .number = get_time (record, STARTED_AT) },
+    { .number = get_time (record, ENDED_AT) },
+    { describe_span (record) },
+    { join (record, NODES, ",") },
+    { dup_text (record, REASON) },
+    { join (record, COMMAND, " ") },
+    { g_strdup (record->instance) },
+  };
+
+  G_STATIC_ASSERT (G_N_ELEMENTS (cells) == G_N_ELEMENTS (job_columns) - 1);
+  dvm_cli_table_take (table, cells);
 }
 
 /* The state that it had when it was put down is not that of its end. */
-static GVariant *
-describe_campaign (GHashTable *record)
+static char *
+describe_campaign (const Record *record)
 {
-  return get_boolean (record, "Lost") ? dvm_cli_text ("lost") : get_text (record, "State");
+  return get_boolean (record, LOST) ? g_strdup ("lost") : dup_text (record, STATE);
 }
 
 static void
-add_campaign (DvmCliTable *table, GHashTable *record)
+add_campaign (DvmCliTable *table, const Record *record)
 {
-  dvm_cli_table_add (table, (GVariant *[]){ g_variant_new_uint32 (get_uint (record, "Id")), get_text (record, "Kind"),
-                                            describe_campaign (record), get_text (record, "AllocId"),
-                                            g_variant_new_uint64 ((guint64)get_time (record, "StartedAt")),
-                                            g_variant_new_uint64 ((guint64)get_time (record, "EndedAt")),
-                                            take_span (record), join (record, "Hosts", ","),
-                                            get_text (record, "Reason"), get_text (record, "Instance") });
+  const DvmCliPlain cells[] = {
+    { .number = get_uint (record, ID) },
+    { dup_text (record, KIND) },
+    { describe_campaign (record) },
+    { dup_text (record, ALLOC_ID) },
+    { .number = get_time (record, STARTED_AT) },
+    { .number = get_time (record, ENDED_AT) },
+    { describe_span (record) },
+    { join (record, HOSTS, ",") },
+    { dup_text (record, REASON) },
+    { g_strdup (record->instance) },
+  };
+
+  G_STATIC_ASSERT (G_N_ELEMENTS (cells) == G_N_ELEMENTS (campaign_columns) - 1);
+  dvm_cli_table_take (table, cells);
 }
 
-/* (transfer full): key -> GVariant; keys are those of dict, which the caller keeps */
-static GHashTable *
-read_record (GVariant *instance, GVariant *dict)
+/* N_KEYS: it is not shown; next: the key that is to be expected, behind the one before */
+static Key
+find_key (const char *name, Key next)
 {
-  GHashTable *record = g_hash_table_new_full (g_str_hash, g_str_equal, NULL, (GDestroyNotify)g_variant_unref);
-  GVariantIter iter;
-  const char *key;
-  GVariant *value;
+  for (guint i = 0; i < N_KEYS; i++)
+    if (strcmp (keys[(next + i) % N_KEYS], name) == 0)
+      return (next + i) % N_KEYS;
+  return N_KEYS;
+}
 
-  g_variant_iter_init (&iter, dict);
-  while (g_variant_iter_next (&iter, "{&sv}", &key, &value))
-    g_hash_table_insert (record, (gpointer)key, value);
-  g_hash_table_insert (record, (gpointer) "Instance", g_variant_ref (instance));
-  return record;
+static void
+record_clear (Record *record)
+{
+  for (Key key = 0; key < N_KEYS; key++)
+    g_clear_pointer (&record->values[key], g_variant_unref);
+}
+
+G_DEFINE_AUTO_CLEANUP_CLEAR_FUNC (Record, record_clear)
+
+/* dict: a{sv}, of which the same key may be there twice: the last one counts */
+static void
+read_record (GVariant *dict, Record *record)
+{
+  gsize n = g_variant_n_children (dict);
+  Key next = 0;
+
+  for (gsize i = 0; i < n; i++)
+    {
+      g_autoptr (GVariant) entry = g_variant_get_child_value (dict, i);
+      g_autoptr (GVariant) name = g_variant_get_child_value (entry, 0);
+      g_autoptr (GVariant) boxed = NULL;
+      Key key = find_key (g_variant_get_string (name, NULL), next);
+
+      if (key == N_KEYS)
+        continue;
+      g_clear_pointer (&record->values[key], g_variant_unref);
+      boxed = g_variant_get_child_value (entry, 1);
+      record->values[key] = g_variant_get_variant (boxed);
+      next = (key + 1) % N_KEYS;
+    }
 }
 
 static DvmCliTable *
 make_table (GVariant *found, gboolean campaigns)
 {
   DvmCliTable *table = dvm_cli_table_new (campaigns ? campaign_columns : job_columns);
-  g_autoptr (GHashTable) names = g_hash_table_new_full (NULL, NULL, NULL, (GDestroyNotify)g_variant_unref);
+  g_autoptr (GHashTable) names = g_hash_table_new_full (NULL, NULL, NULL, g_free);
 
   for (gsize i = 0; i < g_variant_n_children (found); i++)
     {
       g_autoptr (GVariant) row = g_variant_get_child_value (found, i);
       g_autoptr (GVariant) instance = g_variant_get_child_value (row, 0);
       g_autoptr (GVariant) dict = g_variant_get_child_value (row, 1);
-      g_autoptr (GHashTable) record = read_record (instance, dict);
+      g_auto (Record) record = { .instance = g_variant_get_string (instance, NULL) };
 
+      read_record (dict, &record);
       if (campaigns)
-        add_campaign (table, record);
+        add_campaign (table, &record);
       else
-        add_job (table, names, record);
+        add_job (table, names, &record);
     }
   return table;
 }
