@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "dvm-cli-await.h"
+#include "dvm-cli-cells.h"
 #include "dvm-cli-options.h"
 #include "dvm-cli-records.h"
 
@@ -38,11 +39,13 @@ struct _DvmCliEvents
   DvmCliEventFunc func;
   gpointer user_data;
 
-  GHashTable *jobs;      /* path -> Known, those that have not ended */
-  GHashTable *others;    /* path -> Known: sessions and campaigns */
-  GHashTable *nodes;     /* rank -> Known */
-  char *dvm_state;       /* (nullable) */
-  gboolean is_following; /* what came before is in the answer that tells how things are */
+  GHashTable *jobs;   /* path -> Known, those that have not ended */
+  GHashTable *others; /* path -> Known: sessions and campaigns */
+  GHashTable *nodes;  /* rank -> Known */
+  char *dvm_state;    /* (nullable) */
+  /* Of each kind that has been listed: what came before is in the answer that tells how things are. */
+  guint following;
+  gboolean knows_jobs; /* the first ones have been listed: a new one is not among the others */
   guint subscriptions[7];
 };
 
@@ -131,6 +134,13 @@ lookup_name (GHashTable *table, const char *path)
   return known != NULL ? known->name : strrchr (path, '/') + 1;
 }
 
+/* A job that is still to be listed will be as the signal says. */
+static gboolean
+follows_job (DvmCliEvents *self, const char *path)
+{
+  return (self->following & DVM_CLI_EVENT_JOB) != 0 || g_hash_table_contains (self->jobs, path);
+}
+
 /* ---- signals ---- */
 
 static void
@@ -142,7 +152,7 @@ on_job_signal (GDBusConnection *connection, const char *sender, const char *path
   g_autoptr (GVariantIter) changes = NULL;
   guint old_state, new_state;
 
-  if (!self->is_following)
+  if (!follows_job (self, path))
     return;
   if (g_variant_is_of_type (parameters, G_VARIANT_TYPE ("(uus)")))
     {
@@ -173,46 +183,47 @@ on_state_signal (GDBusConnection *connection, const char *sender, const char *pa
   DvmCliEvents *self = user_data;
   DvmCliEvent event = { .path = path, .name = lookup_name (self->others, path), .id = path_id (path) };
 
-  if (!self->is_following || !g_variant_is_of_type (parameters, G_VARIANT_TYPE ("(sss)")))
+  event.kind = strcmp (interface, SESSION) == 0 ? DVM_CLI_EVENT_SESSION : DVM_CLI_EVENT_CAMPAIGN;
+  if ((self->following & event.kind) == 0 || !g_variant_is_of_type (parameters, G_VARIANT_TYPE ("(sss)")))
     return;
   g_variant_get (parameters, "(&s&s&s)", &event.old_state, &event.new_state, &event.reason);
-  event.kind = strcmp (interface, SESSION) == 0 ? DVM_CLI_EVENT_SESSION : DVM_CLI_EVENT_CAMPAIGN;
   tell_event (self, &event);
 }
 
 static void
-tell_other (DvmCliEvents *self, const char *path, const char *interface, GVariant *properties, gboolean is_current)
+tell_other (DvmCliEvents *self, DvmCliEventKind kind, const char *path, const DvmCliCells *cells, gboolean is_current)
 {
-  gboolean is_session = strcmp (interface, SESSION) == 0;
-  const char *name = is_session ? dvm_cli_lookup_text (properties, "AllocId") : "";
-  DvmCliEvent event = { .path = path, .id = path_id (path), .old_state = "", .is_current = is_current };
+  const char *name = kind == DVM_CLI_EVENT_SESSION ? dvm_cli_cells_get_text (cells, "AllocId") : "";
+  const DvmCliEvent event = { .kind = kind,
+                              .path = path,
+                              /* One allocation may have many campaigns. */
+                              .name = name[0] != '\0' ? name : strrchr (path, '/') + 1,
+                              .id = path_id (path),
+                              .old_state = "",
+                              .new_state = dvm_cli_cells_get_text (cells, "State"),
+                              .reason = dvm_cli_cells_get_text (cells, "Reason"),
+                              .is_current = is_current };
 
-  /* One allocation may have many campaigns. */
-  if (name[0] == '\0')
-    name = strrchr (path, '/') + 1;
-  g_hash_table_insert (self->others, g_strdup (path), known_new (name, NULL));
-  event.kind = is_session ? DVM_CLI_EVENT_SESSION : DVM_CLI_EVENT_CAMPAIGN;
-  event.name = name;
-  event.new_state = dvm_cli_lookup_text (properties, "State");
-  event.reason = dvm_cli_lookup_text (properties, "Reason");
+  g_hash_table_insert (self->others, g_strdup (path), known_new (event.name, NULL));
   tell_event (self, &event);
 }
 
 static void
-add_job (DvmCliEvents *self, const char *path, GVariant *properties, gboolean is_current)
+add_job (DvmCliEvents *self, const char *path, const DvmCliCells *cells, gboolean is_current)
 {
-  const char *name = dvm_cli_lookup_text (properties, "Namespace");
-  DvmCliEvent event = { .kind = DVM_CLI_EVENT_JOB, .path = path, .id = path_id (path), .old_state = "" };
+  const DvmCliEvent event = { .kind = DVM_CLI_EVENT_JOB,
+                              .path = path,
+                              .name = dvm_cli_cells_get_text (cells, "Namespace"),
+                              .id = path_id (path),
+                              .old_state = "",
+                              .new_state = dvm_cli_cells_get_text (cells, "StateName"),
+                              .reason = dvm_cli_cells_get_text (cells, "Reason"),
+                              .is_current = TRUE };
 
-  g_hash_table_insert (self->jobs, g_strdup (path), known_new (name, NULL));
+  g_hash_table_insert (self->jobs, g_strdup (path), known_new (event.name, NULL));
   /* All states of a new one will be told of. */
-  if (!is_current)
-    return;
-  event.name = name;
-  event.new_state = dvm_cli_lookup_text (properties, "StateName");
-  event.reason = dvm_cli_lookup_text (properties, "Reason");
-  event.is_current = TRUE;
-  tell_event (self, &event);
+  if (is_current)
+    tell_event (self, &event);
 }
 
 static void
@@ -233,21 +244,24 @@ tell_dvm (DvmCliEvents *self, const char *state, gboolean is_current)
   self->dvm_state = g_strdup (state);
 }
 
+/* It is there now, and was not when those of its kind were listed. */
 static void
-add_object (DvmCliEvents *self, const char *path, GVariant *interfaces, gboolean is_current)
+add_object (DvmCliEvents *self, const char *path, GVariant *interfaces)
 {
   g_autoptr (GVariantIter) iter = g_variant_iter_new (interfaces);
   const char *interface;
   GVariant *properties;
+  DvmCliCells cells;
 
   while (g_variant_iter_loop (iter, "{&s@a{sv}}", &interface, &properties))
     {
-      if (strcmp (interface, JOB) == 0)
-        add_job (self, path, properties, is_current);
-      else if (strcmp (interface, SESSION) == 0 || strcmp (interface, CAMPAIGN) == 0)
-        tell_other (self, path, interface, properties, is_current);
-      else if (strcmp (interface, MANAGER) == 0)
-        tell_dvm (self, dvm_cli_lookup_text (properties, "StateName"), is_current);
+      dvm_cli_cells_init (&cells, properties);
+      if (strcmp (interface, JOB) == 0 && self->knows_jobs)
+        add_job (self, path, &cells, FALSE);
+      else if (strcmp (interface, SESSION) == 0 && (self->following & DVM_CLI_EVENT_SESSION) != 0)
+        tell_other (self, DVM_CLI_EVENT_SESSION, path, &cells, FALSE);
+      else if (strcmp (interface, CAMPAIGN) == 0 && (self->following & DVM_CLI_EVENT_CAMPAIGN) != 0)
+        tell_other (self, DVM_CLI_EVENT_CAMPAIGN, path, &cells, FALSE);
     }
 }
 
@@ -259,12 +273,10 @@ on_object_signal (GDBusConnection *connection, const char *sender, const char *p
   g_autoptr (GVariant) interfaces = NULL;
   const char *object;
 
-  if (!self->is_following)
-    return;
   if (g_variant_is_of_type (parameters, G_VARIANT_TYPE ("(oa{sa{sv}})")))
     {
       g_variant_get (parameters, "(&o@a{sa{sv}})", &object, &interfaces);
-      add_object (self, object, interfaces, FALSE);
+      add_object (self, object, interfaces);
     }
   else if (g_variant_is_of_type (parameters, G_VARIANT_TYPE ("(oas)")))
     {
@@ -282,7 +294,7 @@ on_manager_changed (GDBusConnection *connection, const char *sender, const char 
   g_autoptr (GVariant) changed = NULL;
   const char *state;
 
-  if (!self->is_following || !g_variant_is_of_type (parameters, G_VARIANT_TYPE ("(sa{sv}as)")))
+  if ((self->following & DVM_CLI_EVENT_DVM) == 0 || !g_variant_is_of_type (parameters, G_VARIANT_TYPE ("(sa{sv}as)")))
     return;
   g_variant_get (parameters, "(&s@a{sv}@as)", NULL, &changed, NULL);
   state = dvm_cli_lookup_text (changed, "StateName");
@@ -327,7 +339,7 @@ on_nodes_changed (GDBusConnection *connection, const char *sender, const char *p
   DvmCliEvent event = { .kind = DVM_CLI_EVENT_NODE, .reason = "" };
   guint state;
 
-  if (!self->is_following || !g_variant_is_of_type (parameters, G_VARIANT_TYPE ("(a(uu))")))
+  if ((self->following & DVM_CLI_EVENT_NODE) == 0 || !g_variant_is_of_type (parameters, G_VARIANT_TYPE ("(a(uu))")))
     return;
   g_variant_get (parameters, "(a(uu))", &changes);
   while (g_variant_iter_next (changes, "(uu)", &event.id, &state))
@@ -404,69 +416,217 @@ connect_signals (DvmCliEvents *self)
         wanted[i].path, NULL, G_DBUS_SIGNAL_FLAGS_NONE, wanted[i].callback, self, NULL);
 }
 
-/* In our main context, so that the answer keeps its place among the signals. */
-static GVariant *
-call (DvmCliEvents *self, const char *path, const char *interface, const char *method, const char *type, GError **error)
-{
-  g_autoptr (GAsyncResult) result = NULL;
-  GVariant *reply;
+/* ---- how things are ---- */
 
-  g_dbus_connection_call (self->connection, dvm_client_get_dbus_name_owner (self->client), path, interface, method,
-                          NULL, G_VARIANT_TYPE (type), G_DBUS_CALL_FLAGS_NO_AUTO_START, -1, NULL, dvm_cli_ready,
-                          &result);
-  reply = g_dbus_connection_call_finish (self->connection, dvm_cli_await (&result), error);
-  if (reply == NULL && error != NULL)
-    g_dbus_error_strip_remote_error (*error);
-  return reply;
-}
-
+/* A question of the start, and what it is about */
 typedef struct
 {
   DvmCliEvents *self;
-  gboolean done;
-  GError *error;
-} Listing;
+  DvmCliEventKind kind;
+  char *ids;     /* of jobs: those that are to be listed; "": all */
+  guint *n_open; /* of the questions */
+  GError **error;
+} Question;
 
-/* At its place among the signals: those before it are in the answer, and one iteration may bring some behind it. */
 static void
-on_objects (GObject *source, GAsyncResult *result, gpointer user_data)
+question_free (Question *question)
 {
-  Listing *listing = user_data;
-  g_autoptr (GVariant) reply = g_dbus_connection_call_finish (G_DBUS_CONNECTION (source), result, &listing->error);
-  g_autoptr (GVariantIter) objects = NULL;
-  const char *path;
-  GVariant *interfaces;
+  (*question->n_open)--;
+  g_free (question->ids);
+  g_free (question);
+}
 
-  listing->done = TRUE;
+G_DEFINE_AUTOPTR_CLEANUP_FUNC (Question, question_free)
+
+/* In our main context, so that the answers keep their places among the signals: what is behind one is not in it. */
+static void
+call (DvmCliEvents *self, const char *interface, const char *method, GVariant *parameters, const char *type,
+      GAsyncReadyCallback callback, Question *question)
+{
+  g_dbus_connection_call (self->connection, dvm_client_get_dbus_name_owner (self->client), MANAGER_PATH, interface,
+                          method, parameters, G_VARIANT_TYPE (type), G_DBUS_CALL_FLAGS_NO_AUTO_START, G_MAXINT, NULL,
+                          callback, question);
+}
+
+/* (nullable): NULL: the question is answered by an error, which is the first one, or does not count any more */
+static GVariant *
+take_answer (Question *question, GObject *source, GAsyncResult *result)
+{
+  g_autoptr (GError) error = NULL;
+  GVariant *reply = g_dbus_connection_call_finish (G_DBUS_CONNECTION (source), result, &error);
+
+  if (error == NULL || *question->error != NULL)
+    return reply;
+  g_dbus_error_strip_remote_error (error);
+  g_propagate_error (question->error, g_steal_pointer (&error));
+  return reply;
+}
+
+static void
+on_subscribed (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (Question) question = user_data;
+  g_autoptr (GVariant) reply = take_answer (question, source, result);
+}
+
+static void
+on_dvm (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (Question) question = user_data;
+  g_autoptr (GVariant) reply = take_answer (question, source, result);
+  g_autoptr (GVariant) state = NULL;
+
   if (reply == NULL)
     return;
-  listing->self->is_following = TRUE;
-  g_variant_get (reply, "(a{oa{sa{sv}}})", &objects);
-  while (g_variant_iter_loop (objects, "{&o@a{sa{sv}}}", &path, &interfaces))
-    add_object (listing->self, path, interfaces, TRUE);
+  g_variant_get (reply, "(v)", &state);
+  question->self->following |= DVM_CLI_EVENT_DVM;
+  if (g_variant_is_of_type (state, G_VARIANT_TYPE_STRING))
+    tell_dvm (question->self, g_variant_get_string (state, NULL), TRUE);
+}
+
+static void
+on_others (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (Question) question = user_data;
+  g_autoptr (GVariant) reply = take_answer (question, source, result);
+  const char *folder = question->kind == DVM_CLI_EVENT_SESSION ? "sessions" : "campaigns";
+  g_autoptr (GVariantIter) rows = NULL;
+  GVariant *row;
+
+  if (reply == NULL)
+    return;
+  question->self->following |= question->kind;
+  g_variant_get (reply, "(aa{sv}s)", &rows, NULL);
+  while (g_variant_iter_loop (rows, "@a{sv}", &row))
+    {
+      DvmCliCells cells;
+      g_autofree char *path = NULL;
+
+      dvm_cli_cells_init (&cells, row);
+      path = g_strdup_printf ("/org/dvm/%s/%u", folder, dvm_cli_cells_get_uint (&cells, "Id"));
+      tell_other (question->self, question->kind, path, &cells, TRUE);
+    }
+}
+
+static void
+ask_list (Question *question, const char *method, const char *const *columns, gboolean by_column,
+          GAsyncReadyCallback callback)
+{
+  GVariantDict filter;
+
+  g_variant_dict_init (&filter, NULL);
+  g_variant_dict_insert_value (&filter, "columns", g_variant_new_strv (columns, -1));
+  if (question->ids != NULL && question->ids[0] != '\0')
+    g_variant_dict_insert (&filter, "ids", "s", question->ids);
+  if (by_column)
+    {
+      g_variant_dict_insert (&filter, "by-column", "b", TRUE);
+      g_variant_dict_insert (&filter, "once", "b", TRUE);
+    }
+  call (question->self, MANAGER, method, g_variant_new ("(@a{sv})", g_variant_dict_end (&filter)), "(aa{sv}s)",
+        callback, question);
+}
+
+/* columns: a{sv} of many jobs; one that is named and has ended meanwhile is listed all the same. */
+static void
+add_jobs (DvmCliEvents *self, GVariant *columns)
+{
+  DvmCliCells cells;
+  gsize n = dvm_cli_cells_init_columns (&cells, columns);
+
+  for (cells.row = 0; cells.row < n; cells.row++)
+    {
+      g_autofree char *path = g_strdup_printf ("/org/dvm/jobs/%u", dvm_cli_cells_get_uint (&cells, "Id"));
+
+      if (!dvm_cli_cells_get_boolean (&cells, "Ended"))
+        add_job (self, path, &cells, TRUE);
+    }
+  dvm_cli_cells_clear (&cells);
+}
+
+static void ask_jobs (Question *question);
+
+/* The next page is on its way while this one is read. */
+static void
+on_jobs (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (Question) question = user_data;
+  DvmCliEvents *self = question->self;
+  g_autoptr (GVariant) reply = take_answer (question, source, result);
+  g_autoptr (GVariant) rows = NULL;
+  g_autofree char *rest = NULL;
+  GVariantIter iter;
+  GVariant *columns;
+
+  if (reply == NULL)
+    return;
+  g_variant_get (reply, "(@aa{sv}s)", &rows, &rest);
+  self->knows_jobs = TRUE;
+  /* A DVM that does not get on would be asked for ever. */
+  if (rest[0] != '\0' && strcmp (rest, question->ids) != 0)
+    {
+      g_free (question->ids);
+      question->ids = g_steal_pointer (&rest);
+      ask_jobs (g_steal_pointer (&question));
+    }
+  else
+    self->following |= DVM_CLI_EVENT_JOB | DVM_CLI_EVENT_NODE;
+  g_variant_iter_init (&iter, rows);
+  while (g_variant_iter_loop (&iter, "@a{sv}", &columns))
+    add_jobs (self, columns);
+}
+
+/* Takes it over. */
+static void
+ask_jobs (Question *question)
+{
+  static const char *const columns[] = { "Id", "Namespace", "StateName", "Reason", "Ended", NULL };
+
+  ask_list (question, "ListJobs", columns, TRUE, on_jobs);
+}
+
+static Question *
+question_new (DvmCliEvents *self, DvmCliEventKind kind, guint *n_open, GError **error)
+{
+  Question *question = g_new0 (Question, 1);
+
+  *question = (Question){ .self = self, .kind = kind, .n_open = n_open, .error = error };
+  (*n_open)++;
+  return question;
+}
+
+/* All at once: the DVM answers one while another one is read. */
+static gboolean
+ask_all (DvmCliEvents *self, GError **error)
+{
+  static const char *const session_columns[] = { "Id", "AllocId", "State", "Reason", NULL };
+  static const char *const campaign_columns[] = { "Id", "State", "Reason", NULL };
+  g_autoptr (GError) own_error = NULL;
+  guint n_open = 0;
+  Question *jobs = question_new (self, DVM_CLI_EVENT_JOB, &n_open, &own_error);
+
+  jobs->ids = g_strdup ("");
+  call (self, MANAGER, "Subscribe", NULL, "()", on_subscribed, question_new (self, 0, &n_open, &own_error));
+  call (self, PROPERTIES, "Get", g_variant_new ("(ss)", MANAGER, "StateName"), "(v)", on_dvm,
+        question_new (self, DVM_CLI_EVENT_DVM, &n_open, &own_error));
+  ask_list (question_new (self, DVM_CLI_EVENT_SESSION, &n_open, &own_error), "ListSessions", session_columns, FALSE,
+            on_others);
+  ask_list (question_new (self, DVM_CLI_EVENT_CAMPAIGN, &n_open, &own_error), "ListCampaigns", campaign_columns, FALSE,
+            on_others);
+  ask_jobs (jobs);
+  while (n_open > 0)
+    g_main_context_iteration (NULL, TRUE);
+  if (own_error != NULL)
+    g_propagate_error (error, g_steal_pointer (&own_error));
+  return *error == NULL;
 }
 
 gboolean
 dvm_cli_events_start (DvmCliEvents *self, GError **error)
 {
-  g_autoptr (GVariant) subscribed = NULL;
-  Listing listing = { .self = self };
-
   connect_signals (self);
-  subscribed = call (self, MANAGER_PATH, MANAGER, "Subscribe", "()", error);
-  if (subscribed == NULL)
+  if (!ask_all (self, error))
     return FALSE;
-  g_dbus_connection_call (self->connection, dvm_client_get_dbus_name_owner (self->client), "/org/dvm", OBJECT_MANAGER,
-                          "GetManagedObjects", NULL, G_VARIANT_TYPE ("(a{oa{sa{sv}}})"),
-                          G_DBUS_CALL_FLAGS_NO_AUTO_START, -1, NULL, on_objects, &listing);
-  while (!listing.done)
-    g_main_context_iteration (NULL, TRUE);
-  if (listing.error != NULL)
-    {
-      g_dbus_error_strip_remote_error (listing.error);
-      g_propagate_error (error, listing.error);
-      return FALSE;
-    }
   return (self->kinds & DVM_CLI_EVENT_NODE) == 0 || list_nodes (self, TRUE, error);
 }
 

@@ -12,6 +12,7 @@
 #include "dvmd-bus-methods.h"
 #include "dvmd-bus-options.h"
 #include "dvmd-bus-rows.h"
+#include "dvmd-bus-signals.h"
 
 typedef struct
 {
@@ -75,6 +76,7 @@ dvmd_bus_list_campaigns (DvmdBusCall *call)
       dvmd_bus_return_error (call->invocation, error);
       return;
     }
+  dvmd_bus_signals_flush_before_list (call->peer);
   dvmd_bus_rows_init (&rows, G_VARIANT_TYPE ("aa{sv}"), filter.limit);
   ended = filter.all || filter.set != NULL;
   for (DvmdCampaign *campaign = dvmd_core_next_campaign (core, NULL, ended); campaign != NULL;
@@ -97,6 +99,7 @@ dvmd_bus_list_sessions (DvmdBusCall *call)
       dvmd_bus_return_error (call->invocation, error);
       return;
     }
+  dvmd_bus_signals_flush_before_list (call->peer);
   dvmd_bus_rows_init (&rows, G_VARIANT_TYPE ("aa{sv}"), filter.limit);
   for (DvmdSession *session = dvmd_core_next_session (core, NULL); session != NULL;
        session = dvmd_core_next_session (core, session))

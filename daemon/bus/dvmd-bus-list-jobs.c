@@ -13,6 +13,7 @@
 #include "dvmd-bus-methods.h"
 #include "dvmd-bus-options.h"
 #include "dvmd-bus-rows.h"
+#include "dvmd-bus-signals.h"
 #include "dvmd-rights.h"
 
 typedef struct
@@ -156,6 +157,7 @@ dvmd_bus_list_jobs (DvmdBusCall *call)
       dvmd_bus_return_error (call->invocation, error);
       return;
     }
+  dvmd_bus_signals_flush_before_list (call->peer);
   dvmd_bus_rows_init (&rows, G_VARIANT_TYPE ("aa{sv}"), filter.limit);
   dvmd_bus_telling_choose (&telling, filter.columns);
   telling.sparse = filter.sparse;

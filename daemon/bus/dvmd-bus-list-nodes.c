@@ -12,6 +12,7 @@
 #include "dvmd-bus-methods.h"
 #include "dvmd-bus-options.h"
 #include "dvmd-bus-rows.h"
+#include "dvmd-bus-signals.h"
 
 static void
 add_nodes (DvmdBusRows *rows, DvmdBusCall *call, DvmdIdSet *ids, gboolean all, const DvmdBusTelling *telling)
@@ -65,6 +66,7 @@ dvmd_bus_list_nodes (DvmdBusCall *call)
       dvmd_bus_return_error (call->invocation, error);
       return;
     }
+  dvmd_bus_signals_flush_before_list (call->peer);
   dvmd_bus_rows_init (&rows, G_VARIANT_TYPE ("aa{sv}"), limit);
   dvmd_bus_telling_choose (&telling, columns);
   add_nodes (&rows, call, set, all, &telling);

@@ -262,6 +262,13 @@ dvmd_bus_signals_flush_some (DvmdBusSignals *self)
 }
 
 void
+dvmd_bus_signals_flush_before_list (DvmdBusPeer *peer)
+{
+  if (dvmd_bus_peer_is_subscribed (peer))
+    dvmd_bus_signals_flush_some (peer->server->signals);
+}
+
+void
 dvmd_bus_signals_flush_job (DvmdBusSignals *self, DvmdJob *job)
 {
   const DvmdBusFlush flush = { .signals = self, .log = self->log, .with_counters = TRUE };

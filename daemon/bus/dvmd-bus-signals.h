@@ -22,6 +22,8 @@ void dvmd_bus_signals_peer_gone (DvmdBusSignals *self, DvmdBusPeer *peer);
 void dvmd_bus_signals_flush (DvmdBusSignals *self);
 /* Sends as much of it as is soon sent. */
 void dvmd_bus_signals_flush_some (DvmdBusSignals *self);
+/* peer is given a list: what it has subscribed to is told before, if that is soon done, and so is in the list. */
+void dvmd_bus_signals_flush_before_list (DvmdBusPeer *peer);
 /* Sends what is pending of this job: before its end is told in another way. */
 void dvmd_bus_signals_flush_job (DvmdBusSignals *self, DvmdJob *job);
 /* A campaign that has ended, or a session that has been warned: whoever asked is told when its last values have been

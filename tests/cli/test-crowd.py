@@ -2,6 +2,8 @@
 # SPDX-License-Identifier: LGPL-2.1-or-later
 """Every view of a DVM with 4,096 nodes and thousands of jobs is whole, and holds its memory."""
 
+import collections
+import contextlib
 import json
 import os
 import re
@@ -9,7 +11,7 @@ import subprocess
 import sys
 import tempfile
 
-from dvmtest import CLI, check, crowd, equal, functions, run_tests
+from dvmtest import CLI, LIMIT, check, crowd, equal, functions, run_tests
 
 LONG = os.environ.get("DVM_TEST_SOAK") == "1"
 N_JOBS = 10000 if LONG else 1000
@@ -63,6 +65,28 @@ def test_views():
             equal([len(json.loads(line)["jobs"]) for line in text.splitlines()], [N_JOBS] * 10)
             check(peak < peaks["top --json"] + 8 * MIB, f"ten pictures took {peak >> 20} MiB")
 
+
+def test_events():
+    """events begins with all that there is, each once, within bounds; who begins while thousands of jobs end misses the end of none"""
+    n_jobs = 5000  # several pages
+    with crowd(n_jobs) as here:
+        n_lines = 2 + n_jobs + here.N_NODES + 1
+        text, peak = run(here, "events", "--json", "--current", "--count", str(n_lines))
+        rows = [json.loads(line) for line in text.splitlines()]
+        equal([row["kind"] for row in rows], ["dvm", "session", *["job"] * n_jobs, *["node"] * (here.N_NODES + 1)])
+        equal([row["id"] for row in rows if row["kind"] == "job"], list(range(1, n_jobs + 1)))
+        equal({(row["old"], row["new"], row["current"]) for row in rows if row["kind"] == "job"}, {("", "RUNNING", True)})
+        check(peak < 48 * MIB, f"it took {peak >> 20} MiB")
+        with contextlib.ExitStack() as stack:
+            outputs = [stack.enter_context(tempfile.TemporaryFile()) for _ in range(8)]
+            watchers = [here.popen("--socket", here.socket, "events", "--json", "--current", "--until-idle", "--kind", "job", stdout=output) for output in outputs]
+            equal(here.cli("--socket", here.socket, "kill", "array:1").returncode, 0)
+            for watcher, output in zip(watchers, outputs):
+                equal((watcher.communicate(timeout=LIMIT)[1], watcher.returncode), (b"", 0))
+                output.seek(0)
+                rows = [json.loads(line) for line in output]
+                last = {row["id"]: row["new"] for row in rows}
+                equal(collections.Counter(last.values()), {"KILLED_BY_CMD": len(last)}, "the last states that were told")
 
 
 if __name__ == "__main__":

@@ -233,6 +233,84 @@ test_managed_objects (Fixture *f, gconstpointer data)
   g_assert_cmpuint (g_variant_n_children (objects), ==, 2);
 }
 
+/* The news that one connection has read, in the thread that reads it */
+typedef struct
+{
+  guint32 serial; /* of the list */
+  guint state;    /* of job 1, as signals have told it */
+  guint told;     /* that before the list */
+  guint listed;   /* and in it; 0: it has not come */
+} Heard;
+
+static guint
+read_listed (GDBusMessage *message)
+{
+  GVariant *body = g_dbus_message_get_body (message);
+  g_autoptr (GVariant) rows = g_variant_get_child_value (body, 0);
+  g_autoptr (GVariant) row = g_variant_get_child_value (rows, 0);
+  guint state = 0;
+
+  g_assert_true (g_variant_lookup (row, "State", "u", &state));
+  return state;
+}
+
+static GDBusMessage *
+hear (GDBusConnection *connection, GDBusMessage *message, gboolean incoming, gpointer user_data)
+{
+  Heard *heard = user_data;
+
+  if (incoming && g_strcmp0 (g_dbus_message_get_member (message), "StateChanged") == 0)
+    g_variant_get (g_dbus_message_get_body (message), "(uus)", NULL, &heard->state, NULL);
+  else if (incoming && g_dbus_message_get_reply_serial (message) == heard->serial)
+    {
+      heard->told = heard->state;
+      g_atomic_int_set (&heard->listed, read_listed (message));
+    }
+  return message;
+}
+
+static void
+ask_list (BusClient *client, Heard *heard)
+{
+  g_autoptr (GDBusMessage) message = g_dbus_message_new_method_call (NULL, MANAGER_PATH, MANAGER, "ListJobs");
+
+  g_dbus_message_set_body (message, g_variant_new_parsed ("({'ids': <'1'>, 'columns': <['State']>},)"));
+  g_atomic_int_set (&heard->listed, 0);
+  g_dbus_message_set_serial (message, heard->serial);
+  g_dbus_connection_send_message (client->connection, message, G_DBUS_SEND_MESSAGE_FLAGS_PRESERVE_SERIAL, NULL, NULL);
+}
+
+static void
+change_state (Fixture *f, const char *path, DvmJobState state)
+{
+  DvmdJob *job = job_at (f, path);
+  DvmJobState before = dvmd_job_get_state (job);
+
+  _dvm_job_set_state (dvmd_job_get_record (job), state, NULL);
+  g_signal_emit_by_name (dvmd_controller_get_core (f->bus.controller), "job-state-changed", job, before, state);
+}
+
+/* A list has nothing that is told behind it, however soon it comes after a change. */
+static void
+test_lists (Fixture *f, gconstpointer data)
+{
+  g_autofree char *job = bus_client_submit (f->client, "hold", NULL);
+  Heard heard = { .serial = 100000 };
+  guint filter = g_dbus_connection_add_filter (f->other->connection, hear, &heard, NULL);
+
+  subscribe (f->other);
+  wait_running (f, job);
+  bus_client_sync (f->other);
+  for (guint i = 0; i < 20; i++)
+    {
+      change_state (f, job, i % 2 == 0 ? DVM_JOB_STATE_REGISTERED : DVM_JOB_STATE_RUNNING);
+      ask_list (f->other, &heard);
+      wait_until (g_atomic_int_get (&heard.listed) != 0);
+      g_assert_cmpuint (heard.told, ==, heard.listed);
+    }
+  g_dbus_connection_remove_filter (f->other->connection, filter);
+}
+
 /* A thousand processes that register one after another: counters ten times a second, the last value always. */
 static void
 test_counters (Fixture *f, gconstpointer data)
@@ -317,6 +395,7 @@ main (int argc, char **argv)
   g_test_add ("/bus/signals/order", Fixture, NULL, set_up, test_order, tear_down);
   g_test_add ("/bus/signals/subscribed", Fixture, NULL, set_up, test_subscribed, tear_down);
   g_test_add ("/bus/signals/managed-objects", Fixture, NULL, set_up, test_managed_objects, tear_down);
+  g_test_add ("/bus/signals/lists", Fixture, NULL, set_up, test_lists, tear_down);
   g_test_add ("/bus/signals/counters", Fixture, NULL, set_up, test_counters, tear_down);
   g_test_add ("/bus/signals/on-a-bus", Fixture, NULL, set_up_bus, test_bus, tear_down);
   g_test_add ("/bus/signals/leave-a-bus", Fixture, NULL, set_up_bus, test_bus_leave, tear_down);
