@@ -22,6 +22,22 @@ def test_ids():
     equal(reader.last_ids("1-9", 3, "6-8"), [4, 5, 9])
 
 
+def test_columns():
+    """rows are made of columns of every type; one value behind the first column is that of all"""
+    from gi.repository import GLib
+    from dvm_monitor import reader
+
+    def make(**columns):
+        return reader.read_rows(GLib.Variant("a{sv}", {name: GLib.Variant(kind, values) for name, (kind, values) in columns.items()}))
+
+    equal(make(Id=("au", [3, 2**32 - 1]), At=("at", [0, 2**63]), Code=("ai", [-1, 7]), Name=("as", ["ä", ""]), Over=("ab", [True, False]),
+               Command=("aas", [["a", "b"], []]), Waits=("aao", [["/a"], []])),
+          [{"Id": 3, "At": 0, "Code": -1, "Name": "ä", "Over": True, "Command": ["a", "b"], "Waits": ["/a"]},
+           {"Id": 2**32 - 1, "At": 2**63, "Code": 7, "Name": "", "Over": False, "Command": [], "Waits": []}])
+    equal(make(Id=("au", [1, 2]), Name=("as", ["x"]), Command=("aas", [["y"]])), [{"Id": 1, "Name": "x", "Command": ["y"]}, {"Id": 2, "Name": "x", "Command": ["y"]}])
+    equal((make(Id=("au", []), Name=("as", [])), make()), ([], []))
+
+
 def test_bounds():
     """of live jobs the oldest are kept, of ended ones the last, and the others are counted"""
     import dvm as package

@@ -18,7 +18,7 @@ MAX_LIVE = 1000
 MAX_ENDED = 500
 MAX_CAMPAIGNS = 100
 # In one answer: other threads wait no longer than it takes to read it.
-PAGE = 100
+PAGE = 500
 # Nodes, up to so many, are all read in each round.
 FEW_NODES = 64
 MAX_MEASURED = 64
@@ -28,6 +28,10 @@ _MIN_RATE_TIME = 0.5
 _MANAGER = 'org.dvm.Manager'
 _PATH = '/org/dvm/Manager'
 _FOREVER = 2**31 - 1
+# These come by columns; of others there are few.
+_BY_COLUMN = ('ListJobs', 'ListNodes')
+# How the values of an array lie in memory, by its type
+_NUMBERS = {'ab': 'B', 'ai': 'i', 'at': 'Q', 'au': 'I'}
 
 
 def parse_ids(text: str) -> List[Tuple[int, int]]:
@@ -52,6 +56,29 @@ def last_ids(text: str, n: int, without: str = '') -> List[int]:
 
 def format_ids(ids: Iterable[int]) -> str:
     return ','.join(str(number) for number in sorted(ids))
+
+
+def read_column(column: Any) -> List[Any]:
+    """The values of an array, without an object of GLib for each if there is another way."""
+    kind = column.get_type_string()
+    if kind == 'as':
+        return list(column.get_strv())
+    if kind not in _NUMBERS:
+        return list(column.unpack())
+    values = memoryview(column.get_data_as_bytes().get_data() or b'').cast(_NUMBERS[kind])
+    return [bool(value) for value in values] if kind == 'ab' else values.tolist()
+
+
+def read_rows(answer: Any) -> List[Dict[str, Any]]:
+    """The rows of an answer by columns; a column behind the first one may have one value for all."""
+    names: List[str] = []
+    columns: List[List[Any]] = []
+    for index in range(answer.n_children()):
+        entry = answer.get_child_value(index)
+        names.append(entry.get_child_value(0).get_string())
+        columns.append(read_column(entry.get_child_value(1).get_variant()))
+    n = len(columns[0]) if columns else 0
+    return [dict(zip(names, values)) for values in zip(*(column * n if len(column) == 1 else column for column in columns))]
 
 
 class Reader:
@@ -102,17 +129,29 @@ class Reader:
 
     # ---- calls ----
 
-    def _call(self, method: str, parameters: Any, interface: str = _MANAGER) -> Any:
+    def _ask(self, method: str, parameters: Any, interface: str = _MANAGER) -> Any:
         self.asked = time.monotonic()
         reply = self._connection.call_sync(self._owner, _PATH, interface, method, parameters, None, Gio.DBusCallFlags.NO_AUTO_START,
                                            _FOREVER, self._cancellable)
         self.asked = 0.0
-        return reply.unpack()
+        return reply
+
+    def _call(self, method: str, parameters: Any, interface: str = _MANAGER) -> Any:
+        return self._ask(method, parameters, interface).unpack()
+
+    def _ask_page(self, method: str, parameters: Any) -> Tuple[List[Dict[str, Any]], str]:
+        reply = self._ask(method, parameters)
+        answers, rest = reply.get_child_value(0), reply.get_child_value(1).get_string()
+        if method not in _BY_COLUMN:
+            return answers.unpack(), rest
+        return [row for index in range(answers.n_children()) for row in read_rows(answers.get_child_value(index))], rest
 
     def _list(self, method: str, options: Dict[str, Any], limit: int, ids: str = '') -> Tuple[List[Dict[str, Any]], str]:
         """At most limit rows, page by page, and the ids of those that are not among them."""
         rows: List[Dict[str, Any]] = []
         rest = ids
+        if method in _BY_COLUMN:
+            options = {**options, 'by-column': GLib.Variant('b', True), 'once': GLib.Variant('b', True)}
         while len(rows) < limit:
             asked = rest
             given = {**options, 'limit': GLib.Variant('u', min(PAGE, limit - len(rows)))}
@@ -120,7 +159,7 @@ class Reader:
                 parameters = GLib.Variant('(sa{sv})', (asked, given))
             else:
                 parameters = GLib.Variant('(a{sv})', ({**given, **({'ids': GLib.Variant('s', asked)} if asked else {})},))
-            page, rest = self._call(method, parameters)
+            page, rest = self._ask_page(method, parameters)
             rows += page
             # A DVM that does not get on would be asked for ever.
             if not rest or rest == asked:
