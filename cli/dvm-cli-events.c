@@ -423,8 +423,9 @@ typedef struct
 {
   DvmCliEvents *self;
   DvmCliEventKind kind;
-  char *ids;     /* of jobs: those that are to be listed; "": all */
-  guint *n_open; /* of the questions */
+  char *ids;         /* of jobs: those that are to be listed; "": all */
+  gboolean is_plain; /* of jobs: by rows, as DVMs of all versions tell them */
+  guint *n_open;     /* of the questions */
   GError **error;
 } Question;
 
@@ -448,17 +449,26 @@ call (DvmCliEvents *self, const char *interface, const char *method, GVariant *p
                           callback, question);
 }
 
-/* (nullable): NULL: the question is answered by an error, which is the first one, or does not count any more */
+/* Takes error over; the first one counts. */
+static void
+keep_error (Question *question, GError *error)
+{
+  g_dbus_error_strip_remote_error (error);
+  if (*question->error == NULL)
+    *question->error = error;
+  else
+    g_error_free (error);
+}
+
+/* (nullable): NULL: the question is answered by an error */
 static GVariant *
 take_answer (Question *question, GObject *source, GAsyncResult *result)
 {
   g_autoptr (GError) error = NULL;
   GVariant *reply = g_dbus_connection_call_finish (G_DBUS_CONNECTION (source), result, &error);
 
-  if (error == NULL || *question->error != NULL)
-    return reply;
-  g_dbus_error_strip_remote_error (error);
-  g_propagate_error (question->error, g_steal_pointer (&error));
+  if (error != NULL)
+    keep_error (question, g_steal_pointer (&error));
   return reply;
 }
 
@@ -527,13 +537,17 @@ ask_list (Question *question, const char *method, const char *const *columns, gb
         callback, question);
 }
 
-/* columns: a{sv} of many jobs; one that is named and has ended meanwhile is listed all the same. */
+/* dict: a{sv}, one job, or columns of many; one that is named and has ended meanwhile is listed all the same. */
 static void
-add_jobs (DvmCliEvents *self, GVariant *columns)
+add_jobs (DvmCliEvents *self, GVariant *dict, gboolean by_column)
 {
   DvmCliCells cells;
-  gsize n = dvm_cli_cells_init_columns (&cells, columns);
+  gsize n = 1;
 
+  if (by_column)
+    n = dvm_cli_cells_init_columns (&cells, dict);
+  else
+    dvm_cli_cells_init (&cells, dict);
   for (cells.row = 0; cells.row < n; cells.row++)
     {
       g_autofree char *path = g_strdup_printf ("/org/dvm/jobs/%u", dvm_cli_cells_get_uint (&cells, "Id"));
@@ -552,14 +566,26 @@ on_jobs (GObject *source, GAsyncResult *result, gpointer user_data)
 {
   g_autoptr (Question) question = user_data;
   DvmCliEvents *self = question->self;
-  g_autoptr (GVariant) reply = take_answer (question, source, result);
+  gboolean by_column = !question->is_plain;
+  g_autoptr (GError) error = NULL;
+  g_autoptr (GVariant) reply = g_dbus_connection_call_finish (G_DBUS_CONNECTION (source), result, &error);
   g_autoptr (GVariant) rows = NULL;
   g_autofree char *rest = NULL;
   GVariantIter iter;
-  GVariant *columns;
+  GVariant *dict;
 
+  /* A DVM that is older refuses words of the filter that it does not know. */
+  if (by_column && g_error_matches (error, DVM_ERROR, DVM_ERROR_BAD_PARAM))
+    {
+      question->is_plain = TRUE;
+      ask_jobs (g_steal_pointer (&question));
+      return;
+    }
   if (reply == NULL)
-    return;
+    {
+      keep_error (question, g_steal_pointer (&error));
+      return;
+    }
   g_variant_get (reply, "(@aa{sv}s)", &rows, &rest);
   self->knows_jobs = TRUE;
   /* A DVM that does not get on would be asked for ever. */
@@ -572,8 +598,8 @@ on_jobs (GObject *source, GAsyncResult *result, gpointer user_data)
   else
     self->following |= DVM_CLI_EVENT_JOB | DVM_CLI_EVENT_NODE;
   g_variant_iter_init (&iter, rows);
-  while (g_variant_iter_loop (&iter, "@a{sv}", &columns))
-    add_jobs (self, columns);
+  while (g_variant_iter_loop (&iter, "@a{sv}", &dict))
+    add_jobs (self, dict, by_column);
 }
 
 /* Takes it over. */
@@ -582,7 +608,7 @@ ask_jobs (Question *question)
 {
   static const char *const columns[] = { "Id", "Namespace", "StateName", "Reason", "Ended", NULL };
 
-  ask_list (question, "ListJobs", columns, TRUE, on_jobs);
+  ask_list (question, "ListJobs", columns, !question->is_plain, on_jobs);
 }
 
 static Question *
