@@ -211,18 +211,22 @@ class Start(Case):
         self.make_file('go')
 
     def test_interrupted_when_it_has_come(self):
-        """A DVM that was ready just before the interrupt is not left behind."""
-        environment = self.wrap_cli('trap "" TERM; "$real" "$@"; : >ready; while [ ! -e go ]; do sleep 0.02; done; exit 0')
-        process = subprocess.Popen([sys.executable, '-c', 'import dvm, sys\ntry:\n    dvm.start(nodes=1)\nexcept KeyboardInterrupt:\n    sys.exit(7)'],
-                                   stdin=subprocess.DEVNULL, env=environment)
-        try:
-            self.await_file('ready')
-            process.send_signal(signal.SIGINT)
-            self.make_file('go')
-            self.assertEqual(process.wait(LIMIT), 7)
-        finally:
-            process.kill()
-            process.wait()
+        """A DVM that was ready just before the interrupt is not left behind, whether dvm-cli has heard of that or was ended by it."""
+        for status in (0, 128 + signal.SIGTERM):
+            environment = self.wrap_cli(f'trap "" TERM; "$real" "$@"; : >ready; while [ ! -e go ]; do sleep 0.02; done; exit {status}')
+            process = subprocess.Popen([sys.executable, '-c', 'import dvm, sys\ntry:\n    dvm.start(nodes=1)\nexcept KeyboardInterrupt:\n    sys.exit(7)'],
+                                       stdin=subprocess.DEVNULL, env=environment)
+            try:
+                self.await_file('ready')
+                process.send_signal(signal.SIGINT)
+                self.make_file('go')
+                self.assertEqual(process.wait(LIMIT), 7)
+            finally:
+                process.kill()
+                process.wait()
+            wait_until(lambda: not self.processes(), 'the end of the DVM')
+            for name in ('ready', 'go'):
+                os.unlink(os.path.join(self.home, name))
 
     def test_cancelled_start(self):
         """A task that is cancelled while its DVM comes up has it stopped, and the program goes on."""
@@ -237,6 +241,43 @@ class Start(Case):
         os.environ.update(self.wrap_cli('"$real" "$@"; : >ready; while [ ! -e go ]; do sleep 0.02; done; exit 0'))
         asyncio.run(main())
         wait_until(lambda: not self.processes(), 'the end of the DVM')
+
+    def test_cancelled_when_it_has_come(self):
+        """A task that is cancelled while its DVM has come, of which the loop has not heard."""
+        async def main():
+            task = asyncio.create_task(dvm.start_async('late', nodes=1))
+            await asyncio.sleep(0)
+            # The loop stands still.
+            wait_until(lambda: all(thread.name != 'dvm start' for thread in threading.enumerate()), 'the DVM')
+            task.cancel()
+            with self.assertRaises(asyncio.CancelledError):
+                await task
+
+        asyncio.run(main())
+        wait_until(lambda: not self.processes(), 'the end of the DVM')
+
+    def test_fork_while_it_starts(self):
+        """A child does not wait for the thread that starts a DVM, which it has not."""
+        def is_waiting():
+            return any(frame.f_code.co_name == 'await_start' for frame in sys._current_frames().values())
+
+        os.environ.update(self.wrap_cli('while [ ! -e go ]; do sleep 0.02; done'))
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            starting = pool.submit(dvm.start, nodes=1)
+            try:
+                wait_until(is_waiting, 'the thread')
+                child = os.fork()
+                if child == 0:
+                    os._exit(3)
+                try:
+                    wait_until(lambda: os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT), 'the end of the child')
+                finally:
+                    os.kill(child, signal.SIGKILL)
+                    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+                self.assertEqual(status, 3)
+            finally:
+                self.make_file('go')
+                starting.result(LIMIT).stop()
 
     def test_child_of_fork(self):
         """The DVM is the program's: a child that leaves the block does not end it, and one that lives on does not keep it."""

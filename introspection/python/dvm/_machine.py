@@ -379,6 +379,11 @@ def start(name: Optional[str] = None, *, nodes: Optional[int] = None, slots: Uni
     return dvm
 
 
+def _stop_unwanted(answer: 'concurrent.futures.Future[DVM]') -> None:
+    if not answer.cancelled() and answer.exception() is None:
+        threading.Thread(target=answer.result().stop, name='dvm stop').start()
+
+
 async def start_async(name: Optional[str] = None, **options: Any) -> DVM:
     """As start(), for coroutines: `async with await dvm.start_async(nodes=4) as vm`."""
     answer: 'concurrent.futures.Future[DVM]' = concurrent.futures.Future()
@@ -396,7 +401,12 @@ async def start_async(name: Optional[str] = None, **options: Any) -> DVM:
             vm.stop()
 
     threading.Thread(target=begin, name='dvm start').start()
-    return await asyncio.wrap_future(answer)
+    try:
+        return await asyncio.wrap_future(answer)
+    except asyncio.CancelledError:
+        # The DVM may have come while the loop did something else.
+        answer.add_done_callback(_stop_unwanted)
+        raise
 
 
 async def connect_async(name: Optional[str] = None, *, address: Optional[str] = None) -> DVM:

@@ -16,7 +16,7 @@ Setting = Union[str, int, float, bool]
 _numbers = itertools.count(1)
 
 # Starts the DVM and ends it when the pipe to this program breaks, however the program has ended, also while the DVM comes up; a line
-# says that this is not needed any more. Its answer is what dvm-cli has said, and its status.
+# says that this is not needed any more. Its answer is what dvm-cli has said, and its status. A signal may end dvm-cli when all is done.
 _KEEPER = '''trap : TERM
 cli=$1 name=$2
 shift 2
@@ -24,7 +24,7 @@ said=$("$cli" "$@" </dev/null 2>&1)
 status=$?
 trap "" PIPE
 printf "%s\\n%s" "$said" "$status" 2>/dev/null
-[ "$status" = 0 ] || exit "$status"
+case $said in *'"ready":true'*) ;; *) exit "$status" ;; esac
 cd /
 exec >/dev/null
 read -r line || exec "$cli" stop --quiet --force "--name=$name"
@@ -169,13 +169,21 @@ class Keeper:
             assert stream is not None
             stream.close()
 
+    def forget_in_child(self) -> None:
+        """The same, where a stream cannot be closed: the thread that reads it has its lock, and is not in the child."""
+        null = os.open(os.devnull, os.O_RDWR | os.O_CLOEXEC)
+        for stream in (self._process.stdin, self._process.stdout):
+            if stream is not None and not stream.closed:
+                os.dup2(null, stream.fileno(), inheritable=False)
+        os.close(null)
+
 
 _keepers: 'weakref.WeakSet[Keeper]' = weakref.WeakSet()
 
 
 def _forget_all() -> None:
     for keeper in list(_keepers):
-        keeper.forget()
+        keeper.forget_in_child()
 
 
 # A child that lives on would hold the pipe, and the DVM with it.
