@@ -45,7 +45,7 @@ struct _DvmCliEvents
   char *dvm_state;    /* (nullable) */
   /* Of each kind that has been listed: what came before is in the answer that tells how things are. */
   guint following;
-  gboolean knows_jobs; /* the first ones have been listed: a new one is not among the others */
+  guint begun; /* kinds of which the first ones have been listed: a new one is not among the others */
   guint subscriptions[7];
 };
 
@@ -134,11 +134,12 @@ lookup_name (GHashTable *table, const char *path)
   return known != NULL ? known->name : strrchr (path, '/') + 1;
 }
 
-/* A job that is still to be listed will be as the signal says. */
+/* An object that is still to be listed will be as the signal says. */
 static gboolean
-follows_job (DvmCliEvents *self, const char *path)
+follows (DvmCliEvents *self, DvmCliEventKind kind, const char *path)
 {
-  return (self->following & DVM_CLI_EVENT_JOB) != 0 || g_hash_table_contains (self->jobs, path);
+  return (self->following & kind) != 0
+         || g_hash_table_contains (kind == DVM_CLI_EVENT_JOB ? self->jobs : self->others, path);
 }
 
 /* ---- signals ---- */
@@ -152,7 +153,7 @@ on_job_signal (GDBusConnection *connection, const char *sender, const char *path
   g_autoptr (GVariantIter) changes = NULL;
   guint old_state, new_state;
 
-  if (!follows_job (self, path))
+  if (!follows (self, DVM_CLI_EVENT_JOB, path))
     return;
   if (g_variant_is_of_type (parameters, G_VARIANT_TYPE ("(uus)")))
     {
@@ -184,7 +185,7 @@ on_state_signal (GDBusConnection *connection, const char *sender, const char *pa
   DvmCliEvent event = { .path = path, .name = lookup_name (self->others, path), .id = path_id (path) };
 
   event.kind = strcmp (interface, SESSION) == 0 ? DVM_CLI_EVENT_SESSION : DVM_CLI_EVENT_CAMPAIGN;
-  if ((self->following & event.kind) == 0 || !g_variant_is_of_type (parameters, G_VARIANT_TYPE ("(sss)")))
+  if (!follows (self, event.kind, path) || !g_variant_is_of_type (parameters, G_VARIANT_TYPE ("(sss)")))
     return;
   g_variant_get (parameters, "(&s&s&s)", &event.old_state, &event.new_state, &event.reason);
   tell_event (self, &event);
@@ -256,11 +257,11 @@ add_object (DvmCliEvents *self, const char *path, GVariant *interfaces)
   while (g_variant_iter_loop (iter, "{&s@a{sv}}", &interface, &properties))
     {
       dvm_cli_cells_init (&cells, properties);
-      if (strcmp (interface, JOB) == 0 && self->knows_jobs)
+      if (strcmp (interface, JOB) == 0 && (self->begun & DVM_CLI_EVENT_JOB) != 0)
         add_job (self, path, &cells, FALSE);
-      else if (strcmp (interface, SESSION) == 0 && (self->following & DVM_CLI_EVENT_SESSION) != 0)
+      else if (strcmp (interface, SESSION) == 0 && (self->begun & DVM_CLI_EVENT_SESSION) != 0)
         tell_other (self, DVM_CLI_EVENT_SESSION, path, &cells, FALSE);
-      else if (strcmp (interface, CAMPAIGN) == 0 && (self->following & DVM_CLI_EVENT_CAMPAIGN) != 0)
+      else if (strcmp (interface, CAMPAIGN) == 0 && (self->begun & DVM_CLI_EVENT_CAMPAIGN) != 0)
         tell_other (self, DVM_CLI_EVENT_CAMPAIGN, path, &cells, FALSE);
     }
 }
@@ -423,7 +424,7 @@ typedef struct
 {
   DvmCliEvents *self;
   DvmCliEventKind kind;
-  char *ids;         /* of jobs: those that are to be listed; "": all */
+  char *ids;         /* (nullable): those that are to be listed; NULL: all */
   gboolean is_plain; /* of jobs: by rows, as DVMs of all versions tell them */
   guint *n_open;     /* of the questions */
   GError **error;
@@ -494,19 +495,27 @@ on_dvm (GObject *source, GAsyncResult *result, gpointer user_data)
     tell_dvm (question->self, g_variant_get_string (state, NULL), TRUE);
 }
 
-static void
-on_others (GObject *source, GAsyncResult *result, gpointer user_data)
+/* TRUE: there is another page, which question is about now. A DVM that does not get on would be asked for ever. */
+static gboolean
+turn_page (Question *question, const char *rest)
 {
-  g_autoptr (Question) question = user_data;
-  g_autoptr (GVariant) reply = take_answer (question, source, result);
-  const char *folder = question->kind == DVM_CLI_EVENT_SESSION ? "sessions" : "campaigns";
-  g_autoptr (GVariantIter) rows = NULL;
+  question->self->begun |= question->kind;
+  if (rest[0] == '\0' || g_strcmp0 (rest, question->ids) == 0)
+    return FALSE;
+  g_free (question->ids);
+  question->ids = g_strdup (rest);
+  return TRUE;
+}
+
+static void ask_others (Question *question);
+
+/* One that is named and has ended meanwhile is listed all the same. */
+static void
+add_others (DvmCliEvents *self, DvmCliEventKind kind, GVariantIter *rows)
+{
+  const char *folder = kind == DVM_CLI_EVENT_SESSION ? "sessions" : "campaigns";
   GVariant *row;
 
-  if (reply == NULL)
-    return;
-  question->self->following |= question->kind;
-  g_variant_get (reply, "(aa{sv}s)", &rows, NULL);
   while (g_variant_iter_loop (rows, "@a{sv}", &row))
     {
       DvmCliCells cells;
@@ -514,8 +523,29 @@ on_others (GObject *source, GAsyncResult *result, gpointer user_data)
 
       dvm_cli_cells_init (&cells, row);
       path = g_strdup_printf ("/org/dvm/%s/%u", folder, dvm_cli_cells_get_uint (&cells, "Id"));
-      tell_other (question->self, question->kind, path, &cells, TRUE);
+      if (dvm_cli_cells_get_time (&cells, "EndedAt") == 0)
+        tell_other (self, kind, path, &cells, TRUE);
     }
+}
+
+static void
+on_others (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (Question) question = user_data;
+  DvmCliEvents *self = question->self;
+  DvmCliEventKind kind = question->kind;
+  g_autoptr (GVariant) reply = take_answer (question, source, result);
+  g_autoptr (GVariantIter) rows = NULL;
+  const char *rest;
+
+  if (reply == NULL)
+    return;
+  g_variant_get (reply, "(aa{sv}&s)", &rows, &rest);
+  if (turn_page (question, rest))
+    ask_others (g_steal_pointer (&question));
+  else
+    self->following |= kind;
+  add_others (self, kind, rows);
 }
 
 static void
@@ -526,7 +556,7 @@ ask_list (Question *question, const char *method, const char *const *columns, gb
 
   g_variant_dict_init (&filter, NULL);
   g_variant_dict_insert_value (&filter, "columns", g_variant_new_strv (columns, -1));
-  if (question->ids != NULL && question->ids[0] != '\0')
+  if (question->ids != NULL)
     g_variant_dict_insert (&filter, "ids", "s", question->ids);
   if (by_column)
     {
@@ -535,6 +565,19 @@ ask_list (Question *question, const char *method, const char *const *columns, gb
     }
   call (question->self, MANAGER, method, g_variant_new ("(@a{sv})", g_variant_dict_end (&filter)), "(aa{sv}s)",
         callback, question);
+}
+
+/* Takes it over. */
+static void
+ask_others (Question *question)
+{
+  static const char *const session_columns[] = { "Id", "AllocId", "State", "Reason", NULL };
+  static const char *const campaign_columns[] = { "Id", "State", "Reason", "EndedAt", NULL };
+
+  if (question->kind == DVM_CLI_EVENT_SESSION)
+    ask_list (question, "ListSessions", session_columns, FALSE, on_others);
+  else
+    ask_list (question, "ListCampaigns", campaign_columns, FALSE, on_others);
 }
 
 /* dict: a{sv}, one job, or columns of many; one that is named and has ended meanwhile is listed all the same. */
@@ -570,7 +613,7 @@ on_jobs (GObject *source, GAsyncResult *result, gpointer user_data)
   g_autoptr (GError) error = NULL;
   g_autoptr (GVariant) reply = g_dbus_connection_call_finish (G_DBUS_CONNECTION (source), result, &error);
   g_autoptr (GVariant) rows = NULL;
-  g_autofree char *rest = NULL;
+  const char *rest;
   GVariantIter iter;
   GVariant *dict;
 
@@ -586,15 +629,9 @@ on_jobs (GObject *source, GAsyncResult *result, gpointer user_data)
       keep_error (question, g_steal_pointer (&error));
       return;
     }
-  g_variant_get (reply, "(@aa{sv}s)", &rows, &rest);
-  self->knows_jobs = TRUE;
-  /* A DVM that does not get on would be asked for ever. */
-  if (rest[0] != '\0' && strcmp (rest, question->ids) != 0)
-    {
-      g_free (question->ids);
-      question->ids = g_steal_pointer (&rest);
-      ask_jobs (g_steal_pointer (&question));
-    }
+  g_variant_get (reply, "(@aa{sv}&s)", &rows, &rest);
+  if (turn_page (question, rest))
+    ask_jobs (g_steal_pointer (&question));
   else
     self->following |= DVM_CLI_EVENT_JOB | DVM_CLI_EVENT_NODE;
   g_variant_iter_init (&iter, rows);
@@ -625,21 +662,15 @@ question_new (DvmCliEvents *self, DvmCliEventKind kind, guint *n_open, GError **
 static gboolean
 ask_all (DvmCliEvents *self, GError **error)
 {
-  static const char *const session_columns[] = { "Id", "AllocId", "State", "Reason", NULL };
-  static const char *const campaign_columns[] = { "Id", "State", "Reason", NULL };
   g_autoptr (GError) own_error = NULL;
   guint n_open = 0;
-  Question *jobs = question_new (self, DVM_CLI_EVENT_JOB, &n_open, &own_error);
 
-  jobs->ids = g_strdup ("");
   call (self, MANAGER, "Subscribe", NULL, "()", on_subscribed, question_new (self, 0, &n_open, &own_error));
   call (self, PROPERTIES, "Get", g_variant_new ("(ss)", MANAGER, "StateName"), "(v)", on_dvm,
         question_new (self, DVM_CLI_EVENT_DVM, &n_open, &own_error));
-  ask_list (question_new (self, DVM_CLI_EVENT_SESSION, &n_open, &own_error), "ListSessions", session_columns, FALSE,
-            on_others);
-  ask_list (question_new (self, DVM_CLI_EVENT_CAMPAIGN, &n_open, &own_error), "ListCampaigns", campaign_columns, FALSE,
-            on_others);
-  ask_jobs (jobs);
+  ask_others (question_new (self, DVM_CLI_EVENT_SESSION, &n_open, &own_error));
+  ask_others (question_new (self, DVM_CLI_EVENT_CAMPAIGN, &n_open, &own_error));
+  ask_jobs (question_new (self, DVM_CLI_EVENT_JOB, &n_open, &own_error));
   while (n_open > 0)
     g_main_context_iteration (NULL, TRUE);
   if (own_error != NULL)
