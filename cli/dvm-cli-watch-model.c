@@ -460,10 +460,15 @@ fill_campaign (DvmCliWatchModel *self, DvmCliWatchRow *row, const DvmCliCells *c
 {
   guint total = dvm_cli_cells_count_items (cells, "Targets");
   guint pending = dvm_cli_cells_get_uint (cells, "Pending");
+  const char *kind = dvm_cli_cells_get_text (cells, "Kind");
+  const char *state = dvm_cli_cells_get_text (cells, "State");
 
+  /* A growth brings all of its nodes or none; those that leave again are no longer pending, either. */
+  if (g_strcmp0 (kind, "grow") == 0 && g_strcmp0 (state, "completed") != 0)
+    pending = total;
   row->numbers[CAMPAIGN_ID] = row->id;
-  set_text (row, CAMPAIGN_KIND, dvm_cli_cells_get_text (cells, "Kind"));
-  set_text (row, CAMPAIGN_STATE, dvm_cli_cells_get_text (cells, "State"));
+  set_text (row, CAMPAIGN_KIND, kind);
+  set_text (row, CAMPAIGN_STATE, state);
   row->numbers[CAMPAIGN_DONE] = total > pending ? total - pending : 0;
   row->numbers[CAMPAIGN_TOTAL] = total;
   row->numbers[CAMPAIGN_TIME] = dvm_cli_cells_get_time (cells, "StartedAt");

@@ -266,6 +266,8 @@ def test_failed():
         equal(names(here), ["one", "two"])
         record = here.json("campaign", result.stdout.split()[1])
         equal((record["state"], record["cause"]), ("failed", "launch-failed"))
+        shown = here.json("top", "--all")["campaigns"][0]
+        equal((shown["state"], shown["done"], shown["total"]), ("failed", 0, 2), "none of its nodes has come")
         result = here.cli("grow", "--hosts", "far", "--wait", "--json")
         equal((result.returncode, json.loads(result.stdout)["result"]["state"]), (1, "failed"))
         change(here, "grow", "--hosts", "three", "--wait")

@@ -122,12 +122,14 @@ def test_map():
 
 
 def test_campaigns():
-    """a campaign says how far it is, unless it has failed: none of its nodes has come then"""
+    """a campaign says how far it is; a growth brings all of its nodes or none, and says nothing of them when it has failed"""
     from dvm_monitor import facts
-    row = {"Id": 1, "Kind": "grow", "State": "running", "Targets": [3, 4], "Pending": 1, "Hosts": ["n3", "n4"]}
+    row = {"Id": 1, "Kind": "shrink", "State": "running", "Targets": [3, 4], "Pending": 1, "Hosts": ["n3", "n4"]}
     equal(facts.make_campaign(row).progress, "1 of 2 nodes")
-    equal(facts.make_campaign({**row, "State": "completed", "Pending": 0}).progress, "2 of 2 nodes")
-    equal(facts.make_campaign({**row, "State": "failed", "Pending": 0}).progress, "")
+    row["Kind"] = "grow"
+    for state, pending, progress in (("running", 2, "0 of 2 nodes"), ("completed", 0, "2 of 2 nodes"), ("rolling-back", 1, "0 of 2 nodes"), ("failed", 0, "")):
+        found = facts.make_campaign({**row, "State": state, "Pending": pending})
+        equal((found.progress, found.done), (progress, 2 if state == "completed" else 0), state)
 
 
 def test_timeline():

@@ -186,6 +186,34 @@ test_nodes (void)
 }
 
 static void
+assert_campaign (const char *kind, const char *state, guint pending, const char *done)
+{
+  g_autoptr (DvmCliWatchModel) model = dvm_cli_watch_model_new ();
+  g_autoptr (GString) json = g_string_new (NULL);
+  g_autofree char *row = g_strdup_printf (
+      "{'Id': <uint32 1>, 'Kind': <'%s'>, 'State': <'%s'>, 'Targets': <[uint32 3, 4]>, "
+      "'Pending': <uint32 %u>}",
+      kind, state, pending);
+
+  put (model, DVM_CLI_WATCH_CAMPAIGNS, row);
+  dvm_cli_watch_append_row (json, DVM_CLI_WATCH_CAMPAIGNS, dvm_cli_watch_model_get (model, DVM_CLI_WATCH_CAMPAIGNS, 0),
+                            1);
+  g_assert_nonnull (strstr (json->str, done));
+}
+
+/* A growth brings all of its nodes or none, and nodes that leave again are none that have come. */
+static void
+test_campaigns (void)
+{
+  assert_campaign ("shrink", "running", 1, "\"done\":1,\"total\":2");
+  assert_campaign ("shrink", "completed", 0, "\"done\":2,\"total\":2");
+  assert_campaign ("grow", "running", 2, "\"done\":0,\"total\":2");
+  assert_campaign ("grow", "rolling-back", 1, "\"done\":0,\"total\":2");
+  assert_campaign ("grow", "failed", 0, "\"done\":0,\"total\":2");
+  assert_campaign ("grow", "completed", 0, "\"done\":2,\"total\":2");
+}
+
+static void
 put_output (DvmCliWatchModel *model, guint64 bytes, gboolean ended, gint64 now)
 {
   g_autoptr (GVariant) row = g_variant_ref_sink (
@@ -300,6 +328,7 @@ main (int argc, char **argv)
   g_test_add_func ("/cli-watch-model/packed", test_packed);
   g_test_add_func ("/cli-watch-model/order", test_order);
   g_test_add_func ("/cli-watch-model/nodes", test_nodes);
+  g_test_add_func ("/cli-watch-model/campaigns", test_campaigns);
   g_test_add_func ("/cli-watch-model/rates", test_rates);
   g_test_add_func ("/cli-watch-model/spans", test_spans);
   g_test_add_func ("/cli-watch-model/head", test_head);

@@ -203,8 +203,11 @@ class Campaign:
 
 def make_campaign(row: Mapping[str, Any]) -> Campaign:
     total = len(row.get('Targets', []))
-    return Campaign(id=row['Id'], kind=row.get('Kind', ''), state=row.get('State', ''), alloc_id=row.get('AllocId', ''),
-                    hosts=', '.join(row.get('Hosts', [])), total=total, done=max(total - row.get('Pending', 0), 0),
+    kind, state = row.get('Kind', ''), row.get('State', '')
+    # A growth brings all of its nodes or none; those that leave again are no longer pending, either.
+    pending = total if kind == 'grow' and state != 'completed' else row.get('Pending', 0)
+    return Campaign(id=row['Id'], kind=kind, state=state, alloc_id=row.get('AllocId', ''),
+                    hosts=', '.join(row.get('Hosts', [])), total=total, done=max(total - pending, 0),
                     held=len(row.get('HeldJobs', [])), reason=row.get('Reason', ''), started=row.get('StartedAt', 0),
                     ended=row.get('EndedAt', 0))
 
