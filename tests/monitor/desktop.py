@@ -104,7 +104,8 @@ class Monitor:
     def __init__(self, desktop, *options, command=None, env=None):
         self.desktop = desktop
         self.process = subprocess.Popen([*(command or [sys.executable, os.environ["DVM_TEST_MONITOR"]]), *options], stdin=subprocess.DEVNULL,
-                                        stderr=subprocess.PIPE, env={**os.environ, "G_DEBUG": "fatal-warnings", **(env or {})})
+                                        stderr=subprocess.PIPE,
+                                        env={**os.environ, "G_DEBUG": "fatal-warnings", "PYTHONFAULTHANDLER": "1", **(env or {})})
         os.set_blocking(self.process.stderr.fileno(), False)
         self.said = b""
 
@@ -120,7 +121,18 @@ class Monitor:
         finally:
             self.said += self.process.stderr.read() or b""
             self.process.stderr.close()
-        check(status == 0 and b"Traceback" not in self.said, f"its status is {status}: {self.said.decode()}")
+        check(status == 0 and b"Traceback" not in self.said, self.describe_end())
+
+    def describe_end(self):
+        """How the process has ended, and the last that it wrote: a crash says in which function, by PYTHONFAULTHANDLER."""
+        status = self.process.returncode
+        how = f"by {signal.Signals(-status).name}" if status < 0 else f"with the status {status}"
+        return f"it has ended {how}, and said: {self.said.decode(errors='replace')[-4000:]}"
+
+    def check_running(self):
+        if self.process.poll() is not None:
+            self.said += self.process.stderr.read() or b""
+            raise Failed(self.describe_end())
 
     # ---- the accessible tree ----
 
@@ -164,12 +176,13 @@ class Monitor:
             absent = [text for text in texts if not any(text in name for name in names)]
             if not absent:
                 return names
-            check(self.process.poll() is None, f"it has ended: {self.process.stderr.read()}")
+            self.check_running()
             check(time.monotonic() < end, f"{absent} is never shown:\n{self.dump()}")
             time.sleep(0.05)
 
     def hides(self, text):
         wait_until(lambda: not any(text in name for name in self.names()), f"a window without {text}")
+        self.check_running()
 
     # ---- keys ----
 

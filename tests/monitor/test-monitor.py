@@ -45,7 +45,8 @@ class Window(Monitor):
         else:
             self.process.kill()
             self.process.wait()
-            print("\n".join(f"# it said: {line}" for line in (self.process.stderr.read() or b"").decode().splitlines()))
+            self.said += self.process.stderr.read() or b""
+            print("\n".join(f"# it said: {line}" for line in self.said.decode(errors="replace").splitlines()))
             self.process.stderr.close()
 
     def page(self, key, name):
