@@ -375,6 +375,60 @@ def test_errors():
                 window.press("Escape")
 
 
+# Opens and closes windows while another thread makes garbage, as the one that reads the DVM does; prints which threads have freed them.
+FREES = """
+import os, threading
+from dvm_monitor import facts, output
+from dvm_monitor._toolkit import Adw, GLib, collect_in_main_context
+
+N = 6
+threads, over = [], threading.Event()
+app = Adw.Application(application_id="org.dvm.Frees", flags=1 << 5)
+
+class Link:
+    def work(self, function, done, failed):
+        GLib.idle_add(lambda: done((os.open("/dev/null", os.O_RDONLY),)))
+
+def note():
+    threads.append(threading.current_thread() is threading.main_thread())
+    if len(threads) == N:
+        over.set()
+        GLib.idle_add(app.quit)
+
+def open_one(parent):
+    window = output.OutputWindow(parent, Link(), facts.make_job({"Id": 1, "State": 14}))
+    window._view.weak_ref(note)
+    window.present()
+    GLib.idle_add(window.close)
+
+def litter():
+    while not over.is_set():
+        for _ in range(1000):
+            cycle = []
+            cycle.append(cycle)
+        over.wait(0.001)
+
+def activate(app):
+    parent = Adw.ApplicationWindow(application=app)
+    parent.present()
+    for _ in range(N):
+        open_one(parent)
+    threading.Thread(target=litter, daemon=True).start()
+
+collect_in_main_context()
+app.connect("activate", activate)
+app.run(None)
+print(threads)
+"""
+
+
+def test_frees():
+    """a window that was closed is freed, by the thread that draws and by no other"""
+    result = subprocess.run([sys.executable, "-c", FREES], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=LIMIT,
+                            env={**os.environ, "G_DEBUG": "fatal-warnings", "PYTHONFAULTHANDLER": "1"})
+    equal((result.returncode, result.stdout), (0, f"{[True] * 6}\n"), result.stderr)
+
+
 def test_pictures():
     """light and dark are what they are called; the pictures of the documents are made here"""
     with dvm("--nodes=4", "--slots=4", "--elastic", "--set=radix=2") as here:

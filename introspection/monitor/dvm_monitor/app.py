@@ -142,5 +142,6 @@ def main(version: str, locale_dir: str, words: Optional[List[str]] = None) -> in
     if Gdk.Display.get_default() is None:
         print('dvm-monitor: ' + _('there is no display: it needs a desktop session, or DISPLAY or WAYLAND_DISPLAY'), file=sys.stderr)
         return 1
+    _toolkit.collect_in_main_context()
     GLib.set_application_name(_('DVM Monitor'))
     return int(App(version, options).run(None))

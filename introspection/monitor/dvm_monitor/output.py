@@ -48,7 +48,8 @@ class OutputWindow(Adw.Window):
         self.connect('close-request', self._on_close)
         self._styles = Adw.StyleManager.get_default()
         self._handler = self._styles.connect('notify::dark', self._on_style)
-        self._view.connect('realize', self._on_style)
+        # Of a handler of its child no collector knows that it is a part of a cycle: the window would stay for ever.
+        self.connect('realize', self._on_style)
         link.work(lambda vm: attach(vm, job.id), self._on_attached, self._note.set_text)
 
     def _on_style(self, *_args: Any) -> None:
