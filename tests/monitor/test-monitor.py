@@ -378,7 +378,7 @@ def test_errors():
 # Opens and closes windows while another thread makes garbage, as the one that reads the DVM does; prints which threads have freed them.
 FREES = """
 import os, threading
-from dvm_monitor import facts, output
+from dvm_monitor import dialogs, facts, output
 from dvm_monitor._toolkit import Adw, GLib, collect_in_main_context
 
 N = 6
@@ -395,9 +395,8 @@ def note():
         over.set()
         GLib.idle_add(app.quit)
 
-def open_one(parent):
-    window = output.OutputWindow(parent, Link(), facts.make_job({"Id": 1, "State": 14}))
-    window._view.weak_ref(note)
+def open_one(window):
+    window.weak_ref(note)
     window.present()
     GLib.idle_add(window.close)
 
@@ -411,8 +410,9 @@ def litter():
 def activate(app):
     parent = Adw.ApplicationWindow(application=app)
     parent.present()
-    for _ in range(N):
-        open_one(parent)
+    for _ in range(N // 2):
+        open_one(output.OutputWindow(parent, Link(), facts.make_job({"Id": 1, "State": 14})))
+        open_one(dialogs.GrowForm(parent, Link(), print))
     threading.Thread(target=litter, daemon=True).start()
 
 collect_in_main_context()

@@ -40,7 +40,8 @@ class Form(Adw.Window):
         self._group = Adw.PreferencesGroup()
         self._error = Gtk.Label(wrap=True, xalign=0, css_classes=['error'], visible=False)
         self._button = make_button(label, css='suggested-action')
-        self._button.connect('clicked', lambda *_args: self.submit())
+        # A handler of a child that knows the form would keep it for ever.
+        self._button.connect('clicked', lambda button: button.get_root().submit())
         cancel = make_button(_('_Cancel'), 'window.close')
         header = Adw.HeaderBar(show_start_title_buttons=False, show_end_title_buttons=False)
         header.pack_start(cancel)
