@@ -68,7 +68,7 @@ const columns = {
     { key: 'id', title: 'ID', number: true, fill: fillJob },
     { key: 'namespace', title: 'Namespace' },
     { key: 'shown', title: 'State', colour: jobColour },
-    { key: 'user', title: 'User' },
+    { key: 'user', title: 'User', hint: true, short: true },
     { key: 'procs', title: 'Processes', number: true },
     { key: 'live', title: 'Live', number: true },
     { key: 'started-at', title: 'Started', number: true, show: (row) => moment(row['started-at']) },
@@ -384,7 +384,7 @@ function fillRow(line, kind, row) {
       column.fill(cell, row);
     else
       setText(cell, column.show ? column.show(row) : plain(row[column.key]));
-    cell.className = (column.number ? 'number ' : '') + (column.rest ? 'rest ' : '') + (column.colour ? column.colour(row) : '');
+    cell.className = (column.number ? 'number ' : '') + (column.rest ? 'rest ' : column.short ? 'short ' : '') + (column.colour ? column.colour(row) : '');
     if (column.hint)
       cell.title = row[column.key];
   });
