@@ -283,7 +283,7 @@ assert_same_columns (gpointer const *records, guint n_records)
   /* As it comes from the bus: no longer made of the values that it was made of. */
   g_autoptr (GBytes) bytes = g_variant_get_data_as_bytes (columns);
   g_autoptr (GVariant) received = g_variant_ref_sink (g_variant_new_from_bytes (G_VARIANT_TYPE_VARDICT, bytes, FALSE));
-  g_autoptr (GVariant) packed = g_variant_ref_sink (_dvm_record_pack_columns (g_variant_ref (columns)));
+  g_autoptr (GVariant) packed = g_variant_ref_sink (_dvm_record_pack_columns (columns));
   g_autoptr (GError) error = NULL;
 
   assert_columns (received, records, n_records);
