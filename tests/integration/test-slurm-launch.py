@@ -302,7 +302,8 @@ class SlurmLaunch(dvmtest.Case):
         """Agents that have not come when their start is cancelled are ended in time, also where others go on."""
         self.script('srun', HALF)
         path = {'PATH': f'{self.folder}:{os.environ["PATH"]}'}
-        launch = self.launch(['n1', 'n2'], [self.agent, self.folder], path, grace=1)
+        # What ends them is not that they are late.
+        launch = self.launch(['n1', 'n2'], [self.agent, self.folder], path, grace=1, timeout=1000)
         dvmtest.wait_until(lambda: any('the first one' in line for line in launch.log), 'the first agent')
         launch.order('cancel')
         launch.order('terminate 1')
