@@ -33,7 +33,7 @@ gboolean dvm_cli_cells_get_boolean (const DvmCliCells *self, const char *key);
 const char *dvm_cli_cells_get_text (const DvmCliCells *self, const char *key);
 /* (transfer container) (nullable): of type as or ao */
 const char **dvm_cli_cells_get_list (const DvmCliCells *self, const char *key);
-/* Those of type as */
+/* Both read a list of texts (type as): it is joined into text, and its texts are counted. */
 void dvm_cli_cells_append_joined (const DvmCliCells *self, const char *key, const char *separator, GString *text);
 guint dvm_cli_cells_count_items (const DvmCliCells *self, const char *key);
 

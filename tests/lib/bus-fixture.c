@@ -117,6 +117,26 @@ wait_for_number (GDBusConnection *connection)
   reply = g_dbus_connection_call_finish (connection, result, NULL);
 }
 
+static void
+on_connected (GObject *source, GAsyncResult *result, gpointer user_data)
+{
+  g_autoptr (GError) error = NULL;
+
+  dvm_client_connect_finish (DVM_CLIENT (source), result, &error);
+  g_assert_no_error (error);
+}
+
+DvmClient *
+bus_fixture_connect (BusFixture *fixture)
+{
+  g_autofree char *address = g_strdup_printf ("unix:path=%s", fixture->socket);
+  DvmClient *client = dvm_client_new_for_address (address);
+
+  dvm_client_connect_async (client, NULL, on_connected, NULL);
+  wait_until (dvm_client_get_connected (client));
+  return client;
+}
+
 BusClient *
 bus_client_new_private (BusFixture *fixture)
 {

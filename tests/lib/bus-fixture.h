@@ -6,6 +6,7 @@
 
 #pragma once
 
+#include "dvm-client.h"
 #include "dvmd-bus-server.h"
 #include "wait-until.h"
 
@@ -27,6 +28,8 @@ typedef struct
 /* Ready, with the private socket. */
 void bus_fixture_set_up (BusFixture *fixture, DvmdController *controller, const char *name);
 void bus_fixture_tear_down (BusFixture *fixture);
+/* (transfer full): a client of the library, which has connected by the private socket */
+DvmClient *bus_fixture_connect (BusFixture *fixture);
 
 /* A client collects the signals that it gets, in order: "path interface.name parameters". */
 typedef struct

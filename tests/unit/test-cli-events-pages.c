@@ -48,15 +48,6 @@ shorten_pages (GDBusConnection *connection, GDBusMessage *message, gboolean inco
 }
 
 static void
-on_connected (GObject *source, GAsyncResult *result, gpointer user_data)
-{
-  g_autoptr (GError) error = NULL;
-
-  dvm_client_connect_finish (DVM_CLIENT (source), result, &error);
-  g_assert_no_error (error);
-}
-
-static void
 reserve (Fixture *f, guint id)
 {
   g_autofree char *text = g_strdup_printf ("({'hosts': <['n%u']>, 'req-id': <'mine-%u'>},)", id, id);
@@ -69,17 +60,13 @@ static void
 set_up (Fixture *f, gconstpointer data)
 {
   DvmdController *controller = fake_controller_new_elastic (4, 10);
-  g_autofree char *address = NULL;
 
   bus_fixture_set_up (&f->bus, controller, NULL);
   f->core = dvmd_controller_get_core (controller);
   f->owner = bus_client_new_private (&f->bus);
   for (guint i = 1; i <= N_SESSIONS; i++)
     reserve (f, i);
-  address = g_strdup_printf ("unix:path=%s", f->bus.socket);
-  f->client = dvm_client_new_for_address (address);
-  dvm_client_connect_async (f->client, NULL, on_connected, NULL);
-  wait_until (dvm_client_get_connected (f->client));
+  f->client = bus_fixture_connect (&f->bus);
   g_dbus_connection_add_filter (dvm_client_get_dbus_connection (f->client), shorten_pages, f, NULL);
   f->told = g_ptr_array_new_with_free_func (g_free);
 }

@@ -66,19 +66,9 @@ play_older (GDBusConnection *connection, GDBusMessage *message, gboolean incomin
 }
 
 static void
-on_connected (GObject *source, GAsyncResult *result, gpointer user_data)
-{
-  g_autoptr (GError) error = NULL;
-
-  dvm_client_connect_finish (DVM_CLIENT (source), result, &error);
-  g_assert_no_error (error);
-}
-
-static void
 set_up (Fixture *f, gconstpointer data)
 {
   DvmdCore *core;
-  g_autofree char *address = NULL;
 
   bus_fixture_set_up (&f->bus, fake_controller_new (4, 3), NULL);
   fake_controller_measure_all (f->bus.controller);
@@ -89,10 +79,7 @@ set_up (Fixture *f, gconstpointer data)
 
       _dvm_node_set_state (dvmd_core_add_node (core, name, 4, 0)->record, DVM_NODE_STATE_UP, "");
     }
-  address = g_strdup_printf ("unix:path=%s", f->bus.socket);
-  f->client = dvm_client_new_for_address (address);
-  dvm_client_connect_async (f->client, NULL, on_connected, NULL);
-  wait_until (dvm_client_get_connected (f->client));
+  f->client = bus_fixture_connect (&f->bus);
   g_dbus_connection_add_filter (dvm_client_get_dbus_connection (f->client), play_older, f, NULL);
   f->model = dvm_cli_watch_model_new ();
   f->feed = dvm_cli_watch_feed_new (f->client, f->model, on_fed, f);
